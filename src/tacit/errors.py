@@ -49,7 +49,7 @@ class TacitError(Exception):
 
 
 class InvalidInput(TacitError):
-    """What the caller gave cannot be used."""
+    """The input cannot be used."""
 
     code = "invalid_input"
 
@@ -85,7 +85,7 @@ class InvalidPayload(InvalidInput):
 
 
 class Conflict(TacitError):
-    """What was asked for rests on a state that a later change has replaced."""
+    """The request relies on a state that a later change has replaced."""
 
     code = "conflict"
 
@@ -109,7 +109,7 @@ class RefusedByRedaction(TacitError):
 
 
 class StoreError(TacitError):
-    """The store cannot serve."""
+    """The store cannot be used."""
 
     code = "store_error"
 
@@ -133,7 +133,7 @@ class StoreReadOnly(StoreError):
 
 
 class StoreBusy(StoreError):
-    """Another writer holds the lock for too long."""
+    """Another writer held the lock for too long."""
 
     code = "store_busy"
 
@@ -149,7 +149,7 @@ FailureReason = Literal["", "missing", "not logged in", "timed out", "refused", 
 
 
 class ProviderError(TacitError):
-    """An embedder, reranker or writer failed. `reason` says why, where it is known."""
+    """An embedder, reranker or writer failed. `reason` holds the cause if it is known."""
 
     code = "provider_error"
 
@@ -183,7 +183,7 @@ class DaemonNewer(DaemonError):
 
 
 class DeadlineExceeded(TacitError):
-    """The work did not finish in its time."""
+    """The work did not finish before its deadline."""
 
     code = "deadline_exceeded"
 

@@ -66,11 +66,11 @@ FIX = "Fixed by editing pyproject.toml"
 
 def demo(
     keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the throw-away home, and say where it is.")
+        bool, typer.Option("--keep", help="Keep the throw-away home, and print its path.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the whole way on a recorded session, in a throw-away home."""
+    """Show Tacit at work on a recorded session, in a throw-away home."""
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
     began = time.monotonic()

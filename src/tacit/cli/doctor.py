@@ -29,7 +29,7 @@ MARKS = {
 def doctor(
     host: Annotated[
         list[str] | None,
-        typer.Argument(help="claude-code, opencode; all when left out.", show_default=False),
+        typer.Argument(help="claude-code, opencode; default: all.", show_default=False),
     ] = None,
     host_option: Annotated[
         list[str] | None, typer.Option("--host", hidden=True, help="The same as an option.")
@@ -41,7 +41,7 @@ def doctor(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Check everything between an event and the model, and say what to do."""
+    """Check the whole path from an event to the model, and say how to fix problems."""
     from dataclasses import asdict
 
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line

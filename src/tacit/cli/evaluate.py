@@ -25,13 +25,15 @@ def evaluate(
     ],
     data: Annotated[
         Path | None,
-        typer.Option("--data", help="Folder of judged data, or one above it; known by its files."),
+        typer.Option("--data", help="Folder of judged data, or its parent; recognized by its files."),
     ] = None,
     fit: Annotated[
         list[Path] | None,
         typer.Option("--fit", help="Fit on this folder, without rows of the evaluated project; repeatable."),
     ] = None,
-    no_fit: Annotated[bool, typer.Option("--no-fit", help="Use what ships, as without --fit.")] = False,
+    no_fit: Annotated[
+        bool, typer.Option("--no-fit", help="Use the shipped models, as without --fit.")
+    ] = False,
     triggers: Annotated[
         Path | None,
         typer.Option("--triggers", help="Folder of labelled triggers to store the memories with."),
@@ -41,7 +43,7 @@ def evaluate(
     ] = False,
     pool: Annotated[
         Path | None,
-        typer.Option("--pool", help="The memories.jsonl of the suite action, where it stands elsewhere."),
+        typer.Option("--pool", help="The memories.jsonl of the suite action, if it is in another place."),
     ] = None,
     embedder: Annotated[str, typer.Option("--embedder", help="minilm, or fake for a quick try.")] = "minilm",
     as_json: Annotated[Path | None, typer.Option("--json", help="Write the scorecard to this file.")] = None,
@@ -50,7 +52,7 @@ def evaluate(
         typer.Option("--html", help="Write a report with plots to this file; else beside the scorecard."),
     ] = None,
 ) -> None:
-    """Measure how well the memory does on judged data. Needs the package tacit-evals; see docs/guide/benchmarks.md."""
+    """Measure the quality of the memory on judged data. Needs the package tacit-evals; see docs/guide/benchmarks.md."""
     words = [suite]
     named = {
         "--data": data, "--triggers": triggers, "--pool": pool, "--json": as_json, "--html": html,

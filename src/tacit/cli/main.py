@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="tacit",
     cls=GroupedCommands,
-    help="Tacit gives a coding agent a memory it never has to ask for.",
+    help="Tacit gives a coding agent a memory that works without being asked.",
     epilog="Begin with `tacit demo`, then `tacit install`. Every command takes --json and --help.",
     no_args_is_help=True,
     rich_markup_mode=None,  # rich help costs 700 ms
@@ -56,7 +56,7 @@ def _root(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Tacit gives a coding agent a memory it never has to ask for."""
+    """Tacit gives a coding agent a memory that works without being asked."""
 
 
 for _panel, _commands in (

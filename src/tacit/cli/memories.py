@@ -38,30 +38,30 @@ def remember(
         list[str] | None,
         typer.Option(
             "--when",
-            help="When it applies: always, commit, path:src/**, lang:python, cmd:pytest, or free words; repeated, any of them.",
+            help="When it applies: always, commit, path:src/**, lang:python, cmd:pytest, or free words. Repeat it for several; any one is enough.",
             show_default=False,
         ),
     ] = None,
     scope: ScopeText = "",
-    file: Annotated[list[str] | None, typer.Option(help="A file it speaks of; may be repeated.")] = None,
+    file: Annotated[list[str] | None, typer.Option(help="A file that it is about; may be repeated.")] = None,
     pin: Annotated[bool, typer.Option("--pin", help="Pack it first.")] = False,
     sensitivity: SensitivityText = "",
     user_words: Annotated[
         str,
         typer.Option(
-            help="For an agent: what the user said of it, verbatim from a prompt.", show_default=False
+            help="For an agent: the user's words about it, verbatim from a prompt.", show_default=False
         ),
     ] = "",
     replaces: Annotated[
         list[str] | None,
-        typer.Option(help="Id of a memory it replaces; may be repeated.", show_default=False),
+        typer.Option(help="Id of a memory that it replaces; may be repeated.", show_default=False),
     ] = None,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Store one statement: a rule, a decision, a fact, an error and its fix.
 
-    It is your word at an interactive terminal or with TACIT_TOKEN; elsewhere it is an agent's and waits in `tacit review`.
+    At an interactive terminal or with TACIT_TOKEN it counts as yours. Elsewhere it counts as an agent's and waits in `tacit review`.
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
@@ -152,18 +152,16 @@ def recall(
     surface: Annotated[
         str, typer.Option(help="Answer as this surface would: on_demand, prompt, start, ...")
     ] = "on_demand",
-    budget: Annotated[int, typer.Option(min=0, help="Most tokens; 0 = the surface's own.")] = 0,
+    budget: Annotated[int, typer.Option(min=0, help="Most tokens; 0 = those of the surface.")] = 0,
     previous: Annotated[
         str, typer.Option(help="With --surface prompt: the end of the agent's last message.")
     ] = "",
-    tool: Annotated[
-        str, typer.Option(help="With --surface action or failure: the tool that is called.")
-    ] = "",
+    tool: Annotated[str, typer.Option(help="With --surface action or failure: the called tool.")] = "",
     command: Annotated[str, typer.Option(help="The command it runs.")] = "",
     path: Annotated[
         list[str] | None, typer.Option("--path", help="A file it touches; may be repeated.")
     ] = None,
-    error: Annotated[str, typer.Option(help="With --surface failure: what the call failed with.")] = "",
+    error: Annotated[str, typer.Option(help="With --surface failure: the error of the call.")] = "",
     session: Annotated[
         str, typer.Option(help="Ask as in this session, HOST/ID: its last message, prompts and files.")
     ] = "",
@@ -171,7 +169,7 @@ def recall(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Ask the memory."""
+    """Search the memory."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_rows, short_ids, shorten_line
 
@@ -208,7 +206,7 @@ def recall(
 
 
 def context(cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Print what a session that starts here would be given."""
+    """Print the start pack of a session in this folder."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -233,10 +231,13 @@ def list_(
         list[str] | None, typer.Option(help="active, quarantined, superseded, retired or all.")
     ] = None,
     everywhere: Annotated[
-        bool, typer.Option("--all", help="All projects, not only what this folder sees.")
+        bool, typer.Option("--all", help="All projects, not only those visible from this folder.")
     ] = False,
     changes: Annotated[
-        bool, typer.Option("--changes", help="What was written last and why, instead of what holds.")
+        bool,
+        typer.Option(
+            "--changes", help="Show the latest changes with their reasons, instead of the memories."
+        ),
     ] = False,
     as_of: AsOf = "",
     limit: Annotated[int, typer.Option("-n", "--limit", min=1, max=500, help="How many.")] = 50,
@@ -284,7 +285,7 @@ def list_(
 
 
 def show(memory: MemoryId, as_json: AsJson = False) -> None:
-    """Show one memory with everything known of it, and its history."""
+    """Show one memory in full, with its history."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import format_day, format_moment, print_json, print_rows, shorten_line
 
@@ -341,7 +342,7 @@ def edit(
     sensitivity: SensitivityText = "",
     as_json: AsJson = False,
 ) -> None:
-    """Change a memory; what is left out stays as it is. Editing confirms it; its history keeps the old version."""
+    """Change the given parts of a memory. An edit confirms the memory, and the history keeps the old version."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -378,7 +379,7 @@ def forget(
 
 
 def wrong(memory: MemoryId, as_json: AsJson = False) -> None:
-    """Say that a memory was wrong or in the way: it counts against it."""
+    """Report that a memory was wrong or unwanted. This lowers its importance."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 

@@ -14,12 +14,12 @@ HEAD = """# Commands
 
 Made from `src/tacit/cli/` by `python -m tacit.cli.reference`; do not edit by hand.
 
-Every command takes `--json` (one JSON document on standard output, errors as one JSON line with `code`, `message` and `hint` on
-standard error; wrong usage has the code `wrong_usage`) and `--help`; for `eval` alone `--json FILE` names the file of its
+Every command takes `--help` and `--json`. With `--json` it prints one JSON document on standard output, and errors as one JSON line with
+`code`, `message` and `hint` on standard error; wrong usage has the code `wrong_usage`. Only for `eval`, `--json FILE` names the file of its
 scorecard. Questions and progress go to standard error. `tacit --install-completion` adds completion to your shell.
 
-Commands on memories ask the daemon and start it when none runs; `status`, `stop` and `logs` start none; `demo`, `restore`,
-`reindex`, `export` and `import PATH` work in their own process.
+Commands on memories use the daemon and start it if none runs. `status`, `stop` and `logs` start none. `demo`, `restore`, `reindex`,
+`export` and `import PATH` work in their own process.
 
 | exit code | meaning |
 |---|---|
@@ -27,9 +27,9 @@ Commands on memories ask the daemon and start it when none runs; `status`, `stop
 
 MEANINGS = {
     0: "done",
-    1: "something broke, or you declined",
+    1: "an unexpected error, or you declined",
     2: "wrong usage",
-    10: "`doctor` or `demo` found a problem, `import` a file or line it cannot take, or `purge` a place it could not clean;"
+    10: "`doctor` or `demo` found a problem, `import` could not read a file or line, or `purge` could not clean a place;"
     " everything was reported",
     130: "interrupted",
 }

@@ -22,9 +22,7 @@ LIVE_S = 12 * 3600
 MOST_SESSIONS = 200
 SessionName = Annotated[
     str,
-    typer.Argument(
-        help="host/id; this folder's session when left out, if there is only one.", show_default=False
-    ),
+    typer.Argument(help="host/id. Default: this folder's session, if there is only one.", show_default=False),
 ]
 
 
@@ -46,11 +44,14 @@ def serve(
         int | None, typer.Option(min=0, max=65_535, help="Also listen on this loopback port; 0 = any.")
     ] = None,
     foreground: Annotated[
-        bool, typer.Option("--foreground/--background", help="Stay, or start it and come back.")
+        bool,
+        typer.Option(
+            "--foreground/--background", help="Stay in the foreground, or start it in the background."
+        ),
     ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Run the daemon, and say where it listens. Sessions start one by themselves."""
+    """Run the daemon, and print where it listens. Sessions start one automatically."""
     from tacit.cli.context import current_context
 
     home = current_context().home
@@ -119,8 +120,8 @@ def _say_where(facts: dict[str, Any], *, as_json: bool, already: bool) -> None:
 
 def logs(
     lines: Annotated[int, typer.Option("-n", "--lines", min=1, max=100_000, help="How many.")] = 40,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until interrupted.")] = False,
-    hooks: Annotated[bool, typer.Option("--hooks", help="The hook client's log instead.")] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Follow the log until interrupted.")] = False,
+    hooks: Annotated[bool, typer.Option("--hooks", help="Show the hook client's log instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the daemon's log. It holds no memory text."""
@@ -186,12 +187,12 @@ def _print_entry(line: str, *, as_json: bool) -> None:
 
 
 def mute(session: SessionName = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Hand nothing over in a session until it is unmuted."""
+    """Inject nothing in a session until it is unmuted."""
     _set_muted(session or _only_session(cwd, muted=False), muted=True, as_json=as_json)
 
 
 def unmute(session: SessionName = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Hand memories over in a session again."""
+    """Inject memories in a session again."""
     _set_muted(session or _only_session(cwd, muted=True), muted=False, as_json=as_json)
 
 
@@ -263,13 +264,11 @@ def backup(
 
 
 def restore(
-    source: Annotated[
-        Path, typer.Argument(help="A file that `tacit backup` wrote, of backups/, or of quarantine/.")
-    ],
+    source: Annotated[Path, typer.Argument(help="A file from `tacit backup`, backups/ or quarantine/.")],
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a backup, or what can be read of a damaged database, the store. The present one is put aside, not deleted."""
+    """Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted."""
     from tacit.app.wiring import examine_backup, restore_store
     from tacit.cli.context import current_context
     from tacit.cli.terminal.interaction import confirm
@@ -328,12 +327,12 @@ def reindex(as_json: AsJson = False) -> None:
 
 def redact(
     rescan: Annotated[
-        bool, typer.Option("--rescan", help="Apply the rules of today to everything that is stored.")
+        bool, typer.Option("--rescan", help="Apply today's rules to everything stored.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take secrets out of what is stored already: tables, indexes, traces, logs, start blocks, backups, exports."""
+    """Remove secrets from everything stored: tables, indexes, traces, logs, start blocks, backups, exports."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 

@@ -22,13 +22,13 @@ MOST_RULES_SHOWN = 40
 
 Hosts = Annotated[
     list[str] | None,
-    typer.Argument(help="claude-code, opencode; all that are found when left out.", show_default=False),
+    typer.Argument(help="claude-code, opencode; default: all that are found.", show_default=False),
 ]
 InProject = Annotated[
     bool,
-    typer.Option("--project", help="Only for the project of this folder, in files that a team can share."),
+    typer.Option("--project", help="Only for this folder's project, in files that a team can share."),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show every line; write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show every line, and write nothing.")]
 
 
 def install(
@@ -40,7 +40,7 @@ def install(
         str,
         typer.Option(
             "--writer",
-            help="Who writes up finished sessions: claude, codex, gemini, or off; asks when left out.",
+            help="Client that writes up finished sessions: claude, codex, gemini, or off. Default: ask.",
         ),
     ] = "",
     cwd: Here = Path(),
@@ -94,7 +94,7 @@ def uninstall(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Take Tacit out of the agents' files again. Memories stay."""
+    """Remove Tacit from the agents' files. Memories stay."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.hosts.install import HOSTS
@@ -215,12 +215,12 @@ def init(
     yes: Yes = False,
     backfill: Annotated[
         bool | None,
-        typer.Option("--backfill/--no-backfill", help="Learn from past transcripts; asks when left out."),
+        typer.Option("--backfill/--no-backfill", help="Learn from past transcripts. Default: ask."),
     ] = None,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Import what this project says of itself (rule files, decisions, manifests), and offer to learn from its past sessions.
+    """Import this project's rule files, decision records and manifests, and offer to learn from its past sessions.
 
     Shows what its rule files hold and asks once whether they are your own rules. README, manifests and commits are found when asked
     for; decision records wait in `tacit review`.
@@ -310,7 +310,7 @@ def _settle_related(folder: str) -> str:
 
 
 def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Share memories with another folder of the same git remote, or with what an earlier version kept of this one."""
+    """Share memories with another folder of the same git remote, or with the memories that an earlier version kept for this one."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
@@ -329,7 +329,7 @@ def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
 
 
 def separate(cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Make this folder a project of its own, even if other folders have the same git remote. Undoes `tacit join`."""
+    """Make this folder a separate project, even if other folders have the same git remote. This undoes `tacit join`."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 

@@ -90,10 +90,12 @@ class StatusFacts(DaemonAnswers):
 
 def status(
     cwd: Here = Path(),
-    recent: Annotated[int, typer.Option("-n", "--recent", min=0, max=50, help="Prompts to explain.")] = 5,
+    recent: Annotated[
+        int, typer.Option("-n", "--recent", min=0, max=50, help="Number of prompts to explain.")
+    ] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Show whether it works, what it holds, and why it was silent."""
+    """Show whether Tacit works, what it holds, and why it was silent."""
     from tacit.cli.terminal.output import print_json
 
     facts = gather(cwd, recent=recent)

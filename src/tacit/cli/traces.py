@@ -18,7 +18,8 @@ def why(
     surface: Annotated[str, typer.Option(help="Only this surface: prompt, start, action, failure, ...")] = "",
     stages: Annotated[bool, typer.Option("--stages", help="Show what every stage kept and dropped.")] = False,
     replay: Annotated[
-        bool, typer.Option("--replay", help="Decide them again with --threshold, and show what would change.")
+        bool,
+        typer.Option("--replay", help="Repeat the decisions with --threshold, and show the differences."),
     ] = False,
     threshold: Annotated[
         float | None, typer.Option(min=0.0, max=1.0, help="Least relevance for --replay.", show_default=False)

@@ -33,7 +33,7 @@ app.command("files")(files)
 def transcripts(
     path: Annotated[
         list[Path] | None,
-        typer.Argument(help="Files and folders; without any, all that the agents on this machine keep."),
+        typer.Argument(help="Files and folders. Default: all that the agents on this machine keep."),
     ] = None,
     host: Annotated[str, typer.Option("--host", help="Only sessions of this host, such as codex.")] = "",
     since: Annotated[
@@ -42,19 +42,19 @@ def transcripts(
     server: Annotated[
         str, typer.Option("--server", help="A running OpenCode server, such as http://127.0.0.1:4096.")
     ] = "",
-    subagents: Annotated[bool, typer.Option("--subagents", help="Learn from subagents, too.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be read.")] = False,
+    subagents: Annotated[bool, typer.Option("--subagents", help="Also learn from subagents.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be read.")] = False,
     write_up: Annotated[
         bool,
         typer.Option(
-            "--write-up", help="Have the language model of your settings write them up, the newest first."
+            "--write-up", help="Ask the language model in your settings to write them up, the newest first."
         ),
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before sessions are sent.")] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Learn from past sessions of coding agents; files are known by their content. A second run adds nothing."""
+    """Learn from past sessions of coding agents. The format is detected by content. A second run adds nothing."""
     from tacit.cli.connection import ask
     from tacit.cli.maintenance.learn import offer_write_up
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json

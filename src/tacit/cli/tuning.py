@@ -12,12 +12,16 @@ from tacit.cli.terminal.arguments import AsJson
 def tune(
     bound: Annotated[
         float,
-        typer.Option(min=0.01, max=0.5, help="Most of the prompts that deserve nothing may get something."),
+        typer.Option(
+            min=0.01,
+            max=0.5,
+            help="Largest share of the prompts that deserve nothing that may get something.",
+        ),
     ] = 0.1,
     apply: Annotated[bool, typer.Option("--apply", help="Write the threshold into your settings.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit the threshold of prompts to your own store, without labels; show it, and keep it only with --apply."""
+    """Fit the prompt threshold to your own store, without labels. It is stored only with --apply."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 

@@ -27,8 +27,8 @@ _INTRODUCTION = """\
 
 Made from `src/tacit/config/settings.py` by `python -m tacit.config.reference`; do not edit by hand.
 
-Your settings are in `~/.tacit/config.yaml` (or `config.yaml` below `TACIT_HOME`). Everything has a default, and a file
-says only what it changes:
+Your settings are in `~/.tacit/config.yaml` (or `config.yaml` below `TACIT_HOME`). Everything has a default, so a file
+holds only your changes:
 
 ```yaml
 preset: focused
@@ -44,10 +44,10 @@ projects:
     preset: typed
 ```
 
-`tacit config` looks at them and changes them: `get`, `set`, `explain` (which layer won, and what every layer says), `diff`,
-`reset`; with `--agent NAME`, `--project` or `--project-file` for a part. A file that it begins tells editors where its JSON schema
-is; `tacit config schema` prints the schema, [settings.schema.json](settings.schema.json) is a copy. Over HTTP: `/v1/settings`
-and `/v1/agents`.
+`tacit config` shows and changes settings: `get`, `set`, `explain` (the value of every layer, and which layer won), `diff`, `reset`.
+`--agent NAME`, `--project` and `--project-file` select one agent or project. A file that the command creates names its JSON schema for editors.
+`tacit config schema` prints the schema; [settings.schema.json](settings.schema.json) is a copy. Over HTTP: `/v1/settings` and
+`/v1/agents`.
 
 ## Layers
 
@@ -56,22 +56,21 @@ A higher layer wins, value by value:
 | layer | where |
 |---|---|
 | call | arguments of the library, options of a command |
-| environment | `TACIT_RECALL__BUDGETS__START=1500`: two underscores part the levels, commas part the items of a list |
+| environment | `TACIT_RECALL__BUDGETS__START=1500`: two underscores separate levels, commas separate the items of a list |
 | agent | `agents.<name>` in your file; may hold {agent_sections} |
 | project | `.tacit/config.yaml` in the project; may restrict, never widen |
-| own project | `projects.<folder>` in your file, the folder as it is written there or from `~`; may hold the same |
+| own project | `projects.<folder>` in your file, the folder absolute or from `~`; may hold the same |
 | user | your `config.yaml` |
 | preset | one of {presets} |
 | default | the tables below |
 
-A project's file comes with the code of other people. It may only move a setting in the direction the column *project*
-names; what it may not say is ignored and reported.
+A project's file comes with other people's code. It may move a setting only in the direction that the column *project* names. Anything
+else is ignored and reported.
 
-A key that does not exist, or a value that does not fit, is named with its file and line: commands stop there, an
-agent's turn goes on without that key. While a file cannot be read, or `privacy` or `capture` in it is wrong, nothing is
-stored (`privacy.incognito`), because what was meant to be protected is not known. A running daemon keeps the last good
-settings and follows the files within a second, but for `daemon`, `store`, `embedder`, `capture.extractor` and
-`kinds`: those it reads when it starts.
+An unknown key or an invalid value is reported with its file and line. Commands stop there; an agent's turn continues without that
+key. While a file cannot be read, or its `privacy` or `capture` section is wrong, nothing is stored (`privacy.incognito`), because the
+intended protection is unknown. A running daemon keeps the last good settings and follows the files within a second, except `daemon`, `store`, `embedder`, `capture.extractor` and
+`kinds`, which it reads only at its start.
 
 Files are YAML without anchors, aliases, tags or repeated keys, at most 64 kB.
 """
@@ -79,7 +78,7 @@ Files are YAML without anchors, aliases, tags or repeated keys, at most 64 kB.
 _KINDS = """\
 ## kinds
 
-`kinds.<name>` adds a kind, or changes a built-in one (then only what changes needs to be said):
+`kinds.<name>` adds a kind, or changes a built-in one (then list only the changes):
 
 ```yaml
 kinds:

@@ -23,7 +23,7 @@ class _Section(BaseModel):
 
 
 class Budgets(_Section):
-    """Most tokens a surface may hand over (o200k, or the estimate with its margin); 0 = the surface stays silent."""
+    """Most tokens that a surface may inject (o200k, or the estimate with its margin); 0 = the surface stays silent."""
 
     start: int = Field(default=2000, ge=0, le=20_000, description="when a session starts")
     prompt: int = Field(default=800, ge=0, le=20_000, description="before a prompt")
@@ -31,11 +31,11 @@ class Budgets(_Section):
     failure: int = Field(default=300, ge=0, le=20_000, description="after a tool failed")
     compaction: int = Field(default=1500, ge=0, le=20_000, description="after a compaction")
     subagent: int = Field(default=600, ge=0, le=20_000, description="when a subagent starts")
-    on_demand: int = Field(default=1000, ge=0, le=20_000, description="when somebody asks")
+    on_demand: int = Field(default=1000, ge=0, le=20_000, description="on demand")
 
 
 class Thresholds(_Section):
-    """Least calibrated relevance (0-1) that a surface injects. Below it: silence."""
+    """Least calibrated relevance (0-1) that a surface injects."""
 
     start: float = Field(default=0.0, ge=0.0, le=1.0, description="when a session starts")
     prompt: float = Field(default=0.24, ge=0.0, le=1.0, description="before a prompt")
@@ -43,7 +43,7 @@ class Thresholds(_Section):
     failure: float = Field(default=0.4, ge=0.0, le=1.0, description="after a tool failed")
     compaction: float = Field(default=0.0, ge=0.0, le=1.0, description="after a compaction")
     subagent: float = Field(default=0.45, ge=0.0, le=1.0, description="when a subagent starts")
-    on_demand: float = Field(default=0.05, ge=0.0, le=1.0, description="when somebody asks")
+    on_demand: float = Field(default=0.05, ge=0.0, le=1.0, description="on demand")
 
 
 Shares = dict[str, float]
@@ -51,7 +51,7 @@ Shares = dict[str, float]
 
 
 class Allotments(_Section):
-    """Shares of a surface's budget; an empty mapping shares nothing out.
+    """Shares of a surface's budget; an empty mapping divides nothing.
 
     A slot is a kind (`decision`), a scope (`project`) or a band of relevance (`high` from 0.7, `medium` from 0.5).
     """
@@ -63,7 +63,7 @@ class Allotments(_Section):
     on_demand: Shares = Field(default_factory=dict, description="of an answer")
     hand_on: bool = Field(
         default=True,
-        description="what a slot leaves unused goes to the others; else only the unallotted rest does",
+        description="whether other slots may use what a slot leaves; otherwise they may use only the unallotted rest",
     )
 
     @field_validator("start", "prompt", "failure", "subagent", "on_demand")
@@ -86,7 +86,7 @@ class TypedScore(_Section):
 
 
 class Floors(_Section):
-    """What a candidate must reach before its relevance is looked at. 0 = nothing."""
+    """Minimum values that a candidate must reach before its relevance is scored. 0 = none."""
 
     similarity: Shares = Field(
         default_factory=dict, description="kind -> least cosine; `*` = kinds that are not named"
@@ -95,14 +95,16 @@ class Floors(_Section):
         default=0.0,
         ge=0.0,
         le=1.0,
-        description="cosine from which a memory passes whatever its relevance; 0 = none",
+        description="cosine from which a memory passes with any relevance; 0 = none",
     )
     ratio: float = Field(
         default=0.0, ge=0.0, le=1.0, description="least share of the best candidate's cosine"
     )
-    cosine: float = Field(default=0.0, ge=0.0, le=1.0, description="least cosine besides that share")
+    cosine: float = Field(default=0.0, ge=0.0, le=1.0, description="least cosine, in addition to that share")
     importance: float = Field(default=0.0, ge=0.0, le=1.0, description="least importance of a memory")
-    by_task: bool = Field(default=False, description="only kinds that the `typed` design names for the task")
+    by_task: bool = Field(
+        default=False, description="only the kinds that the `typed` preset lists for the task"
+    )
 
     @field_validator("similarity")
     @classmethod
@@ -114,13 +116,13 @@ class Floors(_Section):
 
 
 class Categories(_Section):
-    """Tokens per section of a `multispace` pack, in this order; what a section leaves flows to the next."""
+    """Tokens per section of a `multispace` pack, in this order; the next section gets what one leaves."""
 
     divergence: int = Field(default=200, ge=0, le=20_000, description="alerts that the work has shifted")
     cluster: int = Field(default=400, ge=0, le=20_000, description="memories that many spaces agree on")
     single: int = Field(default=300, ge=0, le=20_000, description="memories that few spaces find")
-    session: int = Field(default=200, ge=0, le=20_000, description="what the last session was about")
-    badges: int = Field(default=50, ge=0, le=20_000, description="hints of time")
+    session: int = Field(default=200, ge=0, le=20_000, description="the topic of the last session")
+    badges: int = Field(default=50, ge=0, le=20_000, description="time hints")
 
 
 class RecencyWeights(_Section):
@@ -137,38 +139,42 @@ class RecencyWeights(_Section):
 class ScopeBudgets(_Section):
     """Tokens per part of a `scoped` pack."""
 
-    universal: int = Field(default=300, ge=0, le=20_000, description="at start: memories for everywhere")
+    universal: int = Field(default=300, ge=0, le=20_000, description="at start: universal memories")
     language: int = Field(default=300, ge=0, le=20_000, description="at start: rules of a language")
     project: int = Field(default=400, ge=0, le=20_000, description="at start: memories of the project")
-    reserve: int = Field(default=200, ge=0, le=20_000, description="at start: the best of what did not fit")
+    reserve: int = Field(
+        default=200, ge=0, le=20_000, description="at start: the best memories that did not fit"
+    )
     done: int = Field(default=300, ge=0, le=20_000, description="at start: `impl` lines of digests")
     decided: int = Field(default=200, ge=0, le=20_000, description="at start: `dec` lines of digests")
     open: int = Field(
         default=300, ge=0, le=20_000, description="at start: `block` and `next` lines of digests"
     )
-    asked_universal: int = Field(default=150, ge=0, le=20_000, description="of an answer, for everywhere")
-    asked_language: int = Field(default=150, ge=0, le=20_000, description="of an answer, of a language")
-    asked_project: int = Field(default=200, ge=0, le=20_000, description="of an answer, of the project")
+    asked_universal: int = Field(default=150, ge=0, le=20_000, description="of an answer: universal memories")
+    asked_language: int = Field(
+        default=150, ge=0, le=20_000, description="of an answer: memories of a language"
+    )
+    asked_project: int = Field(
+        default=200, ge=0, le=20_000, description="of an answer: memories of the project"
+    )
 
 
 class RerankerSettings(_Section):
-    """A second-stage model of your own that reads the prompt and a memory together. Off: nothing is missing."""
+    """A second-stage model of your own that reads the prompt and a memory together. It is optional."""
 
-    provider: Annotated[str, RERANKERS] = Field(default="off", description="who reads")
-    model: str = Field(default="", description="folder of a cross-encoder that was exported to ONNX")
-    least: float = Field(
-        default=0.1, ge=0.0, le=1.0, description="least probability of a memory that is handed over"
-    )
+    provider: Annotated[str, RERANKERS] = Field(default="off", description="the provider of the model")
+    model: str = Field(default="", description="folder of a cross-encoder exported to ONNX")
+    least: float = Field(default=0.1, ge=0.0, le=1.0, description="least probability of an injected memory")
     candidates: int = Field(
-        default=8, ge=1, le=100, description="most memories that it reads, the most relevant first"
+        default=8, ge=1, le=100, description="most memories that the model reads, the most relevant first"
     )
 
 
 class SparseSettings(_Section):
-    """A sparse encoder (SPLADE) of your own; its scores take the place of the space `expanded`."""
+    """A sparse encoder (SPLADE) of your own; its scores replace those of the space `expanded`."""
 
-    provider: Annotated[str, RERANKERS] = Field(default="off", description="who expands")
-    model: str = Field(default="", description="folder of a sparse encoder that was exported to ONNX")
+    provider: Annotated[str, RERANKERS] = Field(default="off", description="the provider of the model")
+    model: str = Field(default="", description="folder of a sparse encoder exported to ONNX")
 
 
 Offer = Literal["auto", "on", "off"]
@@ -177,25 +183,25 @@ Offer = Literal["auto", "on", "off"]
 class RecallSettings(_Section):
     """The read path. `preset` names the complete configuration these values came from."""
 
-    enabled: bool = Field(default=True, description="hand memories over at all")
+    enabled: bool = Field(default=True, description="inject memories at all")
     shadow: bool = Field(default=False, description="score and log without injecting")
     holdout: float = Field(
         default=0.0,
         ge=0.0,
         le=0.9,
-        description="share of sessions that get nothing, chosen by their id, so that `tacit stats` can tell what memory is worth",
+        description="share of sessions without memory, chosen by their id, so `tacit stats` can measure the effect of memory",
     )
     spaces: tuple[SpaceName, ...] = Field(
         default=("semantic", "lexical", "entity", "character", "recent", "intent"),
-        description="what measures closeness",
+        description="the measures of similarity",
     )
     spaces_prompt: tuple[SpaceName, ...] = Field(
         default=("semantic", "character", "recent", "intent"),
-        description="which of them are asked before a prompt, where every millisecond counts; empty = all",
+        description="which of them search before a prompt, where every millisecond counts; empty = all",
     )
     spaces_on_demand: tuple[SpaceName, ...] = Field(
         default=("semantic", "lexical", "entity", "character", "recent", "intent", "late", "sequence"),
-        description="what measures closeness when somebody asks, over a wide ranking; empty = as for a prompt",
+        description="the measures of similarity for answers on demand, over a wide ranking; empty = as for a prompt",
     )
     candidates_per_space: int = Field(
         default=32, ge=1, le=1000, description="most candidates one space proposes"
@@ -203,36 +209,36 @@ class RecallSettings(_Section):
     shortlist: int = Field(default=12, ge=1, le=1000, description="most candidates that are scored")
     max_items: int = Field(default=8, ge=1, le=200, description="most memories in one prompt pack")
     kinds: tuple[str, ...] = Field(
-        default=(), description="kinds that are handed over unasked; empty = all of them"
+        default=(), description="kinds that are injected unasked; empty = all of them"
     )
     failure_kinds: tuple[str, ...] = Field(
-        default=(), description="kinds that are handed over after a failure; empty = all of them"
+        default=(), description="kinds that are injected after a failure; empty = all of them"
     )
     fuse: Literal["rrf", "rrf_equal", "weighted", "convex", "fitted"] = Field(
-        default="fitted", description="how the rankings of the spaces become one order"
+        default="fitted", description="how the rankings of the spaces are combined into one"
     )
     score: Literal["situation", "similarity", "typed", "ambient", "multispace", "scoped"] = Field(
-        default="situation", description="what relevance is judged from"
+        default="situation", description="how relevance is scored"
     )
     start_pool: Literal["need", "typed", "score"] = Field(
-        default="need", description="what a start pack is chosen from, and in what order"
+        default="need", description="the pool of the start pack and its order"
     )
     order: Literal["diverse", "one_of_each", "value"] = Field(
         default="diverse",
-        description="in what order memories are packed: a kind's further ones count less, one of each kind first, or by value alone",
+        description="packing order: diverse = further memories of a kind count less; one_of_each = one of each kind first; value = by value alone",
     )
     render: Literal["lines", "typed", "ambient", "multispace", "scoped"] = Field(
-        default="lines", description="how a block is written"
+        default="lines", description="the format of a block"
     )
     placement: Literal["default", "system_every_call"] = Field(
         default="default",
-        description="system_every_call: sections in the system prompt, refreshed each turn, where the host has one",
+        description="system_every_call: sections in the system prompt, refreshed each turn, if the host has one",
     )
     refresh_similarity_first: float = Field(
         default=0.45,
         ge=0.0,
         le=1.0,
-        description="least cosine of the section refreshed each turn, on the first turn",
+        description="least cosine of memories in the section that is refreshed each turn, on the first turn",
     )
     refresh_similarity_later: float = Field(
         default=0.55, ge=0.0, le=1.0, description="the same on later turns"
@@ -247,7 +253,7 @@ class RecallSettings(_Section):
         default=0.0,
         ge=0.0,
         le=1.0,
-        description="cosine from which two memories say the same; 0 = by their words alone",
+        description="cosine from which two memories count as equal; 0 = by their words alone",
     )
     history_blocks: int | None = Field(
         default=None,
@@ -256,43 +262,39 @@ class RecallSettings(_Section):
     )
     tell_memory_add: Offer = Field(
         default="auto",
-        description="a line in the start block says that the agent may store things with memory_add; auto: where its host listed our tools",
+        description="whether a line in the start block says that the agent may store things with memory_add; auto = if its host listed Tacit's tools",
     )
     nudge: Offer = Field(
         default="auto",
-        description="after a message that may hold something for later, the next block reminds the agent of memory_add; auto: as above",
+        description="whether the next block after a message that may hold something for later reminds the agent of memory_add; auto = as above",
     )
     blocking: bool = Field(
         default=False,
-        description="refuse a tool call once where a rule of yours marked `blocking` governs it, with the rule as the reason",
+        description="refuse a tool call once if a rule of yours marked `blocking` governs it, with the rule as the reason",
     )
     pinned_kinds: tuple[str, ...] = Field(default=(), description="kinds that are packed first")
-    ambient_enabled: bool = Field(
-        default=False, description="hand over the pinned kinds before every prompt, whatever it says"
-    )
+    ambient_enabled: bool = Field(default=False, description="inject the pinned kinds before every prompt")
     pinned_limit: int = Field(default=3, ge=1, le=20, description="most memories of one pinned kind")
     pinned_sort: Literal["recent", "importance"] = Field(
         default="recent", description="which memories of a pinned kind come first"
     )
-    min_prompt_chars: int = Field(
-        default=0, ge=0, description="shorter prompts get nothing; 0 = a prompt's length decides nothing"
-    )
+    min_prompt_chars: int = Field(default=0, ge=0, description="shorter prompts get nothing; 0 = no limit")
     max_session_memories: int = Field(
         default=0,
         ge=0,
-        description="a session whose context holds more gets nothing with its prompts; 0 = no limit",
+        description="most memories in a session's context; beyond it prompts get nothing; 0 = no limit",
     )
     adjust_budget: tuple[Literal["prompt", "window", "usage"], ...] = Field(
         default=("prompt", "window"),
-        description="what makes a budget smaller: a long prompt, a small context window, much handed over lately",
+        description="what makes a budget smaller: a long prompt, a small context window, many recent injections",
     )
-    min_budget: int = Field(default=200, ge=0, description="tokens that such a budget keeps at least")
+    min_budget: int = Field(default=200, ge=0, description="least tokens of a budget made smaller")
     context_window: int = Field(
-        default=200_000, ge=1000, description="tokens that the agent's model reads at once"
+        default=200_000, ge=1000, description="size of the model's context window in tokens"
     )
     sections: tuple[Literal["divergence", "session", "badges"], ...] = Field(
         default=(),
-        description="what a prompt pack says besides memories: a shift of the work, the last session, hints of time",
+        description="what a prompt pack holds besides memories: a shift of the work, the last session, time hints",
     )
     categories: Categories = Categories()
     recency: RecencyWeights = RecencyWeights()
@@ -301,29 +303,33 @@ class RecallSettings(_Section):
         default=0,
         ge=0,
         le=20_000,
-        description="a memory of more tokens is shortened; 0 = only what does not fit",
+        description="a memory with more tokens is shortened; 0 = only if it does not fit",
     )
-    shorten_to: int = Field(default=80, ge=10, le=20_000, description="tokens that are left of it")
+    shorten_to: int = Field(default=80, ge=10, le=20_000, description="tokens of a shortened memory")
     announce_empty: bool = Field(
-        default=False, description="say once a session that nothing is on record, instead of silence"
+        default=False, description="say once per session that nothing is on record, instead of silence"
     )
     embedding_required: bool = Field(
-        default=False, description="nothing at all where the prompt cannot be embedded"
+        default=False, description="inject nothing if the prompt cannot be embedded"
     )
     answers_per_session: int = Field(
         default=0, ge=0, description="most answers on demand in one session; 0 = no limit"
     )
     session_tokens: int = Field(
-        default=0, ge=0, description="most tokens of one session, start and answers together; 0 = no limit"
+        default=0,
+        ge=0,
+        description="most tokens in one session, start pack and answers together; 0 = no limit",
     )
     opt_out_token: str = Field(
-        default="#notacit", min_length=2, description="in a prompt: no injection for it"
+        default="#notacit",
+        min_length=2,
+        description="token that turns injection off for the prompt that contains it",
     )
     deadline_ms: int = Field(
         default=400,
         ge=10,
         le=60_000,
-        description="milliseconds for one recall; what missed it is named in the trace",
+        description="milliseconds for one recall; the trace names what missed it",
     )
     budgets: Budgets = Budgets()
     allot: Allotments = Allotments()
@@ -335,12 +341,12 @@ class RecallSettings(_Section):
 
 
 class WriterSettings(_Section):
-    """A language model of your own that writes up finished sessions. Off: nothing leaves."""
+    """A language model of your own that writes up finished sessions. While it is off, nothing leaves the machine."""
 
     provider: Annotated[str, WRITERS] = Field(
         default="off",
-        description="who is asked: the command line of a coding agent with your own login, or a server; openai = any "
-        "server that speaks its chat completions",
+        description="the command line of a coding agent with your own login, or a server; openai = any "
+        "server that implements its chat completions API",
     )
     model: str = Field(
         default="",
@@ -354,7 +360,7 @@ class WriterSettings(_Section):
         description="name of the variable that holds the key; empty = the provider's usual one; unused by command lines",
     )
     timeout_ms: int = Field(
-        default=120_000, ge=10, le=600_000, description="milliseconds for one answer, all tries together"
+        default=120_000, ge=10, le=600_000, description="milliseconds for one answer, including retries"
     )
     tokens_per_day: int = Field(default=200_000, ge=0, description="most input tokens on one day")
     tokens_per_session: int = Field(
@@ -364,12 +370,12 @@ class WriterSettings(_Section):
     quiet_minutes: float = Field(
         default=30.0,
         ge=0.0,
-        description="minutes without a word after which a session that did not end is written up",
+        description="minutes of silence after which an open session is written up",
     )
     least_chars: int = Field(
         default=2000,
         ge=0,
-        description="a session with fewer characters is written up only where something worth keeping was found in it",
+        description="a session with fewer characters is written up only if something worth keeping was found in it",
     )
 
     @field_validator("endpoint")
@@ -383,7 +389,7 @@ class WriterSettings(_Section):
 class CaptureSettings(_Section):
     """The write path."""
 
-    enabled: bool = Field(default=True, description="learn from sessions at all")
+    enabled: bool = Field(default=True, description="learn from sessions")
     explicit: bool = Field(
         default=True, description="capture 'remember that ...' and 'always ..., never ...' at once"
     )
@@ -391,25 +397,25 @@ class CaptureSettings(_Section):
     subagents: bool = Field(default=False, description="also learn from subagent transcripts")
     rule_files: bool = Field(default=True, description="import and follow the project's rule files")
     project_files: bool = Field(
-        default=True, description="import and follow its README, decision records, manifests and commits, too"
+        default=True, description="also import and follow its README, decision records, manifests and commits"
     )
     kinds: tuple[str, ...] = Field(
-        default=(), description="kinds that are learned unasked; empty = all of them"
+        default=(), description="kinds that are learned without a request; empty = all of them"
     )
     importance: Literal["kind", "typed", "ambient"] = Field(
-        default="kind", description="what a statement's importance comes from; see docs/reference/presets.md"
+        default="kind", description="how a statement's importance is set; see docs/reference/presets.md"
     )
     auto_accept: float = Field(
         default=0.42,
         ge=0.0,
         le=1.0,
-        description="what is learned unasked with less confidence waits for `tacit review`",
+        description="least confidence of a statement learned without a request; below it the statement waits for `tacit review`",
     )
     near_duplicate_cosine: float = Field(
         default=0.93,
         ge=0.0,
         le=1.0,
-        description="least cosine of two statements that are one although a few of their words differ",
+        description="least cosine of near duplicates, whose words differ a little",
     )
     extractor: WriterSettings = WriterSettings()
 
@@ -419,14 +425,14 @@ class StoreSettings(_Section):
 
     provider: Annotated[str, STORES] = Field(
         default="sqlite",
-        description="the kind of store; memory: nothing is kept when the process ends, for trials in a home of their own",
+        description="the kind of store; memory = nothing is kept when the process ends, for trials in a separate home",
     )
 
 
 class EmbedderSettings(_Section):
-    """Which model makes the vectors. `minilm` is shipped and works offline."""
+    """The model that makes the vectors. `minilm` is shipped and works offline."""
 
-    provider: Annotated[str, EMBEDDERS] = Field(default="minilm", description="who makes the vectors")
+    provider: Annotated[str, EMBEDDERS] = Field(default="minilm", description="the provider of the vectors")
     model: str = Field(
         default="", description="model name, or the folder of a sentence-transformers ONNX model"
     )
@@ -441,27 +447,29 @@ class EmbedderSettings(_Section):
 
 
 class DaemonSettings(_Section):
-    """The one process per user."""
+    """The background process, one per home."""
 
-    idle_minutes: float = Field(default=30.0, gt=0.0, description="exits after so long without a request")
-    threads: int = Field(default=4, ge=1, le=64, description="requests worked on at once")
-    queue: int = Field(
-        default=64, ge=1, le=10_000, description="requests that may wait; more are turned away"
+    idle_minutes: float = Field(
+        default=30.0, gt=0.0, description="minutes without a request after which it exits"
     )
+    threads: int = Field(default=4, ge=1, le=64, description="requests processed at once")
+    queue: int = Field(default=64, ge=1, le=10_000, description="requests that may wait; more are refused")
     http_port: int = Field(
-        default=0, ge=0, le=65_535, description="loopback HTTP port; 0 = off unless asked for"
+        default=0, ge=0, le=65_535, description="loopback HTTP port; 0 = off unless requested"
     )
     log_bytes: int = Field(default=2_000_000, ge=10_000, description="size at which the log is rotated")
     log_files: int = Field(default=3, ge=1, le=100, description="rotated logs kept")
 
 
 class PrivacySettings(_Section):
-    """What never leaves or enters the store."""
+    """What is kept out of the store and out of injected text."""
 
-    redact: bool = Field(default=True, description="take secrets out before storing and before handing over")
+    redact: bool = Field(default=True, description="remove secrets before storing and before injecting")
     allow: tuple[str, ...] = Field(default=(), description="texts that are never redacted")
     deny: tuple[str, ...] = Field(default=(), description="regular expressions that are always redacted")
-    emails: Literal["redact", "keep"] = Field(default="redact", description="whether addresses are taken out")
+    emails: Literal["redact", "keep"] = Field(
+        default="redact", description="whether e-mail addresses are removed"
+    )
     home_paths: Literal["shorten", "keep"] = Field(
         default="shorten", description="whether the home folder is written as ~"
     )
@@ -479,17 +487,17 @@ class PrivacySettings(_Section):
 
 
 class RetentionSettings(_Section):
-    """How long records of what happened are kept, and what nobody stated. What you stated is kept until you forget it."""
+    """How long session records, and memories that nobody stated, are kept. Your statements are kept until you forget them."""
 
     traces: int = Field(default=2000, ge=0, description="most traces kept")
     trace_days: float = Field(default=30.0, gt=0.0, description="days a trace is kept")
     memories: int = Field(
-        default=20_000, ge=0, description="most memories of one scope that nobody stated; 0 = no limit"
+        default=20_000, ge=0, description="most memories in one scope that nobody stated; 0 = no limit"
     )
     fade_half_lives: float = Field(
         default=6.0,
         ge=0.0,
-        description="half-lives of its kind after which a memory goes that nobody stated or used; 0 = never",
+        description="half-lives of its kind after which a memory that nobody stated or used is deleted; 0 = never",
     )
     pending_fix_days: float = Field(
         default=45.0, gt=0.0, description="days that an unresolved failure waits for its fix"
@@ -499,7 +507,7 @@ class RetentionSettings(_Section):
 class BackupSettings(_Section):
     """Automatic backups of the store, in `backups/` of the home: once a day, and before a new version changes its tables."""
 
-    keep: int = Field(default=2, ge=0, le=100, description="how many are kept; 0 = none is made")
+    keep: int = Field(default=2, ge=0, le=100, description="number of backups kept; 0 = none is made")
 
 
 class KindSettings(_Section):
@@ -509,9 +517,11 @@ class KindSettings(_Section):
     prefix: str = Field(pattern="^[A-Z][A-Z0-9]{1,7}$", description="the short code in rendered lines")
     importance: float = Field(default=0.5, ge=0.0, le=1.0, description="base importance")
     half_life_days: float | None = Field(default=None, gt=0.0, description="days; null = never ages")
-    relevance_floor: float = Field(default=0.0, ge=0.0, le=1.0, description="below it never injected")
+    relevance_floor: float = Field(
+        default=0.0, ge=0.0, le=1.0, description="least relevance of an injected memory of this kind"
+    )
     standing: bool = Field(default=False, description="a rule that holds until it is superseded")
-    episodic: bool = Field(default=False, description="tells what happened, and ages")
+    episodic: bool = Field(default=False, description="describes an event, and ages")
 
     @model_validator(mode="after")
     def _one_nature(self) -> Self:
@@ -521,16 +531,18 @@ class KindSettings(_Section):
 
 
 class ProjectSettings(_Section):
-    """How projects see one another."""
+    """What one project may see of another."""
 
-    share_preferences: bool = Field(default=True, description="universal and language scope are visible here")
+    share_preferences: bool = Field(
+        default=True, description="memories of universal and language scope are visible here"
+    )
     link: tuple[str, ...] = Field(default=(), description="ids of projects whose memories may be read")
 
 
 class Settings(_Section):
     """The whole configuration."""
 
-    preset: str = Field(default="focused", description="the complete configuration under your own values")
+    preset: str = Field(default="focused", description="the complete configuration below your own values")
     recall: RecallSettings = RecallSettings()
     capture: CaptureSettings = CaptureSettings()
     store: StoreSettings = StoreSettings()

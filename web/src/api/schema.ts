@@ -1394,7 +1394,7 @@ export interface components {
         };
         /**
          * Categories
-         * @description Tokens per section of a `multispace` pack, in this order; what a section leaves flows to the next.
+         * @description Tokens per section of a `multispace` pack, in this order; the next section gets what one leaves.
          */
         Categories: {
             /**
@@ -1417,13 +1417,13 @@ export interface components {
             single?: number;
             /**
              * Session
-             * @description what the last session was about
+             * @description the topic of the last session
              * @default 200
              */
             session?: number;
             /**
              * Badges
-             * @description hints of time
+             * @description time hints
              * @default 50
              */
             badges?: number;

@@ -24,13 +24,11 @@ def digest(
     session: Annotated[
         str,
         typer.Argument(
-            help="host/id, the id or its beginning; this project's last session when left out.",
+            help="host/id, the id or its beginning. Default: this project's last session.",
             show_default=False,
         ),
     ] = "",
-    last: Annotated[
-        bool, typer.Option("--last", help="The last session of all, in whichever project.")
-    ] = False,
+    last: Annotated[bool, typer.Option("--last", help="The last session of all projects.")] = False,
     project: Annotated[
         bool, typer.Option("--project", help="Every session of this project, newest first.")
     ] = False,
@@ -40,7 +38,7 @@ def digest(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Show what a session did: asked, decided, blocked, next, done, fixed; its files, open tasks and commits."""
+    """Show the digest of a session: requests, decisions, blockers, next steps, results, fixes; files, open tasks and commits."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 

@@ -13,14 +13,14 @@ NO_MODEL = "No language model is set: `tacit config set capture.extractor.provid
 
 def learn(
     past: Annotated[
-        bool, typer.Option("--past", help="Sessions that were imported with --write-up, too.")
+        bool, typer.Option("--past", help="Include sessions that were imported with --write-up.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print each request word by word; send nothing.")
+        bool, typer.Option("--dry-run", help="Print the full text of each request, and send nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Have the language model of your settings (capture.extractor) write up sessions that wait and compare new statements."""
+    """Ask the language model in your settings (capture.extractor) to write up waiting sessions and to compare new statements."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
 

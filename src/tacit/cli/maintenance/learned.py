@@ -23,17 +23,15 @@ def learned(
     session: Annotated[
         str,
         typer.Argument(
-            help="host/id, the id or its beginning; this project's last session when left out.",
+            help="host/id, the id or its beginning. Default: this project's last session.",
             show_default=False,
         ),
     ] = "",
-    last: Annotated[
-        bool, typer.Option("--last", help="The last session of all, in whichever project.")
-    ] = False,
+    last: Annotated[bool, typer.Option("--last", help="The last session of all projects.")] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Show what a session taught: each statement, who said it, what became of it; requests to a model, what waits."""
+    """Show what Tacit learned from a session: each statement with its speaker and fate, requests to a model, and what waits."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 

@@ -21,34 +21,36 @@ def purge(
     memory: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Ids of memories, or their beginnings or endings.",
+            help="Ids of memories, or the beginnings or ends of them.",
             show_default=False,
             autocompletion=complete_memory,
         ),
     ] = None,
     project: Annotated[
-        bool, typer.Option("--project", help="All of this folder's project: memories, sessions, traces.")
+        bool,
+        typer.Option("--project", help="Everything of this folder's project: memories, sessions, traces."),
     ] = False,
     session: Annotated[
         str,
-        typer.Option("--session", help="All that was learned from this session (host/id), and its record."),
+        typer.Option("--session", help="All memories learned from this session (host/id), and its record."),
     ] = "",
     source: Annotated[
         str, typer.Option("--source", help="All memories from this source, such as CLAUDE.md, import, mcp.")
     ] = "",
-    matching: Annotated[str, typer.Option("--matching", help="All memories that hold these words.")] = "",
+    matching: Annotated[str, typer.Option("--matching", help="All memories with these words.")] = "",
     everywhere: Annotated[
         bool,
         typer.Option(
-            "--all", help="With --source and --matching: in all projects, not only what this folder sees."
+            "--all",
+            help="With --source and --matching: in all projects, not only those visible from this folder.",
         ),
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
     yes: Yes = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Forget for good: out of tables, indexes, history, traces, logs, backups and exports. Cannot be taken back."""
+    """Remove memories for good, from tables, indexes, history, traces, logs, backups and exports. This cannot be undone."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json

@@ -27,7 +27,9 @@ SHOWN = 10
 _ACTIONS = {"a": "accept", "r": "reject", "m": "merge", "k": "keep"}
 
 
-Everywhere = Annotated[bool, typer.Option("--all", help="All projects, not only what this folder sees.")]
+Everywhere = Annotated[
+    bool, typer.Option("--all", help="All projects, not only those visible from this folder.")
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option("--kind", help="Only this kind; may be repeated.", autocompletion=complete_kind),
@@ -44,14 +46,14 @@ Words = Annotated[str, typer.Option("--text", help="Only with all of these words
 Ids = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Ids of memories, or their beginnings or endings; options instead choose many.",
+        help="Ids of memories, or their beginnings or endings. Use options to select many.",
         show_default=False,
         autocompletion=complete_memory,
     ),
 ]
-AllThatFit = Annotated[bool, typer.Option("--all", help="Everything that waits and fits the other options.")]
+AllThatFit = Annotated[bool, typer.Option("--all", help="All waiting entries that match the other options.")]
 Projects = Annotated[
-    bool, typer.Option("--everywhere", help="Of all projects, not only what this folder sees.")
+    bool, typer.Option("--everywhere", help="In all projects, not only those visible from this folder.")
 ]
 
 
@@ -85,7 +87,7 @@ def list_(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """List what waits for you, and how many of each kind, source and cause."""
+    """List the entries that wait for you, with counts by kind, source and cause."""
     folder = "" if everywhere else str(cwd.absolute())
     where = drop_empty(cwd=folder, kind=kind, source=source, cause=cause, text=text)
     _list({**where, "limit": limit}, as_json=as_json)
@@ -104,7 +106,7 @@ def accept(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """They hold; what they contradict does not hold any more."""
+    """Accept statements. Each ends the statements that it contradicts."""
     folder = "" if everywhere else str(cwd.absolute())
     where = drop_empty(kind=kind, source=source, cause=cause, text=text)
     _decide_all("accept", memories or [], where, folder, all_=all_, yes=yes, as_json=as_json)
@@ -116,7 +118,7 @@ def edit(
     content: Annotated[str, typer.Option("--content", help="The better words.")],
     as_json: AsJson = False,
 ) -> None:
-    """It holds in better words; what it contradicts does not hold any more."""
+    """Accept a statement in better words. It ends the statements that it contradicts."""
     _decide(memory, {"action": "accept", "content": content}, as_json=as_json)
 
 
@@ -133,7 +135,7 @@ def reject(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """They go, and are not learned again."""
+    """Reject statements. They are not learned again."""
     folder = "" if everywhere else str(cwd.absolute())
     where = drop_empty(kind=kind, source=source, cause=cause, text=text)
     _decide_all("reject", memories or [], where, folder, all_=all_, yes=yes, as_json=as_json)
@@ -143,17 +145,17 @@ def reject(
 def merge(
     memory: MemoryId,
     into: Annotated[
-        str, typer.Option("--into", help="The memory that says the same; the other of its pair.")
+        str, typer.Option("--into", help="The memory that says the same. Default: the other one of its pair.")
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """It says what the other one says: one memory with both as evidence."""
+    """Merge two statements that say the same into one memory with both as evidence."""
     _decide(memory, drop_empty(action="merge", into=into), as_json=as_json)
 
 
 @app.command()
 def keep(memory: MemoryId, as_json: AsJson = False) -> None:
-    """Both hold: the pair is no contradiction."""
+    """Keep both statements: they do not contradict each other."""
     _decide(memory, {"action": "keep"}, as_json=as_json)
 
 
@@ -162,18 +164,18 @@ def undo(
         str,
         typer.Argument(
             metavar="[CHANGE|MEMORY]",
-            help="Id of a change, or of a memory for the last change of it; the last change of all when left out.",
+            help="Id of a change, or of a memory for its last change. Default: the last change of all.",
         ),
     ] = "",
     keep_both: Annotated[
         bool,
-        typer.Option("--keep-both", help="Take a replacement or a merge back, and keep both statements."),
+        typer.Option("--keep-both", help="Undo a replacement or a merge, and keep both statements."),
     ] = False,
     yes: Yes = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Take one change back: what was replaced holds again. Taking back can be taken back."""
+    """Undo one change. A replaced statement is active again. An undo can be undone."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import format_moment, print_json, print_line, shorten_line

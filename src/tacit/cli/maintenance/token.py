@@ -25,13 +25,13 @@ Name = Annotated[str, typer.Argument(help="What the token is for, such as the na
 
 @app.command("create")
 def create(name: Name = "default", as_json: AsJson = False) -> None:
-    """Make a token and show it, once. Needs an interactive terminal."""
+    """Create a token and show it once. Needs an interactive terminal."""
     _show(_at_terminal().create(name), name, as_json=as_json)
 
 
 @app.command("rotate")
 def rotate(name: Name = "default", as_json: AsJson = False) -> None:
-    """Replace a token by a new one of the same name, and show it, once. Needs an interactive terminal."""
+    """Replace a token by a new one of the same name, and show it once. Needs an interactive terminal."""
     authority = _at_terminal()
     authority.revoke(name)
     _show(authority.create(name), name, as_json=as_json)
@@ -39,7 +39,7 @@ def rotate(name: Name = "default", as_json: AsJson = False) -> None:
 
 @app.command("revoke")
 def revoke(name: Name = "default", as_json: AsJson = False) -> None:
-    """End a token; scripts that hold it speak as an agent from then on."""
+    """Revoke a token. Scripts that use it then speak as an agent."""
     from tacit.cli.terminal.output import print_json, print_line
 
     _authority().revoke(name)
@@ -51,7 +51,7 @@ def revoke(name: Name = "default", as_json: AsJson = False) -> None:
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """Show the names of the tokens that hold, never the tokens."""
+    """Show the names of valid tokens, never the tokens."""
     from datetime import UTC, datetime
 
     from tacit.cli.terminal.output import print_json, print_rows

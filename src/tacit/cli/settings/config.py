@@ -27,25 +27,25 @@ app = typer.Typer(
 )
 
 Key = Annotated[str, typer.Argument(help="Dotted name, such as recall.max_items.", show_default=False)]
-Agent = Annotated[str, typer.Option("--agent", help="For this agent alone.")]
-Own = Annotated[bool, typer.Option("--project", help="For this folder's project alone, in your own file.")]
+Agent = Annotated[str, typer.Option("--agent", help="Only for this agent.")]
+Own = Annotated[bool, typer.Option("--project", help="Only for this folder's project, in your own file.")]
 Shared = Annotated[
     bool,
     typer.Option("--project-file", help="In the project's .tacit/config.yaml, which can only restrict."),
 ]
-User = Annotated[bool, typer.Option("--user", help="For everything (the default).")]
+User = Annotated[bool, typer.Option("--user", help="For all agents and projects (the default).")]
 
 
 @app.command("get")
 def get(
     key: Annotated[
-        str, typer.Argument(help="Dotted name, or a section; left out = everything.", show_default=False)
+        str, typer.Argument(help="Dotted name, or a section. Default: everything.", show_default=False)
     ] = "",
     agent: Agent = "",
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Print the value that holds in this folder: of one setting, of a section, or of everything."""
+    """Print the effective values in this folder: of one setting, of a section, or of everything."""
     from tacit.cli.terminal.output import print_json, print_line
 
     report = _report(cwd, agent, warn=not as_json)
@@ -65,7 +65,8 @@ def set_(
     value: Annotated[
         list[str],
         typer.Argument(
-            help="The value; several, or one with commas, make a list. null takes back.", show_default=False
+            help="The value. Several values, or one with commas, make a list. null resets it.",
+            show_default=False,
         ),
     ],
     user: User = False,
@@ -75,7 +76,7 @@ def set_(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Set a value; it holds at once, without a restart."""
+    """Set a value. It takes effect at once, without a restart."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.describe import describe_settings
@@ -111,7 +112,7 @@ def set_(
 
 @app.command("explain")
 def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Tell which layer won, and what every layer says."""
+    """Show the value of every layer, and which layer won."""
     from tacit.cli.terminal.output import print_json, print_line, print_rows
     from tacit.config.describe import describe_settings
     from tacit.config.layers import LayerName
@@ -139,7 +140,7 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
 
 @app.command("diff")
 def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """List what is not as shipped: value, shipped value, layer, place."""
+    """List the settings that differ from the defaults: value, default, layer, place."""
     from tacit.cli.terminal.output import print_json, print_rows
     from tacit.config.describe import describe_settings
 
@@ -165,12 +166,8 @@ def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None
 
 @app.command("reset")
 def reset(
-    key: Annotated[
-        str, typer.Argument(help="Dotted name; left out = everything, with --all.", show_default=False)
-    ] = "",
-    everything: Annotated[
-        bool, typer.Option("--all", help="Take back everything that stands there.")
-    ] = False,
+    key: Annotated[str, typer.Argument(help="Dotted name. With --all, everything.", show_default=False)] = "",
+    everything: Annotated[bool, typer.Option("--all", help="Reset everything at that place.")] = False,
     user: User = False,
     agent: Agent = "",
     project: Own = False,
@@ -178,7 +175,7 @@ def reset(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Take a value back: the layer below it holds again, at once."""
+    """Reset a value. The layer below takes effect at once."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.config.fields import nearest_key, unknown_setting
@@ -202,7 +199,7 @@ def reset(
 
 @app.command("agents")
 def agents(as_json: AsJson = False) -> None:
-    """List the agents, and whether their injection follows the default or is overridden."""
+    """List the agents, and whether their settings follow the default or override it."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_rows
 
@@ -226,7 +223,7 @@ def agents(as_json: AsJson = False) -> None:
 @app.command("schema")
 def schema(
     write: Annotated[
-        bool, typer.Option("--write", help="Write it beside your settings, where editors look for it.")
+        bool, typer.Option("--write", help="Write it beside your settings, where editors find it.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

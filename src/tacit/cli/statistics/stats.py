@@ -22,7 +22,9 @@ DAY_MS = 86_400_000
 def stats(
     impact: Annotated[
         bool,
-        typer.Option("--impact", help="Only what injections were good for, beside what was not handed over."),
+        typer.Option(
+            "--impact", help="Only the benefit of injections, compared with memories that were not injected."
+        ),
     ] = False,
     days: Annotated[int, typer.Option("--days", min=1, max=730, help="How far back charts go.")] = 30,
     html: Annotated[

@@ -21,7 +21,7 @@ def _folder(path: Path) -> Path:
     return path
 
 
-Here = Annotated[Path, typer.Option("--cwd", help="Folder whose project is meant.", callback=_folder)]
+Here = Annotated[Path, typer.Option("--cwd", help="Folder of the project.", callback=_folder)]
 When = Annotated[
     str,
     typer.Option(
@@ -33,13 +33,13 @@ Kind = Annotated[
     str,
     typer.Option(
         "--kind",
-        help="preference, decision, correction, fact, ...; guessed when left out.",
+        help="preference, decision, correction, fact, ... Default: guessed.",
         autocompletion=complete_kind,
     ),
 ]
 ScopeText = Annotated[
     str,
-    typer.Option("--scope", help="universal, language:python, project:ID; the project when left out."),
+    typer.Option("--scope", help="universal, language:python or project:ID. Default: the project."),
 ]
 SensitivityText = Annotated[
     str,
@@ -51,16 +51,16 @@ SensitivityText = Annotated[
 MemoryId = Annotated[
     str,
     typer.Argument(
-        help="Id of a memory, or its beginning or ending.", show_default=False, autocompletion=complete_memory
+        help="Id of a memory, or the beginning or end of it.",
+        show_default=False,
+        autocompletion=complete_memory,
     ),
 ]
 AsOf = Annotated[
     str,
-    typer.Option(
-        "--as-of", help="What was known and held at that day or time, such as 2026-11-21 or 2026-11-21T14:30."
-    ),
+    typer.Option("--as-of", help="The state at a day or time, such as 2026-11-21 or 2026-11-21T14:30."),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; do it.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 def parse_moment(text: str) -> int | None:

@@ -36,12 +36,12 @@ def export(
         typer.Option("--format", help="jsonl = everything, without loss; markdown = to read and edit."),
     ] = Format.jsonl,
     here: Annotated[
-        bool, typer.Option("--here", help="Only what may be seen from the folder, not the whole store.")
+        bool, typer.Option("--here", help="Only memories visible from the folder, not the whole store.")
     ] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Write memories out; `tacit import` takes both formats back."""
+    """Export memories. `tacit import` reads both formats."""
     from tacit.app.wiring import open_engine
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line, print_warning

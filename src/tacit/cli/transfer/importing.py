@@ -45,38 +45,41 @@ def files(
         list[Path], typer.Argument(help="Files and folders; `tacit import PATH` does.", show_default=False)
     ],
     tool: Annotated[
-        str, typer.Option("--from", help="Whose format it is; auto = known by its content.")
+        str, typer.Option("--from", help="The tool that wrote the files; auto = detected by content.")
     ] = "auto",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
     mine: Annotated[
         bool,
         typer.Option(
-            "--mine", help="These statements are as good as your own words: none of them waits for you."
+            "--mine", help="Treat these statements as your own words, so that none of them waits for you."
         ),
     ] = False,
-    universal: Annotated[bool, typer.Option("--universal", help="They hold in every project.")] = False,
+    universal: Annotated[
+        bool, typer.Option("--universal", help="Make them visible in every project.")
+    ] = False,
     any_project: Annotated[
-        bool, typer.Option("--any-project", help="Also what belongs to other projects there.")
+        bool, typer.Option("--any-project", help="Also import memories of other projects.")
     ] = False,
     project: Annotated[
         Path | None,
         typer.Option(
             "--project",
-            help="Give what an export holds of any project to this folder's project.",
+            help="Assign the project memories of an export to this folder's project.",
             show_default=False,
         ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also what was imported before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also import what was imported before.")] = False,
     forget_removed: Annotated[
-        bool, typer.Option("--forget-removed", help="Forget what was deleted from an edited file.")
+        bool,
+        typer.Option("--forget-removed", help="Forget the memories that were deleted from an edited file."),
     ] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Import exports of Tacit, edited Markdown, rule files, and what other memory tools hold; each is known by its content.
+    """Import exports of Tacit, edited Markdown, rule files, and the memories of other tools. The format is detected by content.
 
-    Sugar, mcp-memory-service, claude-mem, mem0, basic-memory, memory banks, MEMORY.md. What they remember waits for you
-    unless you say --mine. A second run adds nothing.
+    Sugar, mcp-memory-service, claude-mem, mem0, basic-memory, memory banks, MEMORY.md. Their statements wait for you
+    unless you pass --mine. A second run adds nothing.
     """
     from tacit.config.environment import one_thread_for_arrays
 
