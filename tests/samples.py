@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
+from tacit.providers.tokens import EstimateCounter
+from tacit.recall.presets import LAYOUTS, SCORES, START_POOLS
+from tacit.recall.render import renderer
+from tacit.recall.retrieve import spaces_at
+from tacit.recall.stage import Context, RecallState
 
 NOW_MS = 1_760_000_000_000
 DAY_MS = 86_400_000
@@ -67,3 +74,21 @@ def query(
         **fields,
     }
     return Query(surface=surface, text=text, raw_text=text, situation=situation or Situation(), **values)
+
+
+def recall_state(asked: Query, settings: RecallSettings | None = None, **fields: object) -> RecallState:
+    """A recall before its first stage."""
+    settings = settings or RecallSettings()
+    kinds, layout = KindRegistry(), LAYOUTS[settings.render]
+    values: dict[str, object] = {"context": Context(), "count": EstimateCounter().count, **fields}
+    return RecallState(
+        query=asked,
+        settings=settings,
+        kinds=kinds,
+        score=SCORES[settings.score],
+        layout=layout,
+        render=renderer(kinds, str, layout),
+        start_pool=START_POOLS[settings.start_pool],
+        spaces=spaces_at(settings, asked.surface),
+        **values,
+    )

@@ -18,11 +18,16 @@ from tacit.errors import ProviderError, StoreError
 from tacit.model.sections import DivergenceAlert
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
-from tacit.recall.render.multispace import alert_text
-from tacit.recall.score.multispace import diversity_bonus, multispace_relevance, priority, recency_factor
-from tacit.recall.sections.badges import badges
-from tacit.recall.sections.categories import Costs, Entry, Filling, pack_with_carryover, shorten_long_text
-from tacit.recall.sections.divergence import divergences
+from tacit.recall.category_budget import Costs, Entry, Filling, pack_with_carryover, shorten_long_text
+from tacit.recall.presets.multispace.badges import badges
+from tacit.recall.presets.multispace.divergence import divergences
+from tacit.recall.presets.multispace.render import alert_text
+from tacit.recall.presets.multispace.score import (
+    diversity_bonus,
+    multispace_relevance,
+    priority,
+    recency_factor,
+)
 from tacit.recall.spaces import SPACES
 
 pytestmark = pytest.mark.timeout(60)
@@ -469,21 +474,26 @@ def test_a_failing_store_is_an_error_and_the_turn_goes_on(lab):
         def __getattr__(self, name):
             raise StoreError("disk I/O error.")
 
-    pipeline = lab.engine._pipeline
-    sound, pipeline._store = pipeline._store, Broken()
+    sound = lab.engine._store
+    read_from(lab, Broken())
     failed = ask(lab)
     assert (failed.reason, failed.http_status) == ("store", 500)
     assert failed.message == "Failed to retrieve memories: disk I/O error."
     assert failed.result.formatted_context == ""
     assert lab.agent("s2").prompt(AUTH) == ""
-    pipeline._store = sound
+    read_from(lab, sound)
     assert ask(lab).memories_included  # the session itself is sound
+
+
+def read_from(lab, store):
+    """Let the pipeline read another store from now on."""
+    object.__setattr__(lab.engine._pipeline.tools, "store", store)
 
 
 @acceptance("multispace", "ERR-P5-02")
 @pytest.mark.parametrize("broken", [ValueError("no vocabulary"), -1])
 def test_uncountable_tokens_are_estimated(tmp_path, caplog, broken):
-    from tacit.recall.sections.counting import surely
+    from tacit.recall.counting import surely
 
     class Counter:
         exact = True
@@ -502,7 +512,6 @@ def test_after_two_seconds_what_was_found_is_handed_over(tmp_path, caplog):
     with workplace(tmp_path, "multispace") as lab:
         know_auth(lab)
         assert lab.engine.settings.recall.deadline_ms == 2000
-        found = lab.engine._pipeline
 
         class LateLexical:
             """A store whose first search takes more than two seconds."""
@@ -525,7 +534,7 @@ def test_after_two_seconds_what_was_found_is_handed_over(tmp_path, caplog):
             def __getattr__(self, name):
                 return getattr(self._store, name)
 
-        found._store = LateStore(found._store)
+        read_from(lab, LateStore(lab.engine._store))
         failed = ask(lab)
         assert isinstance(failed, InjectionFailed)
         assert (failed.reason, failed.http_status) == ("timeout", 408)

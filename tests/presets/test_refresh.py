@@ -14,7 +14,7 @@ from tacit.mcp.server import listed_tools
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.providers.embedding import FakeEmbedder
-from tacit.recall.score.similarity import similarity_relevance
+from tacit.recall.presets.refresh.score import similarity_relevance
 
 pytestmark = pytest.mark.timeout(60)
 JWT = "How auth is handled: auth uses JWT tokens in httpOnly cookies"

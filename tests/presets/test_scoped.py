@@ -15,7 +15,8 @@ from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
-from tacit.recall.score.scoped import (
+from tacit.recall.presets.scoped.codes import code_lines
+from tacit.recall.presets.scoped.score import (
     best_score,
     recency,
     scope_match,
@@ -24,7 +25,6 @@ from tacit.recall.score.scoped import (
     task_match,
     task_of,
 )
-from tacit.recall.sections.codes import code_lines
 
 pytestmark = pytest.mark.timeout(60)
 GO = Scope(kind=ScopeKind.LANGUAGE, key="go")

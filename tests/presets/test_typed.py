@@ -26,7 +26,7 @@ from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
 from tacit.recall.budget import adjusted_budget
-from tacit.recall.pools.typed_start import typed_start
+from tacit.recall.presets.typed.start import typed_start
 
 LOGIN = "please fix the login bug in the session module"
 
@@ -665,7 +665,8 @@ def test_the_start_reads_fixed_lists(lab):
         lab.engine._store,
         lab.engine.visible(str(lab.place)),
         at_ms=NOW_MS,
-        weights=lab.engine.settings.recall.typed,
+        kinds=KindRegistry(),
+        settings=lab.engine.settings.recall,
     )
     counts = {}
     for candidate in found:
@@ -702,7 +703,7 @@ def test_query_embeddings_are_kept_for_an_hour(lab):
 @acceptance("typed", "8.3-ahead")
 def test_a_start_made_ahead_serves_five_minutes(lab):
     lab.know("Always use type hints.")
-    pools = lab.engine._pipeline._start_pools
+    pools = lab.engine._pipeline.start_pools
     seen, recall = lab.engine.visible(str(lab.place)), lab.engine.settings.recall
     first = pools.of(seen, at_ms=NOW_MS, settings=recall)
     assert pools.of(seen, at_ms=NOW_MS + 299_000, settings=recall) is first

@@ -14,8 +14,8 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import project_scope
-from tacit.recall.render.layout import LAYOUTS
-from tacit.recall.render.memory_sections import memory_text, relevant_text, sections_text
+from tacit.recall.presets import LAYOUTS
+from tacit.recall.presets.refresh.render import memory_text, relevant_text, sections_text
 from tacit.safety.escape import escape_text
 
 KINDS = KindRegistry()

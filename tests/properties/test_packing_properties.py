@@ -16,7 +16,8 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter, ExactCounter
 from tacit.recall.budget import ORDERS, Allowance, pack
-from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.pipeline import RecallPipeline
+from tacit.recall.stage import Context, Tools
 
 EXACT = ExactCounter()
 KINDS = ("preference", "decision", "error_pattern", "todo")
@@ -87,7 +88,7 @@ def test_every_layout_keeps_the_budget_as_counted(render, items, budget):
         ]
     )
     pipeline = RecallPipeline(
-        store=store, embedder=FakeEmbedder(), tokens=EstimateCounter(), kinds=KindRegistry(), executor=None
+        Tools(store=store, embedder=FakeEmbedder()), tokens=EstimateCounter(), kinds=KindRegistry()
     )
     asked = query("", surface=Surface.START, budget_tokens=budget)
     done, _ = pipeline.run(asked, settings=RecallSettings(render=render), context=Context(), trace_id="t")

@@ -17,7 +17,8 @@ from tacit.model.pack import Surface
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter, ExactCounter
-from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.pipeline import RecallPipeline
+from tacit.recall.stage import Context, Tools
 
 EXACT = ExactCounter()
 WORDS = st.sampled_from(
@@ -47,11 +48,9 @@ def test_a_start_block_never_costs_more_than_its_budget(executor, contents, budg
         ]
     )
     pipeline = RecallPipeline(
-        store=store,
-        embedder=FakeEmbedder(),
+        Tools(store=store, embedder=FakeEmbedder(), executor=executor),
         tokens=EstimateCounter(),
         kinds=KindRegistry(),
-        executor=executor,
     )
     asked = query("", surface=Surface.START, budget_tokens=budget)
     done, _ = pipeline.run(asked, settings=RecallSettings(), context=Context(), trace_id="t")

@@ -20,7 +20,7 @@ from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.store import Store
 from tacit.providers.clock import FakeClock
-from tacit.recall.pools.start import RESERVE, START_POOL, StartPools
+from tacit.recall.start_pool import RESERVE, START_POOL, StartPools
 
 NOW = 1_800_000_000_000
 PROJECT = project_scope("p")

@@ -20,7 +20,7 @@ from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Store
 from tacit.reading.entities import find_entities
 from tacit.recall.budget import adjusted_budget
-from tacit.recall.render.multispace import nothing_text
+from tacit.recall.presets.multispace.render import nothing_text
 from tacit.session import ledger
 
 SESSIONS_READ = 20

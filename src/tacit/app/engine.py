@@ -48,12 +48,14 @@ from tacit.ports.host import Host, HostCapabilities, ReplayingHost
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
-from tacit.recall.measure import token_matches_of
 from tacit.recall.outcome import Outcome
-from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.pipeline import RecallPipeline
+from tacit.recall.presets import LAYOUTS
 from tacit.recall.query import budget_for
-from tacit.recall.render import rendering
+from tacit.recall.render import renderer
 from tacit.recall.replay import Replayed, replay
+from tacit.recall.spaces.late import token_matches_of
+from tacit.recall.stage import Context, Tools
 from tacit.recall.stage_log import StageLog
 from tacit.safety.authority import require
 from tacit.text.lazy_regex import compile_all
@@ -85,10 +87,14 @@ class Engine:
         self._projects = Projects(store=parts.store, clock=parts.clock)
         clean = parts.redactor.of_session
         self._sessions = LiveSessions(store=parts.store, clean=clean, on_error=_log_failure)
-        self._pipeline = RecallPipeline(
-            store=parts.store, embedder=parts.embedder, tokens=parts.estimate, kinds=parts.kinds,
-            executor=self._executor if parts.remote_embedder else None, reranker=parts.reranker, sparse=parts.sparse,
-        )  # fmt: skip
+        tools = Tools(
+            store=parts.store,
+            embedder=parts.embedder,
+            executor=self._executor if parts.remote_embedder else None,
+            reranker=parts.reranker,
+            sparse=parts.sparse,
+        )
+        self._pipeline = RecallPipeline(tools, tokens=parts.estimate, kinds=parts.kinds)
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
         self._writing = LazyWriting(WritingParts(
             parts=parts, projects=self._projects, sessions=self._sessions, settle=self.flush, changed=self._starts.drop
@@ -239,7 +245,7 @@ class Engine:
         context = Context(
             preset=settings.preset,
             root=project.root if project else "",
-            render=rendering(self._parts.kinds, clean, settings.recall.render),
+            render=renderer(self._parts.kinds, clean, LAYOUTS[settings.recall.render]),
             notes=notes,
             in_context=lambda memory: DropReason(cause=DropCause.IN_CONTEXT) if memory.id in known else None,
             log=log,
@@ -304,7 +310,7 @@ class Engine:
             return found.block
         settings = self._settings_at(cwd)
         clean = self._parts.redactor.cleaner(settings)
-        render = rendering(self._parts.kinds, clean, settings.recall.render, with_ids=True)
+        render = renderer(self._parts.kinds, clean, LAYOUTS[settings.recall.render], with_ids=True)
         return replace(found.block, text=render(found.pack))
 
     def memory_context(

@@ -56,11 +56,13 @@ from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
 from tacit.reading.errors import error_signature
 from tacit.recall.outcome import Outcome
-from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.pipeline import RecallPipeline
+from tacit.recall.presets import LAYOUTS
+from tacit.recall.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.recall.query import ReadSituation, build_query
-from tacit.recall.refresh import LowInformation, RefreshBlock
-from tacit.recall.render import rendering
+from tacit.recall.render import renderer
 from tacit.recall.signal import surface_for
+from tacit.recall.stage import Context
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
 from tacit.session.family import AGENT_MARK
@@ -353,7 +355,7 @@ class SignalHandler:
             epoch=state.epoch,
             preset=settings.preset,
             root=project.root if project else "",
-            render=rendering(self._kinds, self._redactors.cleaner(settings), settings.recall.render),
+            render=renderer(self._kinds, self._redactors.cleaner(settings), LAYOUTS[settings.recall.render]),
             notes=asked.notes,
             log=log,
             first=ids_dropped_by_compaction(state, before, surface=surface),

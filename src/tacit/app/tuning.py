@@ -19,8 +19,9 @@ from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter, Store
 from tacit.reading.entities import find_entities
-from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.replay import replay, would_have
+from tacit.recall.stage import Context
 from tacit.state.counted import Verdict
 from tacit.state.registry import VERDICTS
 from tacit.upkeep.thresholds import bounded_threshold, rate_at

@@ -45,6 +45,10 @@ class Thresholds(_Section):
     subagent: float = Field(default=0.45, ge=0.0, le=1.0, description="when a subagent starts")
     on_demand: float = Field(default=0.05, ge=0.0, le=1.0, description="on demand")
 
+    def of(self, surface: str) -> float:
+        """Least relevance that the surface of this name injects; 1 where it has no threshold."""
+        return float(getattr(self, surface, 1.0))
+
 
 Shares = dict[str, float]
 """Name of a slot -> its share of the budget (0-1)."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
+from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, Relation
 
 if TYPE_CHECKING:  # every command would load numpy for nothing
@@ -113,6 +114,24 @@ class Candidate:
         return next((value for name, value in self.scores if name == space), None)
 
 
+class CosineReference(Protocol):
+    """Mean and deviation of the cosines of a prompt with the memories of its project."""
+
+    @property
+    def mean(self) -> float:
+        """What such a cosine usually is."""
+        ...
+
+    @property
+    def deviation(self) -> float:
+        """How far it usually lies from that."""
+        ...
+
+    def without(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The vector of a prompt, shape (dimensions,), less what all prompts have in common; of unit length."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shortlist:
     """The memories that the costly spaces measure, with what the pipeline read for them.
@@ -123,6 +142,7 @@ class Shortlist:
         relations: edges that touch the short list; empty when the graph is off.
         token_matches: of a text in others; None when the embedder knows no tokens.
         sparse: scores of a sparse encoder by memory id, 0-1; None when none is installed.
+        kinds: the kinds, for half-lives.
     """
 
     memories: tuple[Memory, ...]
@@ -130,3 +150,4 @@ class Shortlist:
     relations: tuple[Relation, ...] = ()
     token_matches: TokenMatches | None = None
     sparse: Mapping[str, float] | None = None
+    kinds: KindRegistry = BUILTIN_KINDS

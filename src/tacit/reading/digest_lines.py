@@ -48,3 +48,10 @@ def without_line(content: str, code: str, text: str) -> str:
         and not (line.endswith("...") and whole.startswith(line[:-3]) and len(line) > len(code) + 5)
     ]
     return "\n".join(kept)
+
+
+def focus_of(content: str) -> str:
+    """The subject of a session: the first `impl` line of its digest that is no list of files, else its first line."""
+    lines = lines_of(content)
+    work = [text for code, text in lines if code == "impl" and not text.startswith("changed ")]
+    return (work or [text for _, text in lines] or [" ".join(content.split())])[0]

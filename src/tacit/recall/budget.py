@@ -8,13 +8,14 @@ it may still fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
 from tacit.recall.outcome import PINNED, Outcome
+from tacit.recall.stage import RecallState
 
 DIVERSITY = 0.85
 MAX_CONSECUTIVE_MISSES = 24
@@ -25,6 +26,7 @@ LONG_PROMPT_TOKENS, PROMPT_SPAN_TOKENS, MOST_PROMPT_CUT = 5000, 20_000, 0.5
 """A prompt of 5,000 tokens begins to make the budget smaller; source: the typed seed, section 5.2."""
 DEFAULT_WINDOW_TOKENS = 200_000
 MOST_USAGE_CUT = 0.25
+_NO_SHARES: Mapping[str, float] = {}
 
 Order = Callable[[Sequence[Candidate], Collection[str]], tuple[Candidate, ...]]
 
@@ -70,6 +72,33 @@ class _RemainingBudget:
     @property
     def unallotted(self) -> int:
         return max(0, self.left - sum(self.slots.values()))
+
+
+def budget(state: RecallState) -> Outcome[RecallState]:
+    """The pack, as the layout fills it."""
+    make = state.layout.pack or pack_greedily
+    done = make(state)
+    return Outcome(kept=replace(state, pack=done.kept), drops=done.drops, notes=done.notes)
+
+
+def pack_greedily(state: RecallState) -> Outcome[Pack]:
+    """The pack of what is fresh, by value within the budget of the surface."""
+    return pack_candidates(state, state.fresh or ())
+
+
+def pack_candidates(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[Pack]:
+    """The pack of `candidates`, best first; a start pack is bounded by its budget alone, not by a number."""
+    query, settings = state.query, state.settings
+    allowance = Allowance(
+        tokens=query.budget_tokens,
+        frame_tokens=state.frame_tokens,
+        max_items=len(candidates) if state.from_pool else settings.max_items,
+        pinned_kinds=settings.pinned_kinds,
+        order=(state.from_pool and state.start_pool.order) or settings.order,
+        shares=getattr(settings.allot, query.surface.value, _NO_SHARES),
+        hand_on=settings.allot.hand_on,
+    )
+    return pack(candidates, surface=query.surface, allowance=allowance, cost=state.line_tokens)
 
 
 def pack(

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +16,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.spaces.character import closeness
+from tacit.recall.stage import RecallState
 
 SAME_WORDS = 0.8
 SAME_CHARACTERS = 0.9
@@ -42,6 +44,18 @@ def near_identical(left: str, right: str) -> bool:
     if shared < LIKELY_WORDS or any(word.isdigit() or word in _NEGATIONS for word in a ^ b):
         return False
     return shared >= SAME_WORDS or closeness(left, right) >= SAME_CHARACTERS
+
+
+def drop_known(state: RecallState) -> Outcome[RecallState]:
+    """What the context does not hold yet, without copies; pinned memories may come again."""
+    passed = state.passed or ()
+    held = {
+        candidate.memory.id: why
+        for candidate in passed
+        if PINNED not in candidate.reasons and (why := state.context.in_context(candidate.memory))
+    }
+    done = dedupe(passed, in_context=held)
+    return Outcome(kept=replace(state, fresh=done.kept), drops=done.drops)
 
 
 def dedupe(

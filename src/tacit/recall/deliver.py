@@ -1,4 +1,4 @@
-"""Stage 10: make sure the block is within every limit, whole. In: a pack. Out: the block and what it really holds. Pure.
+"""Stages 9 and 10: write the block and hold it to every limit. In: a pack. Out: the block and what it really holds. Pure.
 
 The budget stage has counted frame and lines; joined lines never count more than their sum. Here the finished text is held
 to the host's own cap on characters. What is too much goes from the end, a whole memory at a time, so that a closing
@@ -8,44 +8,80 @@ delimiter is never lost.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Block, Pack
 from tacit.model.sections import NO_SECTIONS
-from tacit.model.trace import Drop, DropCause, DropReason, TracedCandidate
+from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, SilenceReason, Trace, TracedCandidate
 from tacit.recall.outcome import Outcome
+from tacit.recall.stage import TRACED_CANDIDATES, Delivered, RecallState
+from tacit.recall.stage_log import StageLog
 
-TRACED_CANDIDATES = 24
 TRACED_CHARS = 240
 READ_CHARS = 4_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delivered:
-    """A block and the pack it was rendered from."""
-
-    pack: Pack
-    block: Block
+def render(state: RecallState) -> Outcome[RecallState]:
+    """The whole pack as text."""
+    pack = state.pack or Pack(surface=state.query.surface)
+    return Outcome(kept=replace(state, text=state.render(pack)))
 
 
-def deliver(
-    pack: Pack, *, render: Callable[[Pack], str], frame_tokens: int, cap_chars: int
+def deliver(state: RecallState) -> Outcome[RecallState]:
+    """The block, cut to the host's cap; silence, with its reason, where there is none."""
+    pack = state.pack or Pack(surface=state.query.surface)
+    done = cut(
+        pack,
+        state.text,
+        render=state.render,
+        frame_tokens=state.frame_tokens,
+        cap_chars=state.context.cap_chars,
+    )
+    delivered = done.kept
+    if state.layout.pack is not None:  # its frame names every heading; most blocks hold a few
+        block = delivered.block
+        block = replace(block, tokens=min(block.tokens, state.count(block.text)))
+        delivered = replace(delivered, block=block)
+    silence = _silence(state, delivered)
+    if not delivered.block.empty and silence is not None:
+        empty = Block(surface=delivered.block.surface)
+        delivered = replace(delivered, pack=replace(delivered.pack, items=()), block=empty)
+    return Outcome(kept=replace(state, delivered=delivered, silence=silence), drops=done.drops)
+
+
+def _silence(state: RecallState, delivered: Delivered) -> SilenceReason | None:
+    """Why nothing is handed over; None where something is."""
+    if not delivered.block.empty:
+        if state.settings.shadow:
+            return SilenceReason(cause=SilenceCause.SHADOW)
+        return None
+    if state.nothing_coming:
+        return SilenceReason(cause=SilenceCause.NOTHING_COMING)
+    if not state.scored:
+        return SilenceReason(cause=SilenceCause.NOTHING_FOUND)
+    if not state.passed:
+        return SilenceReason(cause=SilenceCause.NOT_RELEVANT)
+    if not state.fresh:
+        return SilenceReason(cause=SilenceCause.IN_CONTEXT)
+    return SilenceReason(cause=SilenceCause.NO_ROOM)
+
+
+def cut(
+    pack: Pack, text: str, *, render: Callable[[Pack], str], frame_tokens: int, cap_chars: int
 ) -> Outcome[Delivered]:
-    """Render `pack` and cut it to `cap_chars` (0 = no cap)."""
+    """The block of `pack`, which reads `text`, cut to `cap_chars` (0 = no cap), a whole memory at a time."""
     drops: list[Drop] = []
-    while True:
-        text = render(pack)
-        if not cap_chars or len(text) <= cap_chars:
-            break
-        if not pack.items:
-            if pack.sections.empty:
-                break
+    while cap_chars and len(text) > cap_chars:
+        if pack.items:
+            why = DropReason(cause=DropCause.HOST_CAP, bound=cap_chars)
+            drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, why=why))
+            pack = replace(pack, items=pack.items[:-1])
+        elif not pack.sections.empty:
             pack = replace(pack, sections=NO_SECTIONS)
-            continue
-        why = DropReason(cause=DropCause.HOST_CAP, bound=cap_chars)
-        drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, why=why))
-        pack = replace(pack, items=pack.items[:-1])
+        else:
+            break
+        text = render(pack)
     tokens = frame_tokens + pack.tokens if text else 0
     ids = tuple(dict.fromkeys(item.candidate.memory.id for item in pack.items)) if text else ()
     block = Block(surface=pack.surface, text=text, tokens=tokens, memory_ids=ids)
@@ -73,3 +109,34 @@ def traced(
             )
         )
     return tuple(found)
+
+
+def trace_of(state: RecallState, log: StageLog, trace_id: str) -> Trace:
+    """The record of a recall that is done."""
+    query, context, silence = state.query, state.context, state.silence
+    block = state.delivered.block if state.delivered else Block(surface=query.surface)
+    scored = state.scored or ()
+    known = {candidate.memory.id for candidate in scored}
+    # Memories that are pinned need not be found.
+    pinned = (candidate for candidate in state.passed or () if candidate.memory.id not in known)
+    return Trace(
+        id=trace_id,
+        session=query.session,
+        turn=context.turn,
+        epoch=context.epoch,
+        surface=query.surface,
+        at_ms=query.at_ms,
+        preset=context.preset,
+        text=query.raw_text[:READ_CHARS],  # cut to its stored length once secrets are out
+        situation=query.situation,
+        stages=tuple(log.records),
+        candidates=traced((*scored, *pinned), block, most=context.traced),
+        injected=block.memory_ids,
+        why=silence,
+        cause=silence.cause if silence else None,
+        threshold=state.threshold,
+        block=block.text,
+        tokens=block.tokens,
+        budget_tokens=query.budget_tokens,
+        took_ms=log.took_ms(),
+    )

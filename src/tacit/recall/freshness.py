@@ -25,6 +25,8 @@ from time import monotonic
 from tacit.model.evidence import Candidate, Freshness
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
+from tacit.recall.outcome import Outcome
+from tacit.recall.stage import RecallState
 
 MAX_PROBED = 64
 """So many candidates are looked at, best first; the others count as fresh."""
@@ -75,6 +77,12 @@ class FreshnessProbe:
                 state = self._state(candidate.memory, root)
             found.append(replace(candidate, freshness=state) if state else candidate)
         return tuple(found)
+
+    def stage(self, state: RecallState) -> Outcome[RecallState]:
+        """The scored candidates with what their files say."""
+        least = state.threshold
+        probed = self.probe(state.scored or (), root=state.context.root, least=least)
+        return Outcome(kept=replace(state, scored=probed))
 
     def _state(self, memory: Memory, root: str) -> Freshness:
         paths = [_inside(root, name) for name in memory.files[:MAX_FILES]]

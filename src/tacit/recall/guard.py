@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tacit.config.settings import Thresholds
 from tacit.model.evidence import Candidate
@@ -11,6 +12,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.outcome import Outcome
+from tacit.recall.stage import RecallState
 from tacit.safety.trust import why_not_on
 
 STALE_EPISODE = 0.25
@@ -20,18 +22,21 @@ _IN_CONTEXT = (Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
 """Surfaces of a session that still has in its context what its own digest tells."""
 
 
-def threshold_for(thresholds: Thresholds, surface: Surface) -> float:
-    """Least relevance that `surface` injects."""
-    return float(getattr(thresholds, surface.value, 1.0))
+def guard(state: RecallState) -> Outcome[RecallState]:
+    """The candidates that may and should be handed over, in the order given."""
+    done = admit(
+        state.reached or (), query=state.query, kinds=state.kinds, thresholds=state.settings.thresholds
+    )
+    return Outcome(kept=replace(state, passed=done.kept), drops=(*state.withheld, *done.drops))
 
 
-def guard(
+def admit(
     candidates: Sequence[Candidate], *, query: Query, kinds: KindRegistry, thresholds: Thresholds
 ) -> Outcome[tuple[Candidate, ...]]:
     """Keep candidates that may and should be handed over, in the order given."""
     kept: list[Candidate] = []
     drops: list[Drop] = []
-    threshold = threshold_for(thresholds, query.surface)
+    threshold = thresholds.of(query.surface.value)
     if query.surface is Surface.PROMPT and query.situation.nothing_coming:
         return Outcome(kept=(), drops=(Drop(memory_id="", why=DropReason(cause=DropCause.NOTHING_COMING)),))
     for candidate in candidates:

@@ -1,87 +1,90 @@
-"""Every space's score for the short list. In: a query, the memories, what the spaces found. Out: scores by memory.
+"""From an order of ids to candidates with evidence. In: the fused order. Out: what every space says of each memory.
 
-Reads what the costly spaces need (relations, token vectors, sparse scores) before it measures; the spaces themselves do
-no I/O. Never orders and never drops.
+Loads the short list and what the spaces need for it, then measures without I/O. Never orders; takes out only what whoever
+asks may not see.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 
-from tacit.model.evidence import Shortlist, TokenMatches
+from tacit.model.evidence import Candidate, Shortlist
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.ports.models import Embedder, TokenEmbedder
-from tacit.ports.store import Store
-from tacit.recall.spaces import SPACES
-from tacit.recall.spaces.recent import freshness
+from tacit.model.trace import Drop, Loss
+from tacit.recall.outcome import LAST_SESSION, Outcome
+from tacit.recall.spaces import SPACES, semantic
+from tacit.recall.stage import RecallState, Tools
 
 Scores = tuple[tuple[str, float], ...]
 
 
-def token_matches_of(embedder: Embedder) -> TokenMatches | None:
-    """The token matches of an embedder (of the one behind the cache, where there is one); None when it knows no tokens."""
-    inner = getattr(embedder, "inner", embedder)
-    return inner.token_matches if isinstance(inner, TokenEmbedder) else None
+def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """The memories of the short list with what the spaces read for them.
 
-
-def read_shortlist(
-    query: Query,
-    memories: Sequence[Memory],
-    found: Mapping[str, Mapping[str, float]],
-    *,
-    spaces: Sequence[str],
-    store: Store,
-    embedder: Embedder,
-    sparse: Mapping[str, float] | None = None,
-) -> Shortlist:
-    """The short list with what the wanted spaces need of the store, the embedder and a sparse encoder."""
-    ids = [memory.id for memory in memories]
-    return Shortlist(
-        memories=tuple(memories),
-        found=found,
-        relations=store.relations(ids, scope=query.scope) if "graph" in spaces else (),
-        token_matches=token_matches_of(embedder) if "late" in spaces else None,
-        sparse=sparse,
+    What whoever asks may not see is taken out here, so that no later stage, model or trace reads it.
+    """
+    query = state.query
+    known = [memory_id for memory_id, _ in state.order]
+    further = dict.fromkeys((*state.recent, *filter(None, (state.last_session,))))
+    for name in state.spaces:
+        if reach := SPACES[name].reach:
+            further.update(dict.fromkeys(reach(tools.store, query, known)))
+    order = (*state.order, *((memory_id, 0.0) for memory_id in further if memory_id not in known))
+    memories = {m.id: m for m in tools.store.get([i for i, _ in order], scope=query.scope)}
+    drops: list[Drop] = []
+    for memory in tuple(memories.values()):
+        if hidden := state.hidden(memory):
+            drops.append(Drop(memory_id=memory.id, why=hidden))
+            del memories[memory.id]
+    order = tuple(entry for entry in order if entry[0] in memories)
+    shortlist = Shortlist(
+        memories=tuple(memories[memory_id] for memory_id, _ in order),
+        found=state.space_scores,
+        kinds=state.kinds,
     )
+    losses: list[Loss] = []
+    for name in state.spaces:
+        if read := SPACES[name].read:
+            done = read(tools, query, shortlist, state.context.remaining_ms)
+            shortlist = done.kept
+            losses += done.losses
+    state = replace(state, order=order, shortlist=shortlist, withheld=tuple(drops))
+    return Outcome(kept=state, losses=tuple(losses))
+
+
+def measure(state: RecallState) -> Outcome[RecallState]:
+    """Candidates with the scores of every space, in the fused order."""
+    z, domain_similarity = semantic.standardize(state.rankings, state.reference)
+    shortlist = state.shortlist or Shortlist(memories=())
+    measured = measure_spaces(state.query, shortlist, spaces=state.spaces, kinds=state.kinds)
+    found = tuple(
+        Candidate(
+            memory=memory,
+            scores=measured[memory.id],
+            fused=fused,
+            similarity_z=z(memory.id),
+            reasons=(LAST_SESSION,) if memory.id == state.last_session else (),
+        )
+        for memory, (_, fused) in zip(shortlist.memories, state.order, strict=True)
+    )
+    return Outcome(kept=replace(state, found=found, domain_similarity=domain_similarity))
 
 
 def measure_spaces(
     query: Query, shortlist: Shortlist, *, spaces: Sequence[str], kinds: KindRegistry
 ) -> dict[str, Scores]:
     """Scores by memory id, in the spaces' fixed order; a space that says nothing of a memory is left out."""
-    together = {
-        name: space.together(query, shortlist)
+    shortlist = replace(shortlist, kinds=kinds)
+    known = {
+        name: space.measure(query, shortlist) if space.measure is not None else shortlist.found.get(name, {})
         for name, space in SPACES.items()
-        if name in spaces and space.together is not None
+        if name in spaces
     }
-    known = {**shortlist.found, **together}
-    memories = shortlist.memories
-    names: list[str] = []
-    columns: list[Sequence[float | None]] = []
-    for name, space in SPACES.items():
-        if name not in spaces:
-            continue
-        if space.measure is not None:
-            measure = space.measure
-            columns.append([measure(query, memory) for memory in memories])
-        elif name == "recent":
-            columns.append([_freshness(query, memory, kinds) for memory in memories])
-        elif name in known:
-            columns.append([known[name].get(memory.id) for memory in memories])
-        else:
-            continue
-        names.append(name)
     return {
         memory.id: tuple(
-            (name, round(value, 4)) for name, value in zip(names, row, strict=True) if value is not None
+            (name, round(scores[memory.id], 4)) for name, scores in known.items() if memory.id in scores
         )
-        for memory, row in zip(
-            memories, zip(*columns, strict=True) if columns else ((),) * len(memories), strict=True
-        )
+        for memory in shortlist.memories
     }
-
-
-def _freshness(query: Query, memory: Memory, kinds: KindRegistry) -> float:
-    return freshness(at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=kinds.of_stored(memory.kind))

@@ -30,16 +30,18 @@ from tacit.model.trace import Loss
 from tacit.ports.models import Embedder
 from tacit.ports.store import Store
 from tacit.reading.words.stems import content_words
-from tacit.recall.measure import token_matches_of
+from tacit.recall.fuse import truncate_fused
 from tacit.recall.outcome import Outcome
 from tacit.recall.retrieve import embed_query
 from tacit.recall.spaces import late
+from tacit.recall.spaces.late import token_matches_of
 from tacit.recall.spaces.sequence import (
     TurnNeighbors,
     add_neighbor_scores,
     find_turn_neighbors,
     session_position,
 )
+from tacit.recall.stage import RecallState, Tools
 
 CANDIDATES_PER_SPACE = 128
 """Most memories that each space proposes."""
@@ -121,6 +123,27 @@ def answer(
     whole = np.mean(parts, axis=0)
     order = zip(names, map(float, whole), strict=True)
     return Outcome(kept=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))), losses=tuple(losses))
+
+
+def weigh(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """The order of an answer, cut to the short list."""
+    answered = answer(
+        state.query,
+        state.rankings,
+        spaces=state.spaces,
+        store=tools.store,
+        embedder=tools.embedder,
+        remaining_ms=state.context.remaining_ms,
+    )
+    order = truncate_fused(answered.kept, state.rankings, state.settings.shortlist)
+    return Outcome(kept=replace(state, order=order), losses=answered.losses)
+
+
+def order(state: RecallState) -> Outcome[RecallState]:
+    """The judged candidates of an answer in its order; all others as they stand."""
+    if state.source != "answer":
+        return Outcome(kept=state)
+    return Outcome(kept=replace(state, scored=in_order(state.scored or ())))
 
 
 def has_heading(text: str) -> bool:

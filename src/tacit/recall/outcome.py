@@ -12,6 +12,10 @@ PINNED = "pinned"
 """Reason of a candidate that is handed over because its kind is pinned, not because of what was asked."""
 
 
+LAST_SESSION = "last session"
+"""Reason of the digest that tells of the last session: it is handed over for that, not for what was asked."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(Generic[T]):
     """Result of one stage."""

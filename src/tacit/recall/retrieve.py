@@ -1,4 +1,4 @@
-"""Stage 3: ask the spaces under a deadline. In: search, query, the query's vector. Out: one ranking per space. Never fuses.
+"""Stage 3: embed the query and ask the spaces under a deadline. In: a query. Out: one ranking per space. Never fuses.
 
 The vector is made first. A remote model is waited for on the given executor, and given up early enough that the other
 spaces can still answer; a local one runs in turn: a thread of its own costs more than it saves. What missed the deadline is
@@ -7,19 +7,20 @@ named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import Ranking
 from tacit.model.pack import Surface
-from tacit.model.query import Query
 from tacit.model.trace import Loss
-from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
-from tacit.ports.search import Search
+from tacit.ports.models import Embedder, Vectors
 from tacit.recall.outcome import Outcome
-from tacit.recall.spaces import SPACES, semantic
+from tacit.recall.spaces import SPACES, SpaceQuery
+from tacit.recall.stage import RecallState, Tools
+from tacit.recall.unconfirmed_ranking import rank_unconfirmed
 
 QUERY_CHARS = 480
 """About 100 tokens: a longer prompt costs more time to embed than it gains (feasibility, section 6)."""
@@ -70,51 +71,81 @@ def embed_query(
         return Outcome(kept=None, losses=(Loss(source="semantic", cause="failed", detail=str(error)),))
 
 
-def retrieve(
-    query: Query,
-    *,
-    search: Search,
-    vector: Vectors | None,
-    identity: EmbedderIdentity,
-    spaces: Sequence[str],
-    limit: int,
-    remaining_ms: Callable[[], float],
-    wide: int = 0,
-) -> Outcome[tuple[Ranking, ...]]:
-    """Ask every space in `spaces` that can retrieve; `semantic` only with a `vector` of `identity`.
+def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """The query's vector, and on demand the memories that wait for confirmation: what must be embedded before the search.
+
+    Where the fitted gate judges, what all prompts have in common is taken off the vector (`state.reference`).
+    """
+    query = state.query
+    embedded: Outcome[Vectors | None] = Outcome(kept=None)
+    searches = state.source in ("search", "answer")
+    if searches and any(SPACES[name].embeds for name in state.spaces):
+        embedded = embed_query(
+            query.text,
+            embedder=tools.embedder,
+            executor=tools.executor,
+            remaining_ms=state.context.remaining_ms,
+        )
+    error = next((loss.detail for loss in embedded.losses if loss.cause == "failed"), "")
+    vector = embedded.kept
+    if vector is not None and state.reference is not None:
+        vector = state.reference.without(vector)
+    rankings: tuple[Ranking, ...] = ()
+    if query.surface is Surface.ON_DEMAND:
+        rankings = (rank_unconfirmed(query, store=tools.store, embedder=tools.embedder),)
+    state = replace(state, vector=vector, rankings=rankings, embedding_error=error)
+    return Outcome(kept=state, losses=embedded.losses)
+
+
+def require_vector(state: RecallState) -> Outcome[RecallState]:
+    """Nothing changes, unless a prompt could not be embedded where the settings require it.
+
+    Raises:
+        ProviderError: then.
+    """
+    required = state.settings.embedding_required and state.query.surface is Surface.PROMPT
+    if state.embedding_error and required:
+        raise ProviderError(f"Failed to embed query: {state.embedding_error}")
+    return Outcome(kept=state)
+
+
+def find_nothing(state: RecallState) -> Outcome[RecallState]:
+    """No candidates: the agent will do nothing after this prompt."""
+    return Outcome(kept=replace(state, found=()), notes=("nothing is asked: no action is coming",))
+
+
+def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallState]:
+    """Every space that can retrieve, and that has what it needs for it, within the time that is left.
 
     Args:
-        query: what is asked.
-        search: who answers.
-        vector: of the query's words.
-        identity: who made it.
-        spaces: which are asked.
-        limit: how many memories each space proposes.
-        remaining_ms: milliseconds left until the deadline.
-        wide: how many they propose, if that is more, whose hits are all they know of a memory; the others measure what is
-            listed, and more hits of theirs would only cost time.
-
-    Returns:
-        One ranking per space that answered in time, in the spaces' fixed order; losses name the others.
+        tools: the store to search.
+        state: of the recall.
+        wide: how many memories a space proposes, if that is more, whose ranking is all it knows of a memory; the others
+            measure what is listed, and more hits of theirs would only cost time.
     """
+    query, limit = state.query, state.settings.candidates_per_space
+    search, remaining_ms = tools.store.search, state.context.remaining_ms
     losses: list[Loss] = []
     found: dict[str, Ranking] = {}
     if query.error_signature:
         found["error"] = search.error(query.error_signature, scope=query.scope, limit=max(limit, wide))
-    for name in spaces:
-        ask = SPACES[name].retrieve
-        embedded = vector if name == "semantic" else None
-        if ask is None and embedded is None:
+    for name in state.spaces:
+        space = SPACES[name]
+        if space.retrieve is None or (space.embeds and state.vector is None):
             continue
         if remaining_ms() <= 0:
             losses.append(Loss(source=name, cause="late"))
             continue
-        most = limit if SPACES[name].together is not None else max(limit, wide)
-        if embedded is not None:
-            ranking = semantic.retrieve(search, query, most, vector=embedded, identity=identity)
-        else:
-            assert ask is not None
-            ranking = ask(search, query, most)
-        found[name] = ranking
+        most = limit if space.measure is not None else max(limit, wide)
+        asked = SpaceQuery(query=query, limit=most, vector=state.vector, identity=tools.embedder.identity)
+        found[name] = space.retrieve(search, asked)
     order = ("error", *SPACES)
-    return Outcome(kept=tuple(found[name] for name in order if name in found), losses=tuple(losses))
+    rankings = (*(found[name] for name in order if name in found), *state.rankings)
+    scores: dict[str, dict[str, float]] = {}
+    for ranking in rankings:
+        scores.setdefault(ranking.space, {}).update({hit.memory_id: hit.score for hit in ranking.hits})
+    return Outcome(
+        kept=replace(state, rankings=rankings, space_scores=scores),
+        notes=tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings),
+        losses=tuple(losses),
+    )

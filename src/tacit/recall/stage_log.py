@@ -25,16 +25,10 @@ class StageLog:
     Attributes:
         timer: monotonic milliseconds.
         records: the stages so far.
-        answered: the spaces that answered; `among`: how many memories they looked at; `domain_similarity`: see the gate.
-        withheld: what may not appear here at all, told at the guard.
     """
 
     timer: Callable[[], float] = process_ms
     records: list[StageRecord] = field(default_factory=list[StageRecord])
-    answered: tuple[str, ...] = ()
-    among: int = 0
-    domain_similarity: float | None = None
-    withheld: list[Drop] = field(default_factory=list[Drop])
     _began_ms: float = field(init=False)
     _since_ms: float = field(init=False)
 
@@ -50,18 +44,19 @@ class StageLog:
         notes: Sequence[str] = (),
         losses: Sequence[Loss] = (),
     ) -> None:
-        """End `stage`: its time began where the stage before ended."""
+        """End `stage`, or a further step of it: its time began where the one before ended."""
         now_ms = self.timer()
-        self.records.append(
-            StageRecord(
-                stage=stage,
-                took_ms=round(now_ms - self._since_ms, 3),
-                kept=tuple(kept),
-                drops=tuple(drops),
-                notes=tuple(notes),
-                losses=tuple(losses),
-            )
+        record = StageRecord(
+            stage=stage,
+            took_ms=round(now_ms - self._since_ms, 3),
+            kept=tuple(kept),
+            drops=tuple(drops),
+            notes=tuple(notes),
+            losses=tuple(losses),
         )
+        if self.records and self.records[-1].stage == stage:
+            record = _joined(self.records.pop(), record)
+        self.records.append(record)
         self._since_ms = now_ms
 
     def again(self) -> StageLog:
@@ -77,3 +72,15 @@ class StageLog:
     def took_ms(self) -> float:
         """Milliseconds from the arrival of the signal to the end of the last recorded stage."""
         return round(self._since_ms - self._began_ms, 3)
+
+
+def _joined(first: StageRecord, then: StageRecord) -> StageRecord:
+    """Two steps of one stage as one record; what is kept is what the last step kept."""
+    return StageRecord(
+        stage=first.stage,
+        took_ms=round(first.took_ms + then.took_ms, 3),
+        kept=then.kept,
+        drops=(*first.drops, *then.drops),
+        notes=(*first.notes, *then.notes),
+        losses=(*first.losses, *then.losses),
+    )

@@ -14,7 +14,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Entity
 from tacit.model.pack import Surface
 from tacit.recall.freshness import MAX_BYTES, FreshnessProbe
-from tacit.recall.guard import guard
+from tacit.recall.guard import admit
 from tacit.recall.render.block import line_text
 
 SYMBOL = (Entity(kind="symbol", key="orderstore.save"),)
@@ -107,7 +107,7 @@ def test_the_guard_withholds_what_only_describes(
     kind: str, freshness: str, surface: Surface, kept: bool
 ) -> None:
     found = replace(candidate(kind=kind, relevance=0.9), freshness=freshness)  # type: ignore[arg-type]
-    outcome = guard([found], query=query(surface=surface), kinds=KindRegistry(), thresholds=Thresholds())
+    outcome = admit([found], query=query(surface=surface), kinds=KindRegistry(), thresholds=Thresholds())
     assert bool(outcome.kept) is kept
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from samples import NOW_MS, PROJECT, memory, query
+from samples import NOW_MS, PROJECT, memory, query, recall_state
 from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RecallSettings
 from tacit.model.changes import Add
@@ -13,7 +15,8 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.recall.retrieve import retrieve, spaces_at
+from tacit.recall.retrieve import ask, spaces_at
+from tacit.recall.stage import Tools
 
 SETTINGS = RecallSettings(
     spaces=("semantic", "lexical", "intent"),
@@ -52,16 +55,12 @@ def test_only_spaces_whose_hits_are_all_they_know_propose_more_of_a_wide_search(
     asked = query(
         "deploy", surface=Surface.ON_DEMAND, situation=Situation(actions=(("deploy_release", 1.0),))
     )
-    found = retrieve(
-        asked,
-        search=store.search,
-        vector=embedder.embed(["deploy"])[0],
-        identity=embedder.identity,
+    state = replace(
+        recall_state(asked, RecallSettings(candidates_per_space=2)),
         spaces=("semantic", "lexical", "intent"),
-        limit=2,
-        wide=9,
-        remaining_ms=lambda: 1e9,
-    ).kept
+        vector=embedder.embed(["deploy"])[0],
+    )
+    found = ask(Tools(store=store, embedder=embedder), state, wide=9).kept.rankings
     assert {ranking.space: len(ranking.hits) for ranking in found} == {
         "semantic": 3,
         "lexical": 3,

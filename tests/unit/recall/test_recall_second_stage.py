@@ -13,7 +13,7 @@ from tacit.errors import ProviderError
 from tacit.model.trace import Loss
 from tacit.providers.reranking import FakeReranker
 from tacit.recall.outcome import PINNED
-from tacit.recall.probes.second_stage import expand, rerank
+from tacit.recall.second_stage import expand, rerank
 
 SETTINGS = RerankerSettings(least=0.5, candidates=3)
 

@@ -27,8 +27,8 @@ from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, SilenceCause
 from tacit.recall.budget import Allowance, diversified, pack
 from tacit.recall.dedupe import PAIRS_UP_TO, copies_among, dedupe, near_identical
-from tacit.recall.deliver import deliver
-from tacit.recall.guard import guard
+from tacit.recall.deliver import cut
+from tacit.recall.guard import admit
 from tacit.recall.render import line_text, render_block
 from tacit.recall.signal import surface_for
 from tacit.recall.spaces.character import closeness
@@ -45,7 +45,7 @@ def kept(result):
 
 
 def test_guard_keeps_what_passes_the_threshold():
-    result = guard(
+    result = admit(
         [candidate(id="a", relevance=0.6), candidate(id="b", relevance=0.4)],
         query=query(),
         kinds=KINDS,
@@ -56,7 +56,7 @@ def test_guard_keeps_what_passes_the_threshold():
 
 
 def test_guard_is_silent_when_no_action_is_coming():
-    result = guard(
+    result = admit(
         [candidate(relevance=1.0)],
         query=query("thanks", situation=Situation(nothing_coming=True)),
         kinds=KINDS,
@@ -77,7 +77,7 @@ def test_guard_is_silent_when_no_action_is_coming():
     ],
 )
 def test_guard_holds_trust_and_sensitivity(fields, surface, reason):
-    result = guard(
+    result = admit(
         [candidate(relevance=1.0, **fields)], query=query(surface=surface), kinds=KINDS, thresholds=OPEN
     )
     assert result.kept == ()
@@ -95,25 +95,25 @@ def test_guard_gives_a_session_its_own_digest_only_where_it_is_out_of_context():
         (Surface.ON_DEMAND, ["mem_1"]),
     ):
         asked = query(surface=surface, session=str(KEY))
-        assert kept(guard([own], query=asked, kinds=KINDS, thresholds=OPEN)) == names, surface
+        assert kept(admit([own], query=asked, kinds=KINDS, thresholds=OPEN)) == names, surface
         asked = query(surface=surface, session="claude-code/another")
-        assert kept(guard([own], query=asked, kinds=KINDS, thresholds=OPEN)) == ["mem_1"], surface
+        assert kept(admit([own], query=asked, kinds=KINDS, thresholds=OPEN)) == ["mem_1"], surface
 
 
 def test_guard_drops_what_no_longer_holds():
     old = candidate(relevance=1.0)
     gone = replace(old, memory=replace(old.memory, validity=Validity(valid_from_ms=0, valid_to_ms=NOW_MS)))
-    assert guard([gone], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].why == DropReason(
+    assert admit([gone], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].why == DropReason(
         cause=DropCause.NOT_VALID
     )
 
 
 def test_guard_drops_stale_episodes_except_on_demand():
     stale = candidate(kind="outcome", relevance=1.0, scores=(("recent", 0.1),))
-    assert guard([stale], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].why == DropReason(
+    assert admit([stale], query=query(), kinds=KINDS, thresholds=OPEN).drops[0].why == DropReason(
         cause=DropCause.TOO_OLD
     )
-    assert kept(guard([stale], query=query(surface=Surface.ON_DEMAND), kinds=KINDS, thresholds=OPEN)) == [
+    assert kept(admit([stale], query=query(surface=Surface.ON_DEMAND), kinds=KINDS, thresholds=OPEN)) == [
         "mem_1"
     ]
 
@@ -248,7 +248,13 @@ def test_empty_pack_renders_to_nothing():
 def test_deliver_cuts_whole_memories_at_the_cap_and_keeps_the_delimiter():
     block = packed("first " * 20, "second " * 20, "third " * 20)
     whole = len(render_block(block, KINDS))
-    result = deliver(block, render=lambda p: render_block(p, KINDS), frame_tokens=9, cap_chars=whole - 1)
+    result = cut(
+        block,
+        render_block(block, KINDS),
+        render=lambda p: render_block(p, KINDS),
+        frame_tokens=9,
+        cap_chars=whole - 1,
+    )
     assert len(result.kept.pack.items) == 2
     assert len(result.kept.block.text) < whole
     assert result.kept.block.text.endswith("</tacit-memory>")
@@ -258,8 +264,13 @@ def test_deliver_cuts_whole_memories_at_the_cap_and_keeps_the_delimiter():
 @given(st.lists(st.text(min_size=1, max_size=80).filter(str.strip), max_size=8), st.integers(0, 900))
 def test_deliver_property(contents, cap):
     """No block is over the cap, and what is there is whole."""
-    done = deliver(
-        packed(*contents), render=lambda p: render_block(p, KINDS), frame_tokens=9, cap_chars=cap
+    block = packed(*contents)
+    done = cut(
+        block,
+        render_block(block, KINDS),
+        render=lambda p: render_block(p, KINDS),
+        frame_tokens=9,
+        cap_chars=cap,
     ).kept.block
     assert not cap or len(done.text) <= cap
     assert not done.text or done.text.endswith("</tacit-memory>")

@@ -15,7 +15,8 @@ from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.ports.search import Search
 from tacit.providers.clock import FakeClock
-from tacit.recall.pools.start import KEPT_MS, StartPools
+from tacit.recall.presets.focused import START_POOL_KEEP_MS
+from tacit.recall.start_pool import StartPools
 
 NOW = 1_700_000_000_000
 SEES_ALL = ScopeFilter.of(UNIVERSAL, project_scope("p"))
@@ -68,7 +69,7 @@ def test_a_pool_belongs_to_its_scope() -> None:
 def test_an_old_pool_and_a_question_about_the_past_are_made_anew() -> None:
     _, kept = pools(memory(1))
     first = kept.of(SEES_ALL, at_ms=NOW)
-    assert kept.of(SEES_ALL, at_ms=NOW + KEPT_MS) is not first
+    assert kept.of(SEES_ALL, at_ms=NOW + START_POOL_KEEP_MS) is not first
     assert kept.of(SEES_ALL, at_ms=NOW - 1) is not first
 
 

@@ -42,9 +42,10 @@ from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
 from tacit.reading.trigger import make_trigger
-from tacit.recall.pipeline import Context, RecallPipeline
+from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import build_query
 from tacit.recall.signal import surface_for
+from tacit.recall.stage import Context, Tools
 from tacit.session.transitions import apply_signal
 from tacit_evals.data.judged import Call, PoolRow, Project, Prompt
 from tacit_evals.fit.fitted import SHIPPED, Fitted
@@ -137,14 +138,12 @@ class Pool:
         self.kinds = KindRegistry()
         self.estimate = EstimateCounter()
         self._pipeline = RecallPipeline(
-            store=self.store,
-            embedder=embedder,
+            Tools(store=self.store, embedder=embedder),
             tokens=self.estimate,
             kinds=self.kinds,
-            executor=None,
             need=fitted.need,
             gate=fitted.gate,
-            usual=fitted.usual,
+            mean_query=fitted.usual,
         )
         self._readers = {
             name: SituationReader(embedder=embedder, model=model)

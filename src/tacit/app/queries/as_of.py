@@ -15,6 +15,7 @@ from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.pipeline import RecallPipeline
+from tacit.recall.stage import Tools
 from tacit.safety.trust import visible_levels
 
 MAX_MEMORIES = 20_000
@@ -38,9 +39,8 @@ def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
     store = parts.store_as_of(as_of_ms)
     store.apply([Add(memory=memory) for memory in known])
     _add_vectors(store, known, query, parts)
-    return RecallPipeline(
-        store=store, embedder=parts.embedder, tokens=parts.estimate, kinds=parts.kinds, executor=None
-    )
+    tools = Tools(store=store, embedder=parts.embedder)
+    return RecallPipeline(tools, tokens=parts.estimate, kinds=parts.kinds)
 
 
 def _add_vectors(store: SearchableStore, known: Sequence[Memory], query: Query, parts: Parts) -> None:

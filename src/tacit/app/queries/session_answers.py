@@ -27,9 +27,10 @@ from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.ports.store import ProjectRecord
 from tacit.reading.entities import find_entities
-from tacit.recall.deliver import Delivered
-from tacit.recall.pipeline import Context, RecallPipeline
-from tacit.recall.render import ID_TOKENS, rendering
+from tacit.recall.pipeline import RecallPipeline
+from tacit.recall.presets import LAYOUTS
+from tacit.recall.render import ID_TOKENS, renderer
+from tacit.recall.stage import Context, Delivered
 from tacit.recall.stage_log import StageLog
 from tacit.session import ledger
 from tacit.session.answer_priority import wait_for_pending_answers
@@ -283,7 +284,7 @@ class SessionAnswers:
             recall = recall.model_copy(update={"thresholds": thresholds})
         context = Context(
             preset=settings.preset,
-            render=rendering(self._parts.kinds, clean, recall.render, with_ids=True),
+            render=renderer(self._parts.kinds, clean, LAYOUTS[recall.render], with_ids=True),
             notes=situation.why,
             log=log,
             in_context=wanted,

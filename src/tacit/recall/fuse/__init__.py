@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
 from tacit.model.evidence import Ranking
 from tacit.recall.fuse.convex import convex_min_max
 from tacit.recall.fuse.fitted import fitted_order
 from tacit.recall.fuse.reciprocal import reciprocal_rank
 from tacit.recall.fuse.weighted import weighted_sum
+from tacit.recall.outcome import Outcome
+from tacit.recall.stage import RecallState
 
 FUSE_WEIGHTS: Mapping[str, float] = {
     "semantic": 1.0,
@@ -63,3 +66,15 @@ def truncate_fused(
     chosen = [entry for entry in fused if entry[0] in heads]
     chosen += [entry for entry in fused if entry[0] not in heads]
     return tuple(sorted(chosen[:size], key=lambda entry: (-entry[1], entry[0])))
+
+
+def fuse(state: RecallState) -> Outcome[RecallState]:
+    """One order over all rankings, cut to the short list."""
+    settings, rankings = state.settings, state.rankings
+    order = truncate_fused(
+        FUSIONS[settings.fuse](rankings, FUSE_WEIGHTS),
+        rankings,
+        settings.shortlist,
+        held=state.context.window,
+    )
+    return Outcome(kept=replace(state, order=order))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from tacit.recall.render.block import frame_text, line_text, render_block
-from tacit.recall.render.layout import ID_TOKENS, LAYOUTS, Layout, id_suffix, rendering
+from tacit.recall.render.layout import ID_TOKENS, id_suffix, renderer
 
-__all__ = [
-    "ID_TOKENS", "LAYOUTS", "Layout", "frame_text", "id_suffix", "line_text", "render_block", "rendering",
-]  # fmt: skip
+__all__ = ["ID_TOKENS", "frame_text", "id_suffix", "line_text", "render_block", "renderer"]

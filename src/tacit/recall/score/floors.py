@@ -18,7 +18,8 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.outcome import Outcome
-from tacit.recall.score.typed import TASK_TYPES, similarity_of, task_of, type_of
+from tacit.recall.presets.typed.score import TASK_TYPES, similarity_of, task_of, type_of
+from tacit.recall.stage import RecallState
 
 _REST = "*"
 REAL_HITS = ("lexical", "entity", "error")
@@ -47,6 +48,12 @@ def reach_floors(
         else:
             kept.append(_made_certain(candidate, query, settings) if searched else candidate)
     return Outcome(kept=tuple(kept), drops=tuple(drops))
+
+
+def floors(state: RecallState) -> Outcome[RecallState]:
+    """The candidates that reach the floors."""
+    done = reach_floors(state.scored or (), query=state.query, settings=state.settings)
+    return Outcome(kept=replace(state, reached=done.kept), drops=done.drops)
 
 
 def _kinds(query: Query, settings: RecallSettings) -> tuple[str, ...]:

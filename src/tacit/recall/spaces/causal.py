@@ -17,6 +17,7 @@ from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.reading.words.stems import stems
+from tacit.recall.spaces.space import Space, each
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 from tacit.text.lazy_regex import lazy_regex
 
@@ -84,3 +85,6 @@ def measure(query: Query, memory: Memory) -> float:
     if len(symptom) < _LEAST_STEMS:
         return 0.0
     return len(symptom & stems(query.text[:_MAX_CHARS])) / len(symptom)
+
+
+SPACE = Space(name="causal", topic_weight=1.0, high=HIGH, low=LOW, measure=each(measure))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
+from tacit.recall.spaces.space import Space
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 LOW, HIGH = SPACE_THRESHOLDS["character"]
@@ -79,3 +80,6 @@ def measure(query: Query, shortlist: Shortlist) -> Mapping[str, float]:
     memories = shortlist.memories
     scores = closest(query.text, [memory.content for memory in memories]).tolist()
     return {memory.id: score for memory, score in zip(memories, scores, strict=True)}
+
+
+SPACE = Space(name="character", topic_weight=0.5, high=HIGH, low=LOW, measure=measure)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from tacit.model.evidence import Ranking
-from tacit.model.query import Query
 from tacit.ports.search import Search
+from tacit.recall.spaces.space import Space, SpaceQuery
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 LOW, HIGH = SPACE_THRESHOLDS["code"]
 
 
-def retrieve(search: Search, query: Query, limit: int) -> Ranking:
+def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     """Best memories by shared identifiers; the files at hand count as words of the query."""
-    return search.code(" ".join((query.text, *query.files[-3:])), scope=query.scope, limit=limit)
+    query = asked.query
+    return search.code(" ".join((query.text, *query.files[-3:])), scope=query.scope, limit=asked.limit)
+
+
+SPACE = Space(name="code", topic_weight=1.0, high=HIGH, low=LOW, retrieve=retrieve)

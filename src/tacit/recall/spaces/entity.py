@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from tacit.model.evidence import Ranking
 from tacit.model.memory import Entity
-from tacit.model.query import Query
 from tacit.ports.search import Search
+from tacit.recall.spaces.space import Space, SpaceQuery
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 LOW, HIGH = SPACE_THRESHOLDS["entity"]
 
 
-def retrieve(search: Search, query: Query, limit: int) -> Ranking:
+def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     """Best memories by shared entities: those the words name and the newest files at hand."""
+    query = asked.query
     files = tuple(Entity(kind="file", key=path) for path in query.files[-3:])
-    return search.entity(tuple(dict.fromkeys((*query.entities, *files))), scope=query.scope, limit=limit)
+    entities = tuple(dict.fromkeys((*query.entities, *files)))
+    return search.entity(entities, scope=query.scope, limit=asked.limit)
+
+
+SPACE = Space(name="entity", topic_weight=0.5, high=HIGH, low=LOW, retrieve=retrieve)

@@ -14,12 +14,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
 from tacit.reading.words.stems import stem_list
+from tacit.recall.outcome import Outcome
+from tacit.recall.second_stage import expand
+from tacit.recall.spaces.space import Space
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.stage import Tools
 
 LOW, HIGH = SPACE_THRESHOLDS["expanded"]
 FEEDBACK_MEMORIES = 8
@@ -55,6 +60,14 @@ def expand_query(asked: Sequence[str], model: Mapping[str, float]) -> dict[str, 
     for word, value in model.items():
         mixed[word] += (1 - ORIGINAL_SHARE) * value
     return dict(mixed)
+
+
+def read(
+    tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
+) -> Outcome[Shortlist]:
+    """The short list with the scores of the sparse encoder, where one is installed and has the time."""
+    found = expand(query, shortlist.memories, model=tools.sparse, remaining_ms=remaining_ms)
+    return Outcome(kept=replace(shortlist, sparse=found.kept), losses=found.losses)
 
 
 def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
@@ -96,3 +109,6 @@ def _scores(documents: Mapping[str, Sequence[str]], words: Mapping[str, float]) 
     most = math.fsum(weights) * (_K1 + 1)
     values = {name: math.fsum(parts[name]) for name in documents if name in parts}
     return {name: value / most for name, value in values.items() if value > 0}
+
+
+SPACE = Space(name="expanded", topic_weight=1.0, high=HIGH, low=LOW, read=read, measure=measure)

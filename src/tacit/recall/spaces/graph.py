@@ -11,7 +11,8 @@ largest change is below 0.000001. `contradicts` is no path.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +20,12 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Shortlist
 from tacit.model.memory import Relation
 from tacit.model.query import Query
+from tacit.ports.store import Store
+from tacit.recall.outcome import Outcome
 from tacit.recall.spaces.sequence import anchor_weights
+from tacit.recall.spaces.space import Space
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.stage import Tools
 
 LOW, HIGH = SPACE_THRESHOLDS["graph"]
 DAMPING = 0.5
@@ -60,6 +65,20 @@ def personalized_pagerank(edges: Ranks, seeds: Ranks) -> Ranks:
             break
         ranks = fresh
     return inflow
+
+
+def reach(store: Store, query: Query, ids: Sequence[str]) -> tuple[str, ...]:
+    """Memories that an edge leads to from those found."""
+    return beyond(ids, store.relations(ids, scope=query.scope))
+
+
+def read(
+    tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
+) -> Outcome[Shortlist]:
+    """The short list with the edges that touch it."""
+    del remaining_ms
+    ids = [memory.id for memory in shortlist.memories]
+    return Outcome(kept=replace(shortlist, relations=tools.store.relations(ids, scope=query.scope)))
 
 
 def beyond(ids: Sequence[str], relations: Sequence[Relation]) -> tuple[str, ...]:
@@ -102,3 +121,6 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
         if most > 0
         else {}
     )
+
+
+SPACE = Space(name="graph", topic_weight=0.5, high=HIGH, low=LOW, reach=reach, read=read, measure=measure)

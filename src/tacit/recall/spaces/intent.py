@@ -7,15 +7,17 @@ from tacit.model.query import Query
 from tacit.ports.search import Search
 from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.match import Matcher, relative_strengths
+from tacit.recall.spaces.space import Space, SpaceQuery
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 LOW, HIGH = SPACE_THRESHOLDS["intent"]
 
 
-def retrieve(search: Search, query: Query, limit: int) -> Ranking:
+def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     """Memories whose trigger shares the most with the coming actions; a class counts by how much it tells, 1 at most."""
+    query = asked.query
     actions = relative_strengths(query.situation.actions, _model(query))
-    return search.intent(actions, scope=query.scope, limit=limit)
+    return search.intent(actions, scope=query.scope, limit=asked.limit)
 
 
 def _model(query: Query) -> MatchModel | None:
@@ -26,3 +28,6 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     """Match of classes and objects."""
     matcher = Matcher(query.situation, tool=query.tool, model=_model(query))
     return {memory.id: matcher.score(memory.trigger) for memory in shortlist.memories}
+
+
+SPACE = Space(name="intent", topic_weight=1.0, high=HIGH, low=LOW, retrieve=retrieve, measure=measure)

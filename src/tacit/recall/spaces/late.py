@@ -9,12 +9,19 @@ shipped model does it by its input embeddings: a table look-up, no forward pass.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.model.evidence import Shortlist
+from tacit.model.evidence import Shortlist, TokenMatches
 from tacit.model.query import Query
+from tacit.ports.models import Embedder, TokenEmbedder
+from tacit.recall.outcome import Outcome
+from tacit.recall.spaces.space import Space
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.stage import Tools
 
 Matches = NDArray[np.float32]
 
@@ -23,6 +30,20 @@ SAME_TOKEN_COSINE = 0.99
 """Cosine from which two tokens are one."""
 MAX_CHARS = 1000
 """So much of a text is compared: the cost grows with the product of both lengths."""
+
+
+def token_matches_of(embedder: Embedder) -> TokenMatches | None:
+    """The token matches of an embedder (of the one behind the cache, where there is one); None when it knows no tokens."""
+    inner = getattr(embedder, "inner", embedder)
+    return inner.token_matches if isinstance(inner, TokenEmbedder) else None
+
+
+def read(
+    tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
+) -> Outcome[Shortlist]:
+    """The short list with what matches its tokens."""
+    del query, remaining_ms
+    return Outcome(kept=replace(shortlist, token_matches=token_matches_of(tools.embedder)))
 
 
 def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
@@ -46,3 +67,6 @@ def idf_weighted_mean(best: Matches, own: Matches) -> Matches:
     holding = (own >= SAME_TOKEN_COSINE).sum(axis=0)
     weights = np.log1p((total - holding + 0.5) / (holding + 0.5)).astype(np.float32)
     return best @ weights / weights.sum()
+
+
+SPACE = Space(name="late", topic_weight=1.0, high=HIGH, low=LOW, read=read, measure=measure)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from tacit.model.evidence import Ranking
-from tacit.model.query import Query
 from tacit.ports.search import Search
+from tacit.recall.spaces.space import Space, SpaceQuery
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 LOW, HIGH = SPACE_THRESHOLDS["lexical"]
 
 
-def retrieve(search: Search, query: Query, limit: int) -> Ranking:
+def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     """Best memories by shared words."""
-    return search.lexical(query.text, scope=query.scope, limit=limit)
+    return search.lexical(asked.query.text, scope=asked.query.scope, limit=asked.limit)
+
+
+SPACE = Space(name="lexical", topic_weight=1.0, high=HIGH, low=LOW, retrieve=retrieve)

@@ -14,6 +14,7 @@ import math
 
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.recall.spaces.space import Space, each
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 LOW, HIGH = SPACE_THRESHOLDS["periodic"]
@@ -38,3 +39,6 @@ def _kernel(between_ms: int, period_ms: int) -> float:
 def measure(query: Query, memory: Memory) -> float:
     """Rhythm of the moment asked for and the moment the memory was made."""
     return rhythm(query.at_ms - memory.created_at_ms)
+
+
+SPACE = Space(name="periodic", topic_weight=0.0, high=HIGH, low=LOW, measure=each(measure))

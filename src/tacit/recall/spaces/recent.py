@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from tacit.model.evidence import Shortlist
 from tacit.model.kinds import Kind
+from tacit.model.query import Query
+from tacit.recall.spaces.space import Space
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 LOW, HIGH = SPACE_THRESHOLDS["recent"]
@@ -15,3 +18,16 @@ def freshness(*, at_ms: int, since_ms: int, kind: Kind) -> float:
         return 1.0
     age_days = max(0, at_ms - since_ms) / DAY_MS
     return 0.5 ** (age_days / kind.half_life_days)
+
+
+def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
+    """Freshness of every memory at the moment asked for."""
+    return {
+        memory.id: freshness(
+            at_ms=query.at_ms, since_ms=memory.updated_at_ms, kind=shortlist.kinds.of_stored(memory.kind)
+        )
+        for memory in shortlist.memories
+    }
+
+
+SPACE = Space(name="recent", topic_weight=0.0, high=HIGH, low=LOW, measure=measure)

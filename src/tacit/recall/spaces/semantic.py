@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
-from tacit.model.evidence import Ranking
-from tacit.model.query import Query
-from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.model.evidence import CosineReference, Ranking
 from tacit.ports.search import Search
+from tacit.recall.spaces.space import Space, SpaceQuery
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 LOW, HIGH = SPACE_THRESHOLDS["semantic"]
 
 
-def retrieve(
-    search: Search, query: Query, limit: int, *, vector: Vectors, identity: EmbedderIdentity
-) -> Ranking:
-    """Nearest memories by cosine with `vector`, shape (dimensions,), of unit length."""
-    return search.semantic(vector, identity=identity, scope=query.scope, limit=limit)
+def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
+    """Nearest memories by cosine with the vector of the words."""
+    assert asked.vector is not None
+    return search.semantic(asked.vector, identity=asked.identity, scope=asked.query.scope, limit=asked.limit)
+
+
+SPACE = Space(name="semantic", topic_weight=1.0, high=HIGH, low=LOW, retrieve=retrieve, embeds=True)
 
 
 REFERENCE_MEAN = 0.13
@@ -29,20 +29,6 @@ REFERENCE_COUNT = 10.0
 
 
 DOMAIN_NEAREST = 5
-
-
-class CosineReference(Protocol):
-    """Mean and deviation of the cosines of a prompt with the memories of its project."""
-
-    @property
-    def mean(self) -> float:
-        """What such a cosine usually is."""
-        ...
-
-    @property
-    def deviation(self) -> float:
-        """How far it usually lies from that."""
-        ...
 
 
 def standardize(

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Shortlist
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.recall.spaces.space import Space
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 
 LOW, HIGH = SPACE_THRESHOLDS["sequence"]
@@ -146,3 +147,6 @@ def add_neighbor_scores(parts: NDArray[np.float32], near: TurnNeighbors) -> NDAr
     out = parts.copy()
     np.maximum.at(out, near.rows, near.decay[:, None] * parts[near.others])
     return out
+
+
+SPACE = Space(name="sequence", topic_weight=0.0, high=HIGH, low=LOW, measure=measure)

@@ -6,17 +6,28 @@ Validity and trust apply; thresholds, age and the re-injection delay do not.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, Store
-from tacit.recall.outcome import PINNED
+from tacit.recall.outcome import PINNED, Outcome
+from tacit.recall.stage import RecallState, Tools
 from tacit.safety.trust import why_not_on
 
 PINNED_SURFACES = (Surface.START, Surface.PROMPT)
 _SPARE = 4
 """Asked for beyond the limit, for those that trust or validity takes out."""
+
+
+def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """Pinned memories before what the guard let through."""
+    pinned = pinned_candidates(state.query, store=tools.store, settings=state.settings)
+    known = {candidate.memory.id for candidate in pinned}
+    rest = (candidate for candidate in state.passed or () if candidate.memory.id not in known)
+    return Outcome(kept=replace(state, passed=(*pinned, *rest)))
 
 
 def pinned_candidates(query: Query, *, store: Store, settings: RecallSettings) -> tuple[Candidate, ...]:

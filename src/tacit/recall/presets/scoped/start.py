@@ -6,6 +6,7 @@ every layer; here each kind of scope brings its 120 most important ones, so that
 
 from __future__ import annotations
 
+from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.scope import ScopeFilter, ScopeKind
@@ -17,9 +18,10 @@ DIGESTS = 40
 
 
 def scoped_start(
-    store: Store, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry
+    store: Store, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     """Candidates of every kind of scope with their freshness, and a note per kind of scope."""
+    del settings
     removed = kinds.unknown(store.kinds(scope=scope))
     names = [*(kind.name for kind in kinds if kind.name != DIGEST), *removed]
     ids: dict[str, None] = {}

@@ -51,6 +51,13 @@ def code_line(text: str, clean: Clean = lambda text: text) -> str:
     return escape_text(clean(text))
 
 
+def scoped_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+    """An item of the pack as one line: a memory, or a line of a digest."""
+    if item.category in CODE_CATEGORIES:
+        return code_line(item.text, clean)
+    return scoped_line(item.candidate, item.text, kinds, clean)
+
+
 def scoped_frame(surface: Surface) -> str:
     """Everything that can stand around the lines."""
     first, last = frame_text(surface)

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.model.evidence import Candidate
-from tacit.model.memory import Memory
 from tacit.reading.digest_lines import finished, lines_of
 
 OPEN_CODES = ("block", "next")
@@ -26,13 +25,6 @@ class CodeLine:
     text: str
     digest: Candidate
     age: int
-
-
-def focus_of(memory: Memory) -> str:
-    """What a session was about: the first `impl` line of its digest that is no list of files, else its first line."""
-    lines = lines_of(memory.content)
-    asked = [text for code, text in lines if code == "impl" and not text.startswith("changed ")]
-    return (asked or [text for _, text in lines] or [" ".join(memory.content.split())])[0]
 
 
 def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.config.settings import TypedScore
+from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, Store
-from tacit.recall.score.typed import DAY_MS, RULES, start_relevance
+from tacit.recall.presets.typed.score import DAY_MS, RULES, start_relevance
 
 MOST_READ = 400
 """Memories of one list that are looked at, newest first."""
@@ -36,9 +37,11 @@ LISTS: tuple[_List, ...] = (
 
 
 def typed_start(
-    store: Store, scope: ScopeFilter, *, at_ms: int, weights: TypedScore
+    store: Store, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     """Candidates of the four lists with their scores, and a note per list."""
+    del kinds
+    weights = settings.typed
     found: list[Candidate] = []
     notes: list[str] = []
     for wanted in LISTS:

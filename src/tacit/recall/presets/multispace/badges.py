@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from tacit.model.memory import Memory
 from tacit.model.pack import PackItem
 from tacit.model.session import SessionState
-from tacit.recall.sections.codes import focus_of
+from tacit.reading.digest_lines import focus_of
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -85,7 +85,7 @@ def _same_time(items: Sequence[PackItem], high: float) -> str:
 def _yesterday(sessions: Sequence[SessionState], last_session: Memory | None, at_ms: int) -> str:
     yesterday = at_ms // DAY_MS - 1
     if last_session is not None and last_session.updated_at_ms // DAY_MS == yesterday:
-        return f"Continuation from yesterday's session on {focus_of(last_session)}"
+        return f"Continuation from yesterday's session on {focus_of(last_session.content)}"
     if any(session.last_signal_at_ms // DAY_MS == yesterday for session in sessions):
         return "Continuation from yesterday's session"
     return ""

@@ -17,11 +17,13 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter, ScopeKind
+from tacit.model.trace import Drop
 from tacit.ports.store import MemoryFilter, Store
 from tacit.recall.need import NeedModel, by_marginal_need, shipped_need
-from tacit.recall.pools.scoped_start import scoped_start
-from tacit.recall.pools.typed_start import typed_start
+from tacit.recall.outcome import Outcome
+from tacit.recall.presets import START_POOLS
 from tacit.recall.spaces.recent import freshness
+from tacit.recall.stage import RecallState
 
 START_POOL = 120
 SPECIFIC_SHARE = 2
@@ -32,9 +34,6 @@ DIGESTS_READ = 5
 MOST_CHANGED = 64
 """Of more changed memories the lists are read anew."""
 KEPT_POOLS = 16
-KEPT_MS = 15 * 60_000
-KEPT_TYPED_MS = 5 * 60_000
-"""How long the `typed` design keeps a start context made ahead; source: its section 8.3."""
 _PLAIN = RecallSettings()
 
 
@@ -119,10 +118,11 @@ class StartPools:
             if self._holds_any(ScopeFilter.of(*own)):
                 return self._made(scope, settings, change=change, at_ms=at_ms)
             scope = ScopeFilter.of(*(one for one in scope.scopes if one.kind is not ScopeKind.SESSION))
+        key = (scope, settings.start_pool, settings.typed)
         with self._lock:
-            pool = self._pools.get((scope, settings.start_pool, settings.typed))
-        kept_ms = KEPT_TYPED_MS if settings.start_pool == "typed" else KEPT_MS
-        if pool is not None and (at_ms < pool.at_ms or at_ms - pool.read_at_ms >= kept_ms):
+            pool = self._pools.get(key)
+        keep_ms = START_POOLS[settings.start_pool].keep_ms
+        if pool is not None and (at_ms < pool.at_ms or at_ms - pool.read_at_ms >= keep_ms):
             pool = None
         if pool is not None and pool.change == change:
             return pool
@@ -130,22 +130,38 @@ class StartPools:
             scope, settings, change=change, at_ms=at_ms
         )
         with self._lock:
-            key = (scope, settings.start_pool, settings.typed)
             self._pools[key] = pool
             self._pools.move_to_end(key)
             while len(self._pools) > KEPT_POOLS:
                 self._pools.popitem(last=False)
         return pool
 
+    def read(self, state: RecallState) -> Outcome[RecallState]:
+        """The memories that may stand in a start pack."""
+        pool = self.of(state.query.scope, at_ms=state.query.at_ms, settings=state.settings)
+        return Outcome(kept=replace(state, pool=pool.candidates), notes=pool.notes)
+
+    def order(self, state: RecallState) -> Outcome[RecallState]:
+        """The same in the order of expected need; after a compaction what it dropped before all others."""
+        query = state.query
+        found = self.with_first(state.pool, first=state.context.first, scope=query.scope, at_ms=query.at_ms)
+        hidden = {c.memory.id: why for c in found if (why := state.hidden(c.memory))}
+        state = replace(
+            state,
+            found=tuple(c for c in found if c.memory.id not in hidden),
+            withheld=tuple(Drop(memory_id=memory_id, why=why) for memory_id, why in hidden.items()),
+        )
+        return Outcome(kept=state, notes=("ordered by expected need",))
+
     def with_first(
-        self, pool: StartPool, *, first: tuple[str, ...], scope: ScopeFilter, at_ms: int
+        self, pool: Sequence[Candidate], *, first: tuple[str, ...], scope: ScopeFilter, at_ms: int
     ) -> tuple[Candidate, ...]:
-        """The candidates of `pool`; those of `first`, which a compaction took out of the context, before all others."""
+        """The candidates of a pool; those of `first`, which a compaction took out of the context, before all others."""
         if not first:
-            return pool.candidates
+            return tuple(pool)
         dropped = self._store.get(first, scope=scope)
         again = {memory.id for memory in dropped}
-        rest = (replace(c, relevance=c.relevance / 2) for c in pool.candidates if c.memory.id not in again)
+        rest = (replace(c, relevance=c.relevance / 2) for c in pool if c.memory.id not in again)
         back = (
             Candidate(
                 memory=memory,
@@ -161,13 +177,11 @@ class StartPools:
         return self._store.count_active(scope=scope) > 0
 
     def _made(self, scope: ScopeFilter, settings: RecallSettings, *, change: int, at_ms: int) -> StartPool:
-        if settings.start_pool == "need":
+        make = START_POOLS[settings.start_pool].make
+        if make is None:
             listings = self._listings(scope)
             return self._ordered(listings, scope, change=change, at_ms=at_ms, read_at_ms=at_ms)
-        if settings.start_pool == "typed":
-            candidates, notes = typed_start(self._store, scope, at_ms=at_ms, weights=settings.typed)
-        else:
-            candidates, notes = scoped_start(self._store, scope, at_ms=at_ms, kinds=self._kinds)
+        candidates, notes = make(self._store, scope, at_ms=at_ms, kinds=self._kinds, settings=settings)
         return StartPool(candidates=candidates, notes=notes, change=change, at_ms=at_ms, read_at_ms=at_ms)
 
     def _listings(self, scope: ScopeFilter) -> tuple[_Listing, ...]:

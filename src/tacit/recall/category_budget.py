@@ -6,13 +6,20 @@ its tokens to those before it), and the budgets of the scoped seed (nothing is h
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.model.evidence import Candidate
-from tacit.model.pack import PackItem
+from tacit.model.pack import Pack, PackItem
+from tacit.model.query import Query
+from tacit.model.sections import Sections
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
+from tacit.recall.outcome import Outcome
+from tacit.recall.stage import RecallState
+
+_LOG = logging.getLogger(__name__)
 
 MARK = "..."
 LEAST_CUT = 12
@@ -169,3 +176,29 @@ def pack_strict(
         Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=e.category))
         for e in out
     )
+
+
+def memory_costs(state: RecallState) -> Costs:
+    """What lines of memories cost. Headings belong to the frame of these layouts and are paid there."""
+    return Costs(
+        line=lambda entry, text: state.line_tokens(entry.candidate, text),
+        heading=lambda _name: 0,
+        count=state.count,
+    )
+
+
+def packed(
+    query: Query, items: Sequence[PackItem], drops: Sequence[Drop], sections: Sections
+) -> Outcome[Pack]:
+    """The pack of `items`; the log and the notes name what was shortened."""
+    notes = tuple(
+        f"Truncated memory {item.candidate.memory.id} from {item.candidate.memory.tokens} to {item.tokens} tokens"
+        for item in items
+        if item.shortened
+    )
+    for note in notes:
+        _LOG.info("%s", note)
+    pack = Pack(
+        surface=query.surface, items=tuple(items), budget_tokens=query.budget_tokens, sections=sections
+    )
+    return Outcome(kept=pack, drops=tuple(drops), notes=notes)

@@ -8,6 +8,7 @@ forward pass cannot be interrupted, so none is begun that would take longer than
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from time import perf_counter
 
 from tacit.config.settings import RerankerSettings
@@ -18,6 +19,7 @@ from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason, Loss
 from tacit.ports.models import Reranker
 from tacit.recall.outcome import PINNED, Outcome
+from tacit.recall.stage import RecallState, Tools
 
 ASKED_CHARS = 1000
 Scores = dict[str, float]
@@ -61,6 +63,21 @@ def rerank(
     )
     kept = tuple(c for c in candidates if c.memory.id not in low)
     return Outcome(kept=kept, drops=drops, losses=found.losses)
+
+
+def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """What the user's own second-stage model lets through; a start pack is not asked about."""
+    if state.from_pool:
+        return Outcome(kept=state)
+    done = rerank(
+        state.query,
+        state.reached or (),
+        model=tools.reranker,
+        settings=state.settings.reranker,
+        threshold=state.threshold,
+        remaining_ms=state.context.remaining_ms,
+    )
+    return Outcome(kept=replace(state, reached=done.kept), drops=done.drops, losses=done.losses)
 
 
 def expand(

@@ -1,0 +1,54 @@
+"""The `focused` preset, the default: relevance by situation, start packs by expected need, one line per memory."""
+
+from __future__ import annotations
+
+from tacit.config.settings import RecallSettings
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import Kind
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.recall.render.block import frame_text, line_text, render_block
+from tacit.recall.score.action import action_relevance, failure_relevance
+from tacit.recall.score.situation import situation_relevance
+from tacit.recall.stage import Judgment, Layout, PresetParts, Score, StartPoolDesign
+
+ACTION_SPACES = ("lexical", "entity", "recent", "intent")
+ACTION_CANDIDATES = 64
+ACTION_ITEMS = 2
+"""A tool call gets at most so many memories: what governs exactly this, no more."""
+START_POOL_KEEP_MS = 15 * 60_000
+
+
+def judge(query: Query, candidate: Candidate, kind: Kind, settings: RecallSettings) -> Judgment:
+    """Relevance by situation: around a tool call and after a failure by rules of exactness, elsewhere by the fitted model."""
+    del settings
+    if query.surface is Surface.ACTION:
+        return action_relevance(query, candidate, kind)
+    if query.surface is Surface.FAILURE:
+        return failure_relevance(query, candidate, kind)
+    return situation_relevance(query, candidate, kind)
+
+
+def adapt(settings: RecallSettings, surface: Surface) -> RecallSettings:
+    """At a tool call the trigger decides, so nothing is embedded, more is looked at and less handed over."""
+    if surface is not Surface.ACTION:
+        return settings
+    return settings.model_copy(
+        update={
+            "spaces": tuple(name for name in settings.spaces if name in ACTION_SPACES),
+            "candidates_per_space": max(settings.candidates_per_space, ACTION_CANDIDATES),
+            "shortlist": max(settings.shortlist, ACTION_CANDIDATES),
+            "max_items": min(settings.max_items, ACTION_ITEMS),
+        }
+    )
+
+
+PARTS = PresetParts(
+    scores={"situation": Score(judge=judge, adapt=adapt, gated=True)},
+    start_pools={"need": StartPoolDesign(make=None, keep_ms=START_POOL_KEEP_MS, order="value")},
+    layouts={
+        "lines": Layout(
+            frame=lambda surface: "\n".join(frame_text(surface)), line=line_text, block=render_block
+        )
+    },
+)

@@ -1,0 +1,141 @@
+"""The pack of `multispace`: which section each memory belongs to, in what order, at what cost. In: candidates. Out: a pack. Pure.
+
+Clusters that many spaces agree on, single finds and the last session, with alerts before them and hints after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tacit.config.settings import RecallSettings
+from tacit.model.evidence import Candidate
+from tacit.model.pack import Pack, Surface
+from tacit.model.query import Query
+from tacit.model.sections import DivergenceAlert, Sections
+from tacit.reading.digest_lines import focus_of, lines_of
+from tacit.recall.category_budget import (
+    Costs,
+    Entry,
+    Filling,
+    memory_costs,
+    pack_with_carryover,
+    packed,
+    shorten_long_text,
+)
+from tacit.recall.outcome import LAST_SESSION, Outcome
+from tacit.recall.presets.multispace.badges import badges
+from tacit.recall.presets.multispace.divergence import divergences, in_window
+from tacit.recall.presets.multispace.render import alert_text, badge_text
+from tacit.recall.presets.multispace.score import CLUSTER_AGREEMENT, priority
+from tacit.recall.spaces import SPACES
+from tacit.recall.spaces.agreement import weighted_agreement
+from tacit.recall.stage import RecallState
+
+T = TypeVar("T")
+
+
+def divergence_alerts(
+    query: Query, scored: Sequence[Candidate], *, settings: RecallSettings, answered: Sequence[str]
+) -> tuple[DivergenceAlert, ...]:
+    """Alerts for a prompt, where the settings want them.
+
+    Args:
+        query: the current words.
+        scored: all candidates; those of the recent window are among them.
+        settings: whether alerts are wanted, and the spaces in use.
+        answered: spaces whose ranking came in time.
+    """
+    if "divergence" not in settings.sections or query.surface is not Surface.PROMPT:
+        return ()
+    window = [c for c in scored if in_window(c.memory, query)]
+    measured = {name for candidate in window for name, _ in candidate.scores}
+    spaces = [name for name in settings.spaces if name in measured or name in answered]
+    return divergences(query, window, spaces=spaces)
+
+
+def agreement_of(candidate: Candidate) -> float:
+    """How many spaces agree on a candidate, 0 to 8.5."""
+    return weighted_agreement(candidate.scores)
+
+
+def category_of(candidate: Candidate) -> str:
+    """`session` for the digest of the last session, `cluster` from an agreement of 2.5, else `single`."""
+    if LAST_SESSION in candidate.reasons:
+        return "session"
+    return "cluster" if agreement_of(candidate) >= CLUSTER_AGREEMENT else "single"
+
+
+def session_summary(candidate: Candidate) -> str:
+    """What the last session was about and left open, as sentences."""
+    memory = candidate.memory
+    lines = lines_of(memory.content)
+    parts = [f"Last session focused on {focus_of(memory.content).rstrip('.')}."]
+    for code, word in (("dec", "Decided"), ("next", "Open"), ("block", "Blocked")):
+        found = "; ".join(text.rstrip(".") for name, text in lines if name == code)
+        if found:
+            parts.append(f"{word}: {found}.")
+    return " ".join(parts)
+
+
+def pack_multispace(state: RecallState) -> Outcome[Pack]:
+    """Alerts, then clusters, single finds and the last session, then hints of time, each within its budget."""
+    query, settings, candidates = state.query, state.settings, state.fresh or ()
+    costs = memory_costs(state)
+    budgets = settings.categories
+
+    def alert_cost(alert: DivergenceAlert) -> int:
+        return costs.count(alert_text(alert)) + 1
+
+    def badge_cost(badge: str) -> int:
+        return costs.count(badge_text(badge)) + 1
+
+    made_alerts = divergence_alerts(query, state.scored or (), settings=settings, answered=state.answered)
+    filling = Filling(costs=costs, total=max(0, query.budget_tokens - state.frame_tokens))
+    alerts = _affordable(made_alerts, min(budgets.divergence, filling.total), alert_cost)
+    alert_tokens = sum(map(alert_cost, alerts))
+    filling.total -= alert_tokens
+    entries = tuple(_entry(candidate, query, settings, costs) for candidate in candidates)
+    drops = pack_with_carryover(
+        entries,
+        order=(("cluster", budgets.cluster), ("single", budgets.single), ("session", budgets.session)),
+        carried=budgets.divergence - alert_tokens,
+        filling=filling,
+    )
+    hints: tuple[str, ...] = ()
+    if "badges" in settings.sections:
+        last = next((c.memory for c in candidates if LAST_SESSION in c.reasons), None)
+        made = badges(
+            [item for item in filling.items if item.category != "session"],
+            sessions=state.context.sessions,
+            last_session=last,
+            at_ms=query.at_ms,
+            periodic_high=SPACES["periodic"].high,
+        )
+        hints = _affordable(made, min(budgets.badges, filling.left), badge_cost)
+    sections = Sections(alerts=alerts, badges=hints, tokens=alert_tokens + sum(map(badge_cost, hints)))
+    return packed(query, filling.items, drops, sections)
+
+
+def _entry(candidate: Candidate, query: Query, settings: RecallSettings, costs: Costs) -> Entry:
+    category = category_of(candidate)
+    text = session_summary(candidate) if category == "session" else candidate.memory.content
+    above = 0 if category == "session" else settings.shorten_above
+    text, shortened = shorten_long_text(text, above=above, to=settings.shorten_to, count=costs.count)
+    value = priority(
+        candidate.relevance,
+        age_ms=max(0, query.at_ms - candidate.memory.updated_at_ms),
+        agreement=agreement_of(candidate),
+        weights=settings.recency,
+    )
+    return Entry(candidate=candidate, text=text, category=category, value=value, shortened=shortened)
+
+
+def _affordable(made: Sequence[T], budget: int, cost: Callable[[T], int]) -> tuple[T, ...]:
+    """The first ones that fit into `budget` together."""
+    taken: list[T] = []
+    for one in made:
+        if cost(one) <= budget:
+            taken.append(one)
+            budget -= cost(one)
+    return tuple(taken)

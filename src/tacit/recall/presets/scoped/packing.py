@@ -1,0 +1,86 @@
+"""The pack of `scoped`: universal, language, project, a reserve, then the codes of digests. In: candidates. Out: a pack. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import DIGEST
+from tacit.model.pack import Pack, Surface
+from tacit.model.scope import ScopeKind
+from tacit.model.sections import Sections
+from tacit.recall.category_budget import Costs, Entry, Filling, memory_costs, pack_strict, packed
+from tacit.recall.outcome import Outcome
+from tacit.recall.presets.scoped.codes import code_lines
+from tacit.recall.presets.scoped.render import CODE_CATEGORIES, code_line
+from tacit.recall.presets.scoped.score import scope_score, task_of
+from tacit.recall.stage import RecallState
+
+_CODE_CATEGORY = {"impl": "done", "dec": "decided", "block": "open", "next": "open"}
+
+
+def _costs(state: RecallState) -> Costs:
+    """What lines cost: those of memories as the layout says, those of digests as they stand."""
+    costs = memory_costs(state)
+
+    def line(entry: Entry, text: str) -> int:
+        if entry.category in CODE_CATEGORIES:
+            return state.count(code_line(text)) + 1
+        return costs.line(entry, text)
+
+    return replace(costs, line=line)
+
+
+def pack_scoped(state: RecallState) -> Outcome[Pack]:
+    """Universal, language and project memories with a reserve; in a start pack the codes of digests after them."""
+    query, candidates, budgets = state.query, state.fresh or (), state.settings.scopes
+    filling = Filling(costs=_costs(state), total=max(0, query.budget_tokens - state.frame_tokens))
+    starts = query.surface is not Surface.ON_DEMAND
+    digests = [c for c in candidates if c.memory.kind == DIGEST]
+    task = task_of(query)
+    entries: list[Entry] = []
+    for candidate in candidates:
+        if starts and candidate.memory.kind == DIGEST:
+            continue
+        value = scope_score(candidate.memory, allowed=query.scope.scopes, at_ms=query.at_ms, task=task)
+        entries.append(
+            Entry(
+                candidate=replace(candidate, fused=round(value, 4)),
+                text=candidate.memory.content,
+                category=scope_category(candidate),
+                value=value,
+            )
+        )
+    if not starts:
+        asked = {
+            "universal": budgets.asked_universal,
+            "language": budgets.asked_language,
+            "project": budgets.asked_project,
+        }
+        drops = pack_strict(entries, budgets=asked, reserve=max(0, query.budget_tokens - sum(asked.values())), filling=filling)  # fmt: skip
+        return packed(query, filling.items, drops, Sections())
+    own = {"universal": budgets.universal, "language": budgets.language, "project": budgets.project}
+    # The frame is paid from the reserve, so that every other part has what its design promises.
+    reserve = max(0, budgets.reserve - state.frame_tokens)
+    drops = pack_strict(entries, budgets=own, reserve=reserve, filling=filling)
+    lines = [line for line in code_lines(digests) if line.code in _CODE_CATEGORY]
+    codes = [
+        Entry(
+            candidate=line.digest,
+            text=f"{line.code}: {line.text}",
+            category=_CODE_CATEGORY[line.code],
+            value=-number,  # newest digest first, in the order of its lines
+        )
+        for number, line in enumerate(lines)
+    ]
+    limits = {"done": budgets.done, "decided": budgets.decided, "open": budgets.open}
+    drops += pack_strict(codes, budgets=limits, reserve=0, filling=filling)
+    return packed(query, filling.items, drops, Sections())
+
+
+def scope_category(candidate: Candidate) -> str:
+    """`universal`, `language` or `project`, which holds whatever belongs to one."""
+    kind = candidate.memory.scope.kind
+    if kind is ScopeKind.LANGUAGE:
+        return "language"
+    return "project" if kind in (ScopeKind.PROJECT, ScopeKind.PATH) else "universal"

@@ -1,0 +1,337 @@
+"""What the stages of the read path share: their one signature, the state they hand on, and what a preset may bring.
+
+A stage is a function from a `RecallState` to an `Outcome` that holds the next one. Those that read a store, a model or a
+file are probes: they are bound to their tools when the pipeline is built. All others are pure. Decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+from tacit.config.settings import RecallSettings
+from tacit.model.evidence import Candidate, CosineReference, Ranking, Shortlist
+from tacit.model.kinds import Kind, KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.pack import Block, Pack, PackItem, Surface
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter
+from tacit.model.session import SessionState
+from tacit.model.trace import Drop, DropReason, SilenceReason
+from tacit.ports.models import Embedder, Reranker, Vectors
+from tacit.ports.store import Store
+from tacit.recall.outcome import Outcome
+from tacit.recall.stage_log import StageLog
+from tacit.safety.escape import escape_text
+from tacit.safety.trust import why_hidden
+
+TRACED_CANDIDATES = 24
+START_SURFACES = (Surface.START, Surface.COMPACTION)
+"""Surfaces that are answered from a pool, not by a search."""
+
+Source = Literal["search", "answer", "pool", "nothing"]
+"""A search for a prompt or a tool call; a wide one for a question; the pool of start packs; or no look at all."""
+Clean = Callable[[str], str]
+Candidates = tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What one recall may know besides its query.
+
+    Attributes:
+        in_context: says why a memory need not come again; None = it may.
+        cap_chars: the host's cap on one block; 0 = none.
+        remaining_ms: milliseconds left until the deadline.
+        turn, epoch: of the session, for the trace.
+        preset: name of the preset, for the trace.
+        render: from pack to text; the default block unless a preset brings its own.
+        notes: how the query was read.
+        log: the stages before this one, with the time since the signal arrived; None = the time starts here.
+        first: ids of memories that a compaction took out of the context; they come before all others.
+        changed: of a start pack for a session that goes on: whether a memory says something new to it; None = all may come.
+        window: ids of memories that the context holds, for similarity with what may come.
+        root: the project's root, for the freshness of files; "" = not looked at.
+        sessions: records of other sessions of this project, newest first, where hints of time are wanted.
+        traced: most candidates that the trace keeps; measuring wants the whole short list.
+    """
+
+    in_context: Callable[[Memory], DropReason | None] = field(default=lambda _memory: None)
+    cap_chars: int = 0
+    remaining_ms: Callable[[], float] = field(default=lambda: 1e9)
+    turn: int = 0
+    epoch: int = 0
+    preset: str = "focused"
+    render: Callable[[Pack], str] | None = None
+    notes: tuple[str, ...] = ()
+    log: StageLog | None = None
+    first: tuple[str, ...] = ()
+    changed: Callable[[Memory], bool] | None = None
+    window: tuple[str, ...] = ()
+    root: str = ""
+    sessions: tuple[SessionState, ...] = ()
+    traced: int = TRACED_CANDIDATES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """A block and the pack it was rendered from."""
+
+    pack: Pack
+    block: Block
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallState:
+    """One recall while it runs. Every stage adds what it made; None = that stage has not run.
+
+    Attributes:
+        query, settings, context, kinds: given.
+        count: tokens of a line of text.
+        score: how relevance is judged.
+        layout: how the block is written and packed; `render` writes a pack.
+        reference: what the cosines of a prompt usually are; None where no fitted gate asks for it.
+        start_pool: the design of start packs.
+        spaces: names of the spaces that are asked.
+        vector: of the query's words, shape (dimensions,); None where nothing was embedded.
+        embedding_error: what the embedder said where it failed.
+        pool: what a start pack is chosen from.
+        rankings: one per space that answered.
+        order: (memory id, fused score), best first.
+        space_scores: score by space and memory id, as retrieved; `answered` are its names.
+        domain_similarity: see `spaces.semantic.domain_similarity_z`.
+        recent: of the recent window, by id; `last_session`: id of the digest of the last session, or "".
+        withheld: what whoever asks may not see; told at the guard.
+        shortlist: the memories to measure, with what the spaces read for them.
+        found: candidates with their evidence.
+        scored: the same with relevance, best first.
+        reached: of these, those that reach the floors and that a second-stage model kept.
+        passed: of these, those that the guard let through.
+        fresh: of these, those that the context does not hold.
+        pack: what fits.
+        text: the rendered pack.
+        delivered: the block within all limits.
+        silence: why there is none.
+    """
+
+    query: Query
+    settings: RecallSettings
+    context: Context
+    kinds: KindRegistry
+    count: Callable[[str], int]
+    score: Score
+    layout: Layout
+    render: Callable[[Pack], str]
+    start_pool: StartPoolDesign
+    spaces: tuple[str, ...] = ()
+    vector: Vectors | None = None
+    reference: CosineReference | None = None
+    embedding_error: str = ""
+    pool: Candidates = ()
+    rankings: tuple[Ranking, ...] = ()
+    order: tuple[tuple[str, float], ...] = ()
+    space_scores: Mapping[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
+    domain_similarity: float | None = None
+    recent: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
+    last_session: str = ""
+    withheld: tuple[Drop, ...] = ()
+    shortlist: Shortlist | None = None
+    found: Candidates | None = None
+    scored: Candidates | None = None
+    reached: Candidates | None = None
+    passed: Candidates | None = None
+    fresh: Candidates | None = None
+    pack: Pack | None = None
+    text: str = ""
+    delivered: Delivered | None = None
+    silence: SilenceReason | None = None
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Ids of the memories that are still in play, best first."""
+        if self.delivered is not None:
+            return self.delivered.block.memory_ids
+        if self.pack is not None:
+            return tuple(item.candidate.memory.id for item in self.pack.items)
+        stages = (self.fresh, self.passed, self.reached, self.scored, self.found, ())
+        newest = next(candidates for candidates in stages if candidates is not None)
+        return tuple(candidate.memory.id for candidate in newest)
+
+    @property
+    def answered(self) -> tuple[str, ...]:
+        """Spaces whose ranking came in time."""
+        return tuple(self.space_scores)
+
+    @property
+    def memories_asked(self) -> int:
+        """How many memories the spaces looked at."""
+        return max((ranking.background.total for ranking in self.rankings if ranking.background), default=0)
+
+    @property
+    def source(self) -> Source:
+        """Where the candidates come from."""
+        if self.from_pool:
+            return "pool"
+        if self.nothing_coming:
+            return "nothing"
+        asked = self.query.surface is Surface.ON_DEMAND and bool(self.settings.spaces_on_demand)
+        return "answer" if asked else "search"
+
+    @property
+    def from_pool(self) -> bool:
+        """Whether the candidates come from the start pool, not from a search."""
+        return self.query.surface in START_SURFACES
+
+    @property
+    def nothing_coming(self) -> bool:
+        """Whether this is a prompt after which the agent will do nothing: then nothing is looked for."""
+        return self.query.surface is Surface.PROMPT and self.query.situation.nothing_coming
+
+    @property
+    def threshold(self) -> float:
+        """Least relevance that the surface hands over."""
+        return self.settings.thresholds.of(self.query.surface.value)
+
+    def hidden(self, memory: Memory) -> DropReason | None:
+        """Why whoever asks may not see `memory`, by its sensitivity; None = they may."""
+        by_user = self.query.by_user and self.query.surface is Surface.ON_DEMAND
+        return why_hidden(memory, session=self.query.session, by_user=by_user)
+
+    def line_tokens(self, candidate: Candidate, text: str) -> int:
+        """Tokens of one line with its line break: the content as counted when it was stored, the rest as counted here."""
+        return self.layout.line_tokens(candidate, text, self.kinds, self.count) + self.query.suffix_tokens
+
+    @property
+    def frame_tokens(self) -> int:
+        """Tokens of the delimiters, headings and line breaks around the lines."""
+        return self.count(self.layout.frame(self.query.surface)) + 1
+
+
+Stage: TypeAlias = "Callable[[RecallState], Outcome[RecallState]]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What probes read from.
+
+    Attributes:
+        store: memories and their search.
+        embedder: makes vectors.
+        executor: where a remote embedder is waited for; None = it is local.
+        reranker, sparse: the user's own second-stage models, where there are any.
+    """
+
+    store: Store
+    embedder: Embedder
+    executor: Executor | None = None
+    reranker: Reranker | None = None
+    sparse: Reranker | None = None
+
+
+Judgment = tuple[float, tuple[str, ...]]
+"""Relevance, and short reasons for the trace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One way to judge relevance.
+
+    Attributes:
+        judge: relevance and reasons of one candidate.
+        adapt: the settings as this way wants them on a surface.
+        gated: the fitted gate judges instead, on the surfaces that it covers.
+    """
+
+    judge: Callable[[Query, Candidate, Kind, RecallSettings], Judgment]
+    adapt: Callable[[RecallSettings, Surface], RecallSettings] = lambda settings, _surface: settings
+    gated: bool = False
+
+
+class StartPoolSource(Protocol):
+    """One way to choose what a start pack is made from."""
+
+    def __call__(
+        self,
+        store: Store,
+        scope: ScopeFilter,
+        *,
+        at_ms: int,
+        kinds: KindRegistry,
+        settings: RecallSettings,
+    ) -> tuple[Candidates, tuple[str, ...]]:
+        """Candidates, best first, and notes for the trace."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartPoolDesign:
+    """One design of the start pool.
+
+    Attributes:
+        make: reads the candidates; None = by expected need, which `start_pool` does itself.
+        keep_ms: how long a pool is used again while the store is unchanged.
+        ranked: its candidates come with their relevance; else the score stage judges them.
+        order: name in `budget.ORDERS` of the order in which its start packs are filled; "" = as the settings say.
+    """
+
+    make: StartPoolSource | None
+    keep_ms: int
+    ranked: bool = True
+    order: str = ""
+
+
+class _Line(Protocol):
+    def __call__(self, candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = ...) -> str: ...
+
+
+class _Block(Protocol):
+    def __call__(self, pack: Pack, kinds: KindRegistry, clean: Clean = ...) -> str: ...
+
+
+class _ItemLine(Protocol):
+    def __call__(self, item: PackItem, kinds: KindRegistry, clean: Clean = ...) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """One way to write a block.
+
+    Attributes:
+        frame: everything but the lines of memories that a block of that surface can hold; its tokens are reserved.
+        line: one memory as one line.
+        block: the whole text; the empty pack gives the empty text.
+        item_line: an item of a pack as one line; None = as `line` says.
+        pack: fills the block; None = the shared greedy one.
+    """
+
+    frame: Callable[[Surface], str]
+    line: _Line
+    block: _Block
+    item_line: _ItemLine | None = None
+    pack: Callable[[RecallState], Outcome[Pack]] | None = None
+
+    def line_of(self, item: PackItem, kinds: KindRegistry, clean: Clean) -> str:
+        """An item of a pack as one line."""
+        if self.item_line is not None:
+            return self.item_line(item, kinds, clean)
+        return self.line(item.candidate, item.text, kinds, clean)
+
+    def line_tokens(
+        self, candidate: Candidate, text: str, kinds: KindRegistry, count: Callable[[str], int]
+    ) -> int:
+        """Tokens of one line with its line break: the content as counted when it was stored, the rest as counted here."""
+        memory = candidate.memory
+        if text == memory.content and memory.tokens and escape_text(text) == text:
+            return count(self.line(candidate, "", kinds)) + memory.tokens + 1
+        return count(self.line(candidate, text, kinds)) + 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PresetParts:
+    """What the module of a preset adds to the read path: each by the name that the settings use."""
+
+    scores: Mapping[str, Score] = field(default_factory=dict[str, Score])
+    start_pools: Mapping[str, StartPoolDesign] = field(default_factory=dict[str, StartPoolDesign])
+    layouts: Mapping[str, Layout] = field(default_factory=dict[str, Layout])
