@@ -19,7 +19,7 @@ from tacit.model.session import Nudge, SessionState
 from tacit.ports.clock import Clock
 from tacit.ports.models import TokenCounter
 from tacit.ports.store import Store
-from tacit.recall.outcome import Outcome
+from tacit.recall.stage import Outcome
 from tacit.state.registry import TOOLS_LISTED
 
 LearningDetector = Callable[[str, str], bool]

@@ -55,14 +55,13 @@ from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
 from tacit.reading.errors import error_signature
-from tacit.recall.outcome import Outcome
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.recall.query import ReadSituation, build_query
 from tacit.recall.render import renderer
 from tacit.recall.signal import surface_for
-from tacit.recall.stage import Context
+from tacit.recall.stage import Context, Outcome
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
 from tacit.session.family import AGENT_MARK

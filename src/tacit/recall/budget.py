@@ -14,8 +14,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
-from tacit.recall.outcome import PINNED, Outcome
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import PINNED, Outcome, RecallState
 
 DIVERSITY = 0.85
 MAX_CONSECUTIVE_MISSES = 24

@@ -16,8 +16,7 @@ from tacit.model.query import Query
 from tacit.model.sections import Sections
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
-from tacit.recall.outcome import Outcome
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import Outcome, RecallState
 
 _LOG = logging.getLogger(__name__)
 

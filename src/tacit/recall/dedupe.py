@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Candidate
 from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.recall.outcome import PINNED, Outcome
 from tacit.recall.spaces.character import closeness
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import PINNED, Outcome, RecallState
 
 SAME_WORDS = 0.8
 SAME_CHARACTERS = 0.9

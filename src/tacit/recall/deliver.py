@@ -14,8 +14,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.pack import Block, Pack
 from tacit.model.sections import NO_SECTIONS
 from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, SilenceReason, Trace, TracedCandidate
-from tacit.recall.outcome import Outcome
-from tacit.recall.stage import TRACED_CANDIDATES, Delivered, RecallState
+from tacit.recall.stage import TRACED_CANDIDATES, Delivered, Outcome, RecallState
 from tacit.recall.stage_log import StageLog
 
 TRACED_CHARS = 240
@@ -39,7 +38,7 @@ def deliver(state: RecallState) -> Outcome[RecallState]:
         cap_chars=state.context.cap_chars,
     )
     delivered = done.kept
-    if state.layout.pack is not None:  # its frame names every heading; most blocks hold a few
+    if state.layout.frame_is_most:
         block = delivered.block
         block = replace(block, tokens=min(block.tokens, state.count(block.text)))
         delivered = replace(delivered, block=block)

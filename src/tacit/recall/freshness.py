@@ -25,8 +25,7 @@ from time import monotonic
 from tacit.model.evidence import Candidate, Freshness
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
-from tacit.recall.outcome import Outcome
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import Outcome, RecallState
 
 MAX_PROBED = 64
 """So many candidates are looked at, best first; the others count as fresh."""

@@ -11,8 +11,7 @@ from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.recall.outcome import Outcome
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import Outcome, RecallState
 from tacit.safety.trust import why_not_on
 
 STALE_EPISODE = 0.25

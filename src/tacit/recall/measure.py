@@ -13,9 +13,8 @@ from tacit.model.evidence import Candidate, Shortlist
 from tacit.model.kinds import KindRegistry
 from tacit.model.query import Query
 from tacit.model.trace import Drop, Loss
-from tacit.recall.outcome import LAST_SESSION, Outcome
 from tacit.recall.spaces import SPACES, semantic
-from tacit.recall.stage import RecallState, Tools
+from tacit.recall.stage import LAST_SESSION, Outcome, RecallState, Tools
 
 Scores = tuple[tuple[str, float], ...]
 

@@ -31,7 +31,6 @@ from tacit.ports.models import Embedder
 from tacit.ports.store import Store
 from tacit.reading.words.stems import content_words
 from tacit.recall.fuse import truncate_fused
-from tacit.recall.outcome import Outcome
 from tacit.recall.retrieve import embed_query
 from tacit.recall.spaces import late
 from tacit.recall.spaces.late import token_matches_of
@@ -41,7 +40,7 @@ from tacit.recall.spaces.sequence import (
     find_turn_neighbors,
     session_position,
 )
-from tacit.recall.stage import RecallState, Tools
+from tacit.recall.stage import Outcome, RecallState, Tools
 
 CANDIDATES_PER_SPACE = 128
 """Most memories that each space proposes."""

@@ -6,7 +6,6 @@ store, a model or a file; all others are pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 
@@ -34,19 +33,17 @@ from tacit.recall.presets.ambient.pinned import add_pinned
 from tacit.recall.presets.ambient.similar import drop_similar
 from tacit.recall.presets.multispace.probe import read_sections
 from tacit.recall.render import renderer
-from tacit.recall.resume import keep_changes
 from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spaces_at
 from tacit.recall.score import judge
 from tacit.recall.score.floors import floors
 from tacit.recall.score.gate import Gate, MeanQueryVector, load_mean_query, shipped_gate
 from tacit.recall.second_stage import read_again
-from tacit.recall.stage import Context, Delivered, RecallState, Source, Stage, Tools
+from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, Tools, run_stages
 from tacit.recall.stage_log import StageLog
-from tacit.recall.start_pool import StartPools
+from tacit.recall.start_pool import StartPools, keep_changes
 
 KEPT_LINES = 8192
 """Lines whose size is remembered; every session of a project costs the same ones."""
-Stages = tuple[tuple[str, Stage], ...]
 
 
 class RecallPipeline:
@@ -66,7 +63,6 @@ class RecallPipeline:
         self._kinds = kinds
         self._count = lru_cache(maxsize=KEPT_LINES)(surely(tokens))
         self._mean_query = mean_query or load_mean_query()
-        self._fitted_thresholds: Mapping[str, float] = gate.thresholds() if gate else {}
         self.read = SituationReader(embedder=tools.embedder)
         self.start_pools = pool = StartPools(store=tools.store, kinds=kinds, need=need)
 
@@ -91,8 +87,9 @@ class RecallPipeline:
             "pool": (("retrieve", pool.read), ("fuse", pool.order)),
             "nothing": (("retrieve", find_nothing),),
         }
-        self._judge: Stages = (("score", partial(judge, gate or shipped_gate())), ("score", on_demand.order))
         self._choose: Stages = (
+            ("score", partial(judge, gate or shipped_gate())),
+            ("score", on_demand.order),
             ("score", FreshnessProbe().stage),
             ("score", floors),
             ("score", partial(read_again, tools)),
@@ -117,28 +114,19 @@ class RecallPipeline:
     ) -> tuple[Delivered, Trace]:
         """Answer `query`: the block (empty = silence), what it holds, and the trace."""
         log = context.log or StageLog()
-        if not log.has("signal"):
-            log.note("signal", notes=(query.surface.value,))
-        if not log.has("query"):
-            log.note("query", notes=context.notes)
+        log.begin(query.surface.value, notes=context.notes)
         state = self._begin(query, settings, context)
-        state = _through(self._embed, state, log)
+        state = run_stages(self._embed, state, log)
         with self._transaction(state):
-            state = _through(self._find[state.source], state, log)
-        state = _through((*self._judge, *self._choose), state, log)
+            state = run_stages(self._find[state.source], state, log)
+        state = run_stages(self._choose, state, log)
         assert state.delivered is not None
         return state.delivered, trace_of(state, log, trace_id)
 
     def _begin(self, query: Query, settings: RecallSettings, context: Context) -> RecallState:
         """The state before the first stage: the settings as the surface wants them, and the parts that they name."""
-        if (
-            self._fitted_thresholds
-        ):  # of a gate that was given; those of the one that ships stand in the settings
-            thresholds = settings.thresholds.model_copy(update=self._fitted_thresholds)
-            settings = settings.model_copy(update={"thresholds": thresholds})
-        score = SCORES[settings.score]
+        score, layout = SCORES[settings.score], LAYOUTS[settings.render]
         settings = score.adapt(settings, query.surface)
-        layout = LAYOUTS[settings.render]
         gated = score.gated and query.surface is Surface.PROMPT
         fits = gated and self._mean_query.speaks_of(self.tools.embedder.identity)
         return RecallState(
@@ -164,11 +152,3 @@ class RecallPipeline:
         if not searches or rewords or state.settings.sections:
             return nullcontext()
         return self.tools.store.at_once()
-
-
-def _through(stages: Iterable[tuple[str, Stage]], state: RecallState, log: StageLog) -> RecallState:
-    for name, stage in stages:
-        done = stage(state)
-        state = done.kept
-        log.note(name, kept=state.kept, drops=done.drops, notes=done.notes, losses=done.losses)
-    return state

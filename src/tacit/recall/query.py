@@ -30,7 +30,7 @@ from tacit.model.trigger import ACTION_PARENTS
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_call, read_finished, read_situation
-from tacit.recall.outcome import Outcome
+from tacit.recall.stage import Outcome
 
 MAX_TEXT_CHARS = 4000
 SHORT_PROMPT_WORDS = 6

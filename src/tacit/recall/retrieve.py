@@ -13,18 +13,21 @@ from dataclasses import replace
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
-from tacit.model.evidence import Ranking
+from tacit.model.evidence import Hit, Ranking
 from tacit.model.pack import Surface
+from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder, Vectors
-from tacit.recall.outcome import Outcome
+from tacit.ports.store import MemoryFilter, Store
 from tacit.recall.spaces import SPACES, SpaceQuery
-from tacit.recall.stage import RecallState, Tools
-from tacit.recall.unconfirmed_ranking import rank_unconfirmed
+from tacit.recall.spaces.character import closeness
+from tacit.recall.stage import Outcome, RecallState, Tools
 
 QUERY_CHARS = 480
 """About 100 tokens: a longer prompt costs more time to embed than it gains (feasibility, section 6)."""
 
+MAX_UNCONFIRMED = 200
+MAX_UNCONFIRMED_COMPARED = 12
 LEFT_FOR_SEARCH = 0.25
 """Share of the time left that waiting for a remote model leaves to the search."""
 
@@ -149,3 +152,27 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
         notes=tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings),
         losses=tuple(losses),
     )
+
+
+def rank_unconfirmed(query: Query, *, store: Store, embedder: Embedder) -> Ranking:
+    """Semantic ranking of the newest quarantined memories in scope; empty when nothing waits or nothing was asked.
+
+    Quarantined memories are in no index on purpose: however many somebody adds, they cannot crowd out what the user said.
+    They are few and read in full here; the likeliest by characters are embedded (mostly from the cache) and compared.
+    """
+    where = MemoryFilter(statuses=("quarantined",))
+    waiting = (
+        store.list_memories(where, scope=query.scope, limit=MAX_UNCONFIRMED) if query.text.strip() else ()
+    )
+    likely = sorted(waiting, key=lambda m: (-closeness(query.text, m.content), m.id))[
+        :MAX_UNCONFIRMED_COMPARED
+    ]
+    if not likely:
+        return Ranking(space="semantic", hits=())
+    try:
+        vectors = embedder.embed([query.text, *(memory.content for memory in likely)])
+    except ProviderError:
+        return Ranking(space="semantic", hits=())
+    cosines = vectors[1:] @ vectors[0]
+    hits = [Hit(memory_id=m.id, score=float(c)) for m, c in zip(likely, cosines, strict=True)]
+    return Ranking(space="semantic", hits=tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id))))

@@ -18,8 +18,7 @@ from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason, Loss
 from tacit.ports.models import Reranker
-from tacit.recall.outcome import PINNED, Outcome
-from tacit.recall.stage import RecallState, Tools
+from tacit.recall.stage import PINNED, Outcome, RecallState, Tools
 
 ASKED_CHARS = 1000
 Scores = dict[str, float]

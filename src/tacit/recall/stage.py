@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate, CosineReference, Ranking, Shortlist
@@ -19,14 +19,20 @@ from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionState
-from tacit.model.trace import Drop, DropReason, SilenceReason
+from tacit.model.trace import Drop, DropReason, Loss, SilenceReason
 from tacit.ports.models import Embedder, Reranker, Vectors
 from tacit.ports.store import Store
-from tacit.recall.outcome import Outcome
 from tacit.recall.stage_log import StageLog
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import why_hidden
 
+T = TypeVar("T")
+PINNED = "pinned"
+"""Reason of a candidate that is handed over because its kind is pinned, not because of what was asked."""
+
+
+LAST_SESSION = "last session"
+"""Reason of the digest that tells of the last session: it is handed over for that, not for what was asked."""
 TRACED_CANDIDATES = 24
 START_SURFACES = (Surface.START, Surface.COMPACTION)
 """Surfaces that are answered from a pool, not by a search."""
@@ -35,6 +41,16 @@ Source = Literal["search", "answer", "pool", "nothing"]
 """A search for a prompt or a tool call; a wide one for a question; the pool of start packs; or no look at all."""
 Clean = Callable[[str], str]
 Candidates = tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome(Generic[T]):
+    """Result of one stage."""
+
+    kept: T
+    drops: tuple[Drop, ...] = ()
+    notes: tuple[str, ...] = ()
+    losses: tuple[Loss, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +228,19 @@ class RecallState:
 Stage: TypeAlias = "Callable[[RecallState], Outcome[RecallState]]"
 
 
+Stages: TypeAlias = tuple[tuple[str, Stage], ...]
+"""Steps in their order, each with the name of its stage."""
+
+
+def run_stages(stages: Stages, state: RecallState, log: StageLog) -> RecallState:
+    """The state after `stages`; the log gets what each of them kept, dropped and took."""
+    for name, stage in stages:
+        done = stage(state)
+        state = done.kept
+        log.note(name, kept=state.kept, drops=done.drops, notes=done.notes, losses=done.losses)
+    return state
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
     """What probes read from.
@@ -304,6 +333,7 @@ class Layout:
         block: the whole text; the empty pack gives the empty text.
         item_line: an item of a pack as one line; None = as `line` says.
         pack: fills the block; None = the shared greedy one.
+        frame_is_most: the frame reserves headings that most blocks do not have; the finished block is counted anew.
     """
 
     frame: Callable[[Surface], str]
@@ -311,6 +341,7 @@ class Layout:
     block: _Block
     item_line: _ItemLine | None = None
     pack: Callable[[RecallState], Outcome[Pack]] | None = None
+    frame_is_most: bool = False
 
     def line_of(self, item: PackItem, kinds: KindRegistry, clean: Clean) -> str:
         """An item of a pack as one line."""

@@ -59,6 +59,12 @@ class StageLog:
         self.records.append(record)
         self._since_ms = now_ms
 
+    def begin(self, surface: str, *, notes: Sequence[str]) -> None:
+        """End the stages before the search, `signal` and `query`, where the caller has not done so."""
+        for stage, notes_of_stage in (("signal", (surface,)), ("query", notes)):
+            if not self.has(stage):
+                self.note(stage, notes=notes_of_stage)
+
     def again(self) -> StageLog:
         """A log for a further recall of the same signal: the same first stages, and the time from here on."""
         log = StageLog(timer=self.timer, records=list(self.records))

@@ -17,13 +17,14 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter, ScopeKind
-from tacit.model.trace import Drop
+from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.ports.store import MemoryFilter, Store
+from tacit.recall.budget import pack_candidates
+from tacit.recall.dedupe import dedupe
 from tacit.recall.need import NeedModel, by_marginal_need, shipped_need
-from tacit.recall.outcome import Outcome
 from tacit.recall.presets import START_POOLS
 from tacit.recall.spaces.recent import freshness
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import Outcome, RecallState
 
 START_POOL = 120
 SPECIFIC_SHARE = 2
@@ -257,3 +258,25 @@ class StartPools:
 
     def _recent(self, memory: Memory, at_ms: int) -> float:
         return freshness(at_ms=at_ms, since_ms=memory.updated_at_ms, kind=self._kinds.of_stored(memory.kind))
+
+
+def keep_changes(state: RecallState) -> Outcome[RecallState]:
+    """For a session that goes on: of what a whole start pack would hold, what is new to it."""
+    context, passed = state.context, state.passed or ()
+    changed = context.changed
+    if changed is None:
+        return Outcome(kept=state)
+    rest = tuple(c for c in passed if c.memory.id not in context.first)
+    whole = pack_candidates(state, dedupe(rest, in_context={}).kept).kept
+    listed = {item.candidate.memory.id for item in whole.items}
+    new = {
+        c.memory.id
+        for c in rest
+        if c.memory.id in listed and not context.in_context(c.memory) and changed(c.memory)
+    }.union(context.first)
+    drops = tuple(
+        Drop(memory_id=c.memory.id, why=DropReason(cause=DropCause.UNCHANGED))
+        for c in passed
+        if c.memory.id not in new
+    )
+    return Outcome(kept=replace(state, passed=tuple(c for c in passed if c.memory.id in new)), drops=drops)

@@ -12,8 +12,8 @@ from tacit.config.settings import RerankerSettings
 from tacit.errors import ProviderError
 from tacit.model.trace import Loss
 from tacit.providers.reranking import FakeReranker
-from tacit.recall.outcome import PINNED
 from tacit.recall.second_stage import expand, rerank
+from tacit.recall.stage import PINNED
 
 SETTINGS = RerankerSettings(least=0.5, candidates=3)
 

@@ -116,7 +116,10 @@ class Pool:
         fitted: Fitted = SHIPPED,
     ) -> None:
         self.project = project
-        self.settings = settings.model_copy(update={"deadline_ms": 60_000})
+        thresholds = settings.thresholds.model_copy(
+            update=dict(fitted.gate.thresholds()) if fitted.gate else {}
+        )
+        self.settings = settings.model_copy(update={"deadline_ms": 60_000, "thresholds": thresholds})
         self._folder = tempfile.TemporaryDirectory(prefix="tacit-eval-")
         home = Home(Path(self._folder.name))
         home.ensure()

@@ -10,8 +10,7 @@ from tacit.recall.fuse.convex import convex_min_max
 from tacit.recall.fuse.fitted import fitted_order
 from tacit.recall.fuse.reciprocal import reciprocal_rank
 from tacit.recall.fuse.weighted import weighted_sum
-from tacit.recall.outcome import Outcome
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import Outcome, RecallState
 
 FUSE_WEIGHTS: Mapping[str, float] = {
     "semantic": 1.0,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tacit.recall.outcome import LAST_SESSION, Outcome
 from tacit.recall.score.gate import Gate
-from tacit.recall.stage import Judgment, RecallState
+from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState
 
 
 def judge(gate: Gate, state: RecallState) -> Outcome[RecallState]:

@@ -17,9 +17,8 @@ from tacit.model.evidence import Candidate
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.recall.outcome import Outcome
 from tacit.recall.presets.typed.score import TASK_TYPES, similarity_of, task_of, type_of
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import Outcome, RecallState
 
 _REST = "*"
 REAL_HITS = ("lexical", "entity", "error")

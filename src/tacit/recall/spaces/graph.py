@@ -21,11 +21,10 @@ from tacit.model.evidence import Shortlist
 from tacit.model.memory import Relation
 from tacit.model.query import Query
 from tacit.ports.store import Store
-from tacit.recall.outcome import Outcome
 from tacit.recall.spaces.sequence import anchor_weights
 from tacit.recall.spaces.space import Space
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
-from tacit.recall.stage import Tools
+from tacit.recall.stage import Outcome, Tools
 
 LOW, HIGH = SPACE_THRESHOLDS["graph"]
 DAMPING = 0.5

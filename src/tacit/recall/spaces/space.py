@@ -15,8 +15,7 @@ from tacit.model.query import Query
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.ports.store import Store
-from tacit.recall.outcome import Outcome
-from tacit.recall.stage import Tools
+from tacit.recall.stage import Outcome, Tools
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

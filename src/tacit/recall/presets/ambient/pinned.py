@@ -13,8 +13,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, Store
-from tacit.recall.outcome import PINNED, Outcome
-from tacit.recall.stage import RecallState, Tools
+from tacit.recall.stage import PINNED, Outcome, RecallState, Tools
 from tacit.safety.trust import why_not_on
 
 PINNED_SURFACES = (Surface.START, Surface.PROMPT)

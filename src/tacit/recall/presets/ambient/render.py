@@ -10,8 +10,8 @@ from collections.abc import Callable
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, Surface
-from tacit.recall.outcome import PINNED
 from tacit.recall.render.block import frame_text, source_of
+from tacit.recall.stage import PINNED
 from tacit.safety.escape import escape_text
 
 MARK = "[Context from memory]"

@@ -9,9 +9,8 @@ from dataclasses import replace
 
 from tacit.errors import ProviderError
 from tacit.recall.dedupe import without_similar
-from tacit.recall.outcome import Outcome
 from tacit.recall.retrieve import QUERY_CHARS
-from tacit.recall.stage import RecallState, Tools
+from tacit.recall.stage import Outcome, RecallState, Tools
 
 
 def drop_similar(tools: Tools, state: RecallState) -> Outcome[RecallState]:

@@ -15,7 +15,11 @@ PARTS = PresetParts(
     },
     layouts={
         "multispace": Layout(
-            frame=multispace_frame, line=multispace_line, block=multispace_block, pack=pack_multispace
+            frame=multispace_frame,
+            line=multispace_line,
+            block=multispace_block,
+            pack=pack_multispace,
+            frame_is_most=True,
         )
     },
 )

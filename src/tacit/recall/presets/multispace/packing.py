@@ -23,14 +23,13 @@ from tacit.recall.category_budget import (
     packed,
     shorten_long_text,
 )
-from tacit.recall.outcome import LAST_SESSION, Outcome
 from tacit.recall.presets.multispace.badges import badges
 from tacit.recall.presets.multispace.divergence import divergences, in_window
 from tacit.recall.presets.multispace.render import alert_text, badge_text
 from tacit.recall.presets.multispace.score import CLUSTER_AGREEMENT, priority
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.agreement import weighted_agreement
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import LAST_SESSION, Outcome, RecallState
 
 T = TypeVar("T")
 

@@ -15,10 +15,9 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryFilter, Store
-from tacit.recall.outcome import Outcome
 from tacit.recall.presets.multispace.divergence import WINDOW_MEMORIES, in_window
 from tacit.recall.retrieve import QUERY_CHARS
-from tacit.recall.stage import RecallState, Tools
+from tacit.recall.stage import Outcome, RecallState, Tools
 
 DIGESTS_READ = 5
 

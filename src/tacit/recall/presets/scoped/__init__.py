@@ -24,6 +24,7 @@ PARTS = PresetParts(
             block=scoped_block,
             item_line=scoped_item_line,
             pack=pack_scoped,
+            frame_is_most=True,
         )
     },
 )

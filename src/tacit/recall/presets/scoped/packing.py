@@ -10,11 +10,10 @@ from tacit.model.pack import Pack, Surface
 from tacit.model.scope import ScopeKind
 from tacit.model.sections import Sections
 from tacit.recall.category_budget import Costs, Entry, Filling, memory_costs, pack_strict, packed
-from tacit.recall.outcome import Outcome
 from tacit.recall.presets.scoped.codes import code_lines
 from tacit.recall.presets.scoped.render import CODE_CATEGORIES, code_line
 from tacit.recall.presets.scoped.score import scope_score, task_of
-from tacit.recall.stage import RecallState
+from tacit.recall.stage import Outcome, RecallState
 
 _CODE_CATEGORY = {"impl": "done", "dec": "decided", "block": "open", "next": "open"}
 
