@@ -31,7 +31,6 @@ LONG_MODULES: dict[str, str] = {
     "src/tacit/config/settings.py": "every setting in the order of its page, one class a section",
     "src/tacit/capture/pipeline.py": "the write path in its order, from a transcript to the store",
     "src/tacit/capture/extract/explicit.py": "the forms of an explicit statement, one list whose order counts",
-    "src/tacit/recall/pipeline.py": "all stages of the read path in their order, with what they hand on",
 }
 LARGE_PACKAGES: dict[str, str] = {}
 """Packages over the limit, with the reason. This list only shrinks."""

@@ -15,9 +15,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Trace
 from tacit.ports.models import TokenCounter
-from tacit.reading.classifier.matching import shipped_match
 from tacit.reading.classifier.reader import SituationReader
-from tacit.reading.words.stems import by_library
 from tacit.recall import on_demand
 from tacit.recall.budget import budget
 from tacit.recall.counting import surely
@@ -106,8 +104,6 @@ class RecallPipeline:
     def warm(self) -> None:
         """Load what the first prompt would load."""
         self.read.warm()
-        shipped_match()
-        by_library("warm")
 
     def run(
         self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str

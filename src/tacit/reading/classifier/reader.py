@@ -15,9 +15,11 @@ from tacit.errors import ProviderError
 from tacit.model.situation import Situation
 from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import END_CHARS, VECTOR_CHARS, Row
+from tacit.reading.classifier.matching import shipped_match
 from tacit.reading.classifier.shipped import shipped_situation
 from tacit.reading.classifier.situation import KEPT_ENDS, PromptInput, SituationModel
 from tacit.reading.situation import read_situation
+from tacit.reading.words.stems import by_library
 
 
 class SituationReader:
@@ -57,7 +59,9 @@ class SituationReader:
         return self._model.read(rules, asked)
 
     def warm(self) -> None:
-        """Load the weights and read once, so that the tables of the rules are built too."""
+        """Load the weights and the stemmer, and read once, so that the tables of the rules are built too."""
+        shipped_match()
+        by_library("warm")
         self("warm up, then fix the bug in src/warm.py and run the tests", previous_end="Shall I begin?")
 
     @property
