@@ -58,10 +58,10 @@ class Hosts(Mapping[str, Host]):
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(HOSTS.names())
+        return iter(dict.fromkeys((*self._known, *HOSTS.names())))
 
     def __len__(self) -> int:
-        return len(HOSTS.names())
+        return len(tuple(iter(self)))
 
 
 def store_backend(name: str) -> StoreBackend:

@@ -89,4 +89,5 @@ RERANKERS = PluginGroup("tacit.rerankers", ("off", "onnx", "fake"))
 WRITERS = PluginGroup(
     "tacit.writers", ("off", "claude", "opencode", "codex", "gemini", "openai", "anthropic", "fake")
 )
-HOSTS = PluginGroup("tacit.hosts", ("claude-code", "opencode", "plain", "library"))
+HOSTS = PluginGroup("tacit.hosts", ())
+"""Built-in hosts are objects of `app/wiring.py`, and no setting names a host."""
