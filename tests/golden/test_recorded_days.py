@@ -45,3 +45,12 @@ def test_every_host_has_a_day_and_every_day_its_presets():
 def test_the_text_of_a_day_names_every_byte(reply):
     step = Step(title="Something happens.", fields={"event": "start"}, reply=reply)
     assert replies_in(text_of([step], host="plain", preset="focused")) == (reply,)
+
+
+@pytest.mark.parametrize("host", hosts())
+def test_the_store_in_memory_gives_the_same_bytes(host, tmp_path, monkeypatch):
+    monkeypatch.setenv("TACIT_STORE__PROVIDER", "memory")
+    steps = record_day(tmp_path, host=host, preset="focused")
+    assert not list(tmp_path.rglob("tacit.db"))
+    agreed = (DAYS / host / "focused.yaml").read_text("utf-8")
+    assert tuple(step.reply for step in steps) == replies_in(agreed)

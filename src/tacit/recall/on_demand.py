@@ -28,7 +28,7 @@ from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder
-from tacit.ports.store import Store
+from tacit.ports.store import SearchableStore
 from tacit.reading.words.stems import content_words
 from tacit.recall.fuse import truncate_fused
 from tacit.recall.retrieve import embed_query
@@ -79,7 +79,7 @@ def answer(
     rankings: Sequence[Ranking],
     *,
     spaces: Sequence[str],
-    store: Store,
+    store: SearchableStore,
     embedder: Embedder,
     remaining_ms: Callable[[], float] = lambda: 1e9,
 ) -> Outcome[Order]:
@@ -187,7 +187,7 @@ def _by_name(rankings: Sequence[Ranking], space: str) -> dict[str, float]:
 
 
 def _near_heading(
-    heading: str, query: Query, store: Store, embedder: Embedder, remaining_ms: Callable[[], float]
+    heading: str, query: Query, store: SearchableStore, embedder: Embedder, remaining_ms: Callable[[], float]
 ) -> dict[str, float]:
     """Cosines of what is nearest to the heading; nothing where there is no time for it."""
     if remaining_ms() <= 0:
@@ -202,7 +202,7 @@ def _near_heading(
 
 
 def _pool(
-    query: Query, store: Store, table: WordTable, near_in_meaning: Mapping[str, float]
+    query: Query, store: SearchableStore, table: WordTable, near_in_meaning: Mapping[str, float]
 ) -> tuple[Memory, ...]:
     """The memories to weigh, likeliest first by both shares together, ties by id."""
     sums = dict(zip(table.ids, table.scores.sum(axis=1).tolist(), strict=True))

@@ -18,7 +18,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder, Vectors
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, MemoryStore
 from tacit.recall.spaces import SPACES, SpaceQuery
 from tacit.recall.spaces.character import closeness
 from tacit.recall.stage import Outcome, RecallState, Tools
@@ -154,7 +154,7 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
     )
 
 
-def rank_unconfirmed(query: Query, *, store: Store, embedder: Embedder) -> Ranking:
+def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) -> Ranking:
     """Semantic ranking of the newest quarantined memories in scope; empty when nothing waits or nothing was asked.
 
     Quarantined memories are in no index on purpose: however many somebody adds, they cannot crowd out what the user said.

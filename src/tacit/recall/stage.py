@@ -21,7 +21,7 @@ from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionState
 from tacit.model.trace import Drop, DropReason, Loss, SilenceReason
 from tacit.ports.models import Embedder, Reranker, Vectors
-from tacit.ports.store import Store
+from tacit.ports.store import SearchableStore
 from tacit.recall.stage_log import StageLog
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import why_hidden
@@ -252,7 +252,7 @@ class Tools:
         reranker, sparse: the user's own second-stage models, where there are any.
     """
 
-    store: Store
+    store: SearchableStore
     embedder: Embedder
     executor: Executor | None = None
     reranker: Reranker | None = None
@@ -283,7 +283,7 @@ class StartPoolSource(Protocol):
 
     def __call__(
         self,
-        store: Store,
+        store: SearchableStore,
         scope: ScopeFilter,
         *,
         at_ms: int,

@@ -18,7 +18,7 @@ from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.budget import pack_candidates
 from tacit.recall.dedupe import dedupe
 from tacit.recall.need import NeedModel, by_marginal_need, shipped_need
@@ -102,7 +102,7 @@ class StartPool:
 class StartPools:
     """The pools of the scopes used last. Safe to use from several threads."""
 
-    def __init__(self, *, store: Store, kinds: KindRegistry, need: NeedModel | None = None) -> None:
+    def __init__(self, *, store: SearchableStore, kinds: KindRegistry, need: NeedModel | None = None) -> None:
         self._store = store
         self._kinds = kinds
         self._need = need or shipped_need()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Shortlist
 from tacit.model.memory import Relation
 from tacit.model.query import Query
-from tacit.ports.store import Store
+from tacit.ports.store import MemoryStore
 from tacit.recall.spaces.sequence import anchor_weights
 from tacit.recall.spaces.space import Space
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
@@ -66,7 +66,7 @@ def personalized_pagerank(edges: Ranks, seeds: Ranks) -> Ranks:
     return inflow
 
 
-def reach(store: Store, query: Query, ids: Sequence[str]) -> tuple[str, ...]:
+def reach(store: MemoryStore, query: Query, ids: Sequence[str]) -> tuple[str, ...]:
     """Memories that an edge leads to from those found."""
     return beyond(ids, store.relations(ids, scope=query.scope))
 

@@ -14,7 +14,7 @@ from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
-from tacit.ports.store import Store
+from tacit.ports.store import MemoryStore
 from tacit.recall.stage import Outcome, Tools
 
 
@@ -56,7 +56,7 @@ class Space:
     low: float
     retrieve: Callable[[Search, SpaceQuery], Ranking] | None = None
     embeds: bool = False
-    reach: Callable[[Store, Query, Sequence[str]], Sequence[str]] | None = None
+    reach: Callable[[MemoryStore, Query, Sequence[str]], Sequence[str]] | None = None
     read: Callable[[Tools, Query, Shortlist, Callable[[], float]], Outcome[Shortlist]] | None = None
     measure: Callable[[Query, Shortlist], Mapping[str, float]] | None = None
 

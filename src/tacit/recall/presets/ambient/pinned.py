@@ -12,7 +12,7 @@ from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.stage import PINNED, Outcome, RecallState, Tools
 from tacit.safety.trust import why_not_on
 
@@ -29,7 +29,9 @@ def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     return Outcome(kept=replace(state, passed=(*pinned, *rest)))
 
 
-def pinned_candidates(query: Query, *, store: Store, settings: RecallSettings) -> tuple[Candidate, ...]:
+def pinned_candidates(
+    query: Query, *, store: SearchableStore, settings: RecallSettings
+) -> tuple[Candidate, ...]:
     """At most `pinned_limit` memories of every pinned kind, kinds in the order of the settings; () where it is off."""
     if not settings.ambient_enabled or query.surface not in PINNED_SURFACES:
         return ()

@@ -14,7 +14,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.models import Embedder
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, MemoryStore
 from tacit.recall.presets.multispace.divergence import WINDOW_MEMORIES, in_window
 from tacit.recall.retrieve import QUERY_CHARS
 from tacit.recall.stage import Outcome, RecallState, Tools
@@ -41,13 +41,13 @@ def read_sections(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     return Outcome(kept=replace(state, recent=recent, last_session=last_id, space_scores=scores))
 
 
-def recent_memories(query: Query, *, store: Store) -> dict[str, Memory]:
+def recent_memories(query: Query, *, store: MemoryStore) -> dict[str, Memory]:
     """Memories of the recent window, newest first; nothing that is newer than the query."""
     newest = store.list_memories(MemoryFilter(), scope=query.scope, limit=WINDOW_MEMORIES)
     return {m.id: m for m in newest if m.created_at_ms <= query.at_ms and in_window(m, query)}
 
 
-def last_session(query: Query, *, store: Store) -> Memory | None:
+def last_session(query: Query, *, store: MemoryStore) -> Memory | None:
     """The newest digest of another session; None where there is none."""
     digests = store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=query.scope, limit=DIGESTS_READ)
     others = [

@@ -10,7 +10,7 @@ from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.scope import ScopeFilter, ScopeKind
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.spaces.recent import freshness
 
 PER_SCOPE = 120
@@ -18,7 +18,7 @@ DIGESTS = 40
 
 
 def scoped_start(
-    store: Store, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
+    store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     """Candidates of every kind of scope with their freshness, and a note per kind of scope."""
     del settings

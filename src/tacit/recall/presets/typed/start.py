@@ -13,7 +13,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeFilter
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.presets.typed.score import DAY_MS, RULES, start_relevance
 
 MOST_READ = 400
@@ -37,7 +37,7 @@ LISTS: tuple[_List, ...] = (
 
 
 def typed_start(
-    store: Store, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
+    store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     """Candidates of the four lists with their scores, and a note per list."""
     del kinds
