@@ -1,4 +1,4 @@
-"""What a delivery says besides memories: what broke, that nothing is on record, which sessions came before.
+"""Texts of a delivery besides memories: failures, that nothing is on record, earlier sessions.
 
 In: traces, errors, session records. Out: values. Source: the error states and EC-P5-01 of the multispace seed.
 """
@@ -30,7 +30,7 @@ NOTHING_FOUND_CAUSES = (SilenceCause.NOTHING_FOUND, SilenceCause.NOT_RELEVANT)
 
 
 def failure_of_error(error: Exception) -> Failure:
-    """What an exception of recall means to whoever asked."""
+    """Translate an exception of recall into a failure for the caller."""
     if isinstance(error, ProviderError):
         text = str(error)
         prefix = "" if text.startswith("Failed to embed query") else "Failed to embed query: "
@@ -51,7 +51,7 @@ def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
 def announce_nothing_found(
     block: Block, trace: Trace, state: SessionState, settings: RecallSettings
 ) -> tuple[Block, SessionState]:
-    """Where nothing was found and it was not said yet in this session: the block that says so."""
+    """Return the block that says that nothing was found, once per session."""
     if (
         not settings.announce_empty
         or settings.shadow

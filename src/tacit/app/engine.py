@@ -137,7 +137,7 @@ class Engine:
 
     @property
     def admin(self) -> Admin:
-        """What the owner looks at and changes by hand."""
+        """The owner's views and edits."""
         return self._writing().admin
 
     @property
@@ -261,7 +261,7 @@ class Engine:
         return Recalled(pack=delivered.pack, block=delivered.block, trace=seen)
 
     def _situation_of(self, session: SessionKey | None) -> AskedWith | None:
-        """Where a session stands, as its next prompt would find it; None where there is none of this name."""
+        """Return the situation of a session before its next prompt; None if there is no session of this name."""
         state = self._sessions.load(session) if session else None
         if state is None:
             return None
@@ -344,7 +344,7 @@ class Engine:
         return self.visibility(speaker).traces(found)
 
     def visibility(self, speaker: Speaker) -> Visibility:
-        """What `speaker` may read of the store's records."""
+        """Return the view of the store's records that `speaker` may read."""
         return Visibility(self._store, speaker=speaker)
 
     def replayed(self, traces: Sequence[Trace], *, threshold: float) -> tuple[Replayed, ...]:
@@ -617,7 +617,7 @@ class Engine:
     # --- the store -----------------------------------------------------------------------------------------------
 
     def status(self, *, speaker: Speaker = Speaker.USER) -> EngineStatus:
-        """What `tacit status` shows; what `speaker` may not see is not counted."""
+        """Return the facts of `tacit status`, without records that `speaker` may not see."""
         self._sessions.flush()  # the counts include the session that just asked
         found = status_of(self._parts, settings=self.settings, sessions_cached=self._sessions.live)
         return replace(found, store=self.visibility(speaker).stats(found.store))

@@ -1,4 +1,4 @@
-"""What happens behind the answers: explicit statements are captured at once, transcripts are handed over and learned from.
+"""Capture in the background: explicit statements are captured at once, transcripts are queued and learned from.
 
 In: handled signals. Out: changes in the store. One background thread; a failure is logged and leaves the handover
 pending. Capture fails closed: what cannot be redacted or read is not stored.

@@ -28,7 +28,7 @@ IMPORTANCE_STEP = 0.05
 
 
 class Memories:
-    """What `remember`, `edit`, `forget` and feedback do."""
+    """The operations `remember`, `edit`, `forget` and feedback."""
 
     def __init__(self, *, parts: Parts, projects: Projects, capture: CapturePipeline) -> None:
         self._parts = parts

@@ -1,4 +1,4 @@
-"""The one line that a session's start shows to the user: a project's first session, memories that may belong here, a repair.
+"""The notice line for the user at a session's start: a project's first session, memories that may belong here, a repair.
 
 In: the signal of a session that starts. Out: the line; an empty text where there is nothing to say.
 """

@@ -1,4 +1,4 @@
-"""What the engine is made of, as one value: built by `wiring.py` alone, so that tests can put fakes in any place."""
+"""The parts of the engine as one value. Only `wiring.py` builds it, so tests can replace any part by a fake."""
 
 from __future__ import annotations
 

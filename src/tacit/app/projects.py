@@ -61,7 +61,7 @@ class Membership:
 
     @property
     def notice(self) -> str:
-        """What the user has not answered yet, or ""."""
+        """Return the question that the user has not answered yet, or ""."""
         return " ".join(each.text for each in self.related if not each.declined)
 
 
@@ -272,7 +272,7 @@ class Projects:
         return record
 
     def _earlier(self, here: ProjectRecord, known: Mapping[str, ProjectRecord]) -> tuple[str, ...]:
-        """What a project that got its first remote goes on reading: the one that the same folder was before."""
+        """Return the earlier project of the same folder, which a project with its first remote continues to read."""
         if not here.remote:
             return ()
         before = identify_project(here.root, by_remote=False).key
@@ -320,7 +320,7 @@ class Projects:
         share_preferences: bool = True,
         links: tuple[str, ...] = (),
     ) -> ScopeFilter:
-        """What may be seen from `project` while working on `paths`.
+        """Return the scopes visible from `project` while working on `paths`.
 
         Args:
             project: where the agent works; None sees the universal scope only.

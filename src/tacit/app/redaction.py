@@ -166,7 +166,7 @@ def raw_texts_of(state: SessionState) -> tuple[str, ...]:
 
 
 def redacted_words_of(texts: Iterable[str], clean: Clean) -> RedactedWords:
-    """What redaction takes out of `texts`."""
+    """Return the words that redaction removes from `texts`."""
     lost = NOTHING_REDACTED
     for text in dict.fromkeys(texts):
         if text:

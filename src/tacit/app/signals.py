@@ -93,7 +93,7 @@ class _DeliveryContext(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignalResult:
-    """What a signal did: the delivery, the new record, and the project it happened in."""
+    """The result of a signal: the delivery, the new record, and the project."""
 
     delivery: Delivery
     state: SessionState

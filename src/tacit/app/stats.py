@@ -59,7 +59,7 @@ def stats_of(trace: Trace) -> InjectionStats:
 
 
 def warnings_of(parts: Parts) -> tuple[str, ...]:
-    """What is wrong with the settings or the store, in sentences that say what to do."""
+    """List problems of the settings and the store, in sentences that say what to do."""
     found = [str(warning) for warning in parts.settings.report().warnings]
     if parts.salvaged is not None:
         found.append(salvage_words(parts.salvaged))
@@ -85,7 +85,7 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
 
 
 def salvage_notice(salvage: Salvage) -> str:
-    """What became of a damaged store, in one line for the start of a session."""
+    """Describe the repair of a damaged store in one line for the start of a session."""
     if not salvage.at_ms:
         count = "a new one is in use"
     else:
@@ -96,7 +96,7 @@ def salvage_notice(salvage: Salvage) -> str:
 
 
 def salvage_words(salvage: Salvage) -> str:
-    """What became of a damaged store, for a person."""
+    """Describe the repair of a damaged store for a person."""
     day = datetime.fromtimestamp(salvage.at_ms / 1000, UTC).strftime(" on %Y-%m-%d") if salvage.at_ms else ""
     said = f"The store was damaged and put aside{day} at {salvage.aside}. "
     if salvage.at_ms:

@@ -1,4 +1,4 @@
-"""What the engine returns. Frozen values, no behaviour."""
+"""Return values of the engine. Frozen, without behavior."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tacit.ports.store import StoreStats
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What broke while the memory was asked. `reason` is embedding, store or timeout; `detail` is for the log."""
+    """A failure during a recall. `reason` is embedding, store or timeout; `detail` is for the log."""
 
     reason: str
     message: str
@@ -20,7 +20,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """What one signal gets.
+    """The delivery for one signal.
 
     Attributes:
         block: the text for the model; empty = silence.
@@ -48,7 +48,7 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractorStatus:
-    """What the model that reads finished sessions has cost and brought.
+    """Cost and results of the model that writes up sessions.
 
     Attributes:
         name: which model.

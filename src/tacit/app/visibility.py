@@ -1,4 +1,4 @@
-"""What a caller may read of the store's records. In: a store, who asks. Out: records as if what the caller may not see were not stored.
+"""The store's records as a caller may read them. In: a store, the caller. Out: records without any trace of hidden memories.
 
 A program that is not the user's gets no word, no id and no number of a memory that its level hides. The level that holds is the
 present one, also for what was recorded before. Only reads; never writes.

@@ -1,4 +1,4 @@
-"""What a session's digest says of decisions that hold no more or were restricted. In: changes about to be stored. Out: those, and edits of digests.
+"""Edits of digests that quote decisions which ended or were restricted. In: changes about to be stored. Out: these changes, and edits of digests.
 
 A digest quotes what was decided. When the decision is replaced, forgotten, taken back or hidden from agents by its sensitivity,
 the line goes: it must not come back with the story of an earlier session. Reads the store; never writes.
@@ -67,7 +67,7 @@ def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Cha
 
 
 def _edits(ended: Iterable[Memory], store: MemoryStore, held: set[str], at_ms: int) -> list[Change]:
-    """What becomes of stored digests that quote what ends."""
+    """Return edits of the stored digests that quote an ended statement."""
     digests: dict[str, Memory] = {}
     left: dict[str, str] = {}
     for memory in ended:

@@ -25,7 +25,7 @@ Capture = Callable[[TranscriptSource, Session], Sequence[Change]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackfillOptions:
-    """What of the past is wanted.
+    """The selection of past sessions.
 
     Attributes:
         since_ms: sessions that ended before are left out; 0 = none are.
@@ -45,7 +45,7 @@ ALL_TRANSCRIPTS = BackfillOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backfill:
-    """What it takes to learn from files.
+    """The parts that learning from files needs.
 
     Attributes:
         since: how far a session of a file was read before.

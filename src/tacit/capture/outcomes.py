@@ -1,4 +1,4 @@
-"""What became of the statements of a session. In: changes as they are stored. Out: records. Pure.
+"""The fates of a session's statements. In: changes as they are stored. Out: records. Pure.
 
 A record holds no words of the session: a statement is named by the memory that holds it, the quoted span by its hash.
 """

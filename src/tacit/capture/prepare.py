@@ -33,7 +33,7 @@ _NO_ORDERS = frozenset({"digest", "todo", "error_pattern", "event", "outcome", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparer:
-    """What it takes to prepare a draft."""
+    """The parts that preparing a draft needs."""
 
     redactor: TextRedactor
     kinds: KindRegistry

@@ -1,4 +1,4 @@
-"""What a memory names, and which stored memories it belongs to. In: a statement with its files; memories beside it.
+"""The entities that a memory names, and its related memories. In: a statement with its files; stored memories.
 
 Out: entities, relations. Pure. `updates` and `contradicts` come from reconciliation; here:
 

@@ -10,7 +10,7 @@ from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Sk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileReport:
-    """What one transcript file held.
+    """The result for one transcript file.
 
     Attributes:
         path: the file.
@@ -31,7 +31,7 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureReport:
-    """What a run of capture did.
+    """The result of one capture run.
 
     `handovers` counts sessions worked through, `failed` those (or whole files) that could not be, `files` tells more of
     each where a run reads files.

@@ -1,4 +1,4 @@
-"""What one reading of a session's transcript yields. In: new turns and the checkpoint. Out: drafts, notes, new state.
+"""The result of reading a session's transcript once. In: new turns and the checkpoint. Out: drafts, notes, new state.
 
 Pure: no I/O, no clock. The session's own notes (its digest, its open tasks) are rewritten in place as it goes on.
 """
@@ -39,7 +39,7 @@ _REDACTED = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext:
-    """Where a session happens: its key, the scope its learnings belong to, and the project root."""
+    """The context of a session: its key, the scope of its statements, and the project root."""
 
     session: SessionKey
     scope: Scope
@@ -53,7 +53,7 @@ class SessionContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionLearnings:
-    """What the new turns taught.
+    """The statements learned from the new turns.
 
     Attributes:
         drafts: statements and verified fixes.

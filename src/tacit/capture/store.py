@@ -41,7 +41,7 @@ Item = Memory | Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBatch:
-    """What one transaction stores: changes with their vectors, named values, and what relates to what."""
+    """The content of one transaction: changes with their vectors, named values, and relations."""
 
     changes: tuple[Change, ...]
     vectors: Vectors | None

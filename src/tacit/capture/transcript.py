@@ -19,7 +19,7 @@ from tacit.state.captured import Position
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptSource:
-    """Where a session's words are: messages at hand, or a file.
+    """The source of a session's words: messages in memory, or a file.
 
     Attributes:
         host: `claude-code`, `opencode`, or any other, whose file is recognised by what it holds.

@@ -112,7 +112,7 @@ def _count_use(totals: Totals, one: ShownMemory, verdict: UsageVerdict) -> Total
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cues:
-    """What only this memory would have brought up: its identifiers and commands, its files, its runs of five words."""
+    """Signs that the agent used a memory: its identifiers and commands, its files, its runs of five words."""
 
     names: frozenset[str]
     paths: frozenset[str]

@@ -1,4 +1,4 @@
-"""How statements are worded: polarity, kind, loose references. In: one statement. Out: values. Pure, English only.
+"""The wording of statements: polarity, kind, loose references. In: one statement. Out: values. Pure, English only.
 
 Shared by the extractors and the rule-file import. Never decides whether something is worth keeping.
 """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+
 DropCause = Literal[
     "nothing_coming",
     "not_valid",
@@ -88,7 +89,7 @@ class AskedWith(TypedDict):
 
 
 class Bucket(TypedDict):
-    """One stretch of time from `at_ms` on. Times of recalls in milliseconds, 0 where there were none."""
+    """One time interval that begins at `at_ms`. Recall latencies are in milliseconds, 0 without recalls."""
 
     at_ms: int
     injections: int
@@ -163,7 +164,7 @@ class EngineStatus(TypedDict):
 
 
 class ExtractorStatus(TypedDict):
-    """What the model that reads finished sessions has cost and brought."""
+    """Cost and results of the model that writes up sessions."""
 
     name: str
     tokens: int
@@ -180,7 +181,7 @@ class ExtractorStatus(TypedDict):
 
 
 class FeedbackCounts(TypedDict):
-    """What the owner said: `precision` = useful / (useful + wrong) of what was handed over, null without a word."""
+    """Counts of the owner's verdicts: `precision` = useful / (useful + wrong) of the injected memories, null without a verdict."""
 
     useful: int
     wrong: int
@@ -199,7 +200,7 @@ class Holdout(TypedDict):
 
 
 class Latency(TypedDict):
-    """How long the recalls of one surface took, in milliseconds."""
+    """Latency of the recalls of one surface, in milliseconds."""
 
     surface: str
     count: int
@@ -327,7 +328,7 @@ class StoreStats(TypedDict):
 
 
 class StoreUse(TypedDict):
-    """What is stored and what it was good for."""
+    """What is stored, and how much of it was used."""
 
     store: Statistics
     impact: Totals
@@ -390,7 +391,7 @@ class TracedCandidate(TypedDict):
 
 
 class Use(TypedDict):
-    """What came of injections over all sessions: used of `shown`, and the same share of what was not handed over."""
+    """Use of injected memories over all sessions: `used` of `shown`, and the same share of memories that were not injected."""
 
     shown: int
     used: int

@@ -1,4 +1,4 @@
-"""What `doctor` looks at, one function per question. In: command_context, a scratch home. Out: findings with what to do.
+"""The checks of `doctor`, one function each. In: command_context, a scratch home. Out: findings with advice.
 
 The user's store is only asked for its state; everything that stores or injects happens in a scratch home of its own.
 Expected failures are findings: a check that cannot be made says so and never ends the others.

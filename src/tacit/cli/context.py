@@ -1,4 +1,4 @@
-"""What the commands work with: the home, the daemon, the user's own folder. One value, so that tests can give another.
+"""The environment of the commands: the home, the daemon, the user's home folder. One value, so tests can replace it.
 
 In: nothing, or what a caller puts there. Out: `current_context()`. Never starts or opens anything.
 """
@@ -110,7 +110,7 @@ def use_context(command_context: CommandContext | None) -> None:
 
 
 def current_context() -> CommandContext:
-    """What the running command works with."""
+    """Return the environment of the running command."""
     return _given.get() or _real()
 
 

@@ -1,4 +1,4 @@
-"""What is left of an unexpected error. In: the error. Out: a file with frames and no text of a memory, and one line.
+"""The report of an unexpected error. In: the error. Out: a file with stack frames and no text of a memory, and one line.
 
 Never writes the error's message: it may quote a memory, a prompt or a path of someone's.
 """

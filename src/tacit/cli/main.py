@@ -176,7 +176,7 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
 
 
 def _usage_of(error: Any) -> str:
-    """How the command that was used wrongly is asked for its options."""
+    """Return the hint that names the help option of the command that was used wrongly."""
     at = getattr(error, "ctx", None)
     return f"`{at.command_path} --help` shows how." if at is not None else ""
 

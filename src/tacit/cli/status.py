@@ -37,7 +37,7 @@ class Prompt(TypedDict):
 
 
 class VisibleMemories(TypedDict):
-    """What is seen from a folder, by kind; `more` = there is more than was counted. `folders` share the project.
+    """The memories visible from a folder, by kind; `more` = there are more than were counted. `folders` share the project.
 
     `unconfirmed` = statements and contradictions that wait for the user.
     """
@@ -59,7 +59,7 @@ class HostFacts(TypedDict):
 
 
 class DaemonAnswers(TypedDict):
-    """What a daemon tells; None = it was not asked, or could not."""
+    """The answers of a daemon; None = it was not asked, or could not answer."""
 
     engine: EngineStatus | None
     here: VisibleMemories | None

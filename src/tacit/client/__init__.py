@@ -1,1 +1,1 @@
-"""The one client of the daemon: the command line and the library talk to it through this package, standard library only."""
+"""The client of the daemon, used by the command line and the library. Standard library only."""

@@ -160,7 +160,7 @@ class DaemonClient:
         )
 
     def _authority(self) -> dict[str, str]:
-        """What shows the daemon that the user speaks."""
+        """Return the headers that prove to the daemon that the user speaks."""
         if self._token:
             return {"Authorization": f"Bearer {self._token}"}
         return {TERMINAL_HEADER: self._terminal_key()} if self._terminal_key is not None else {}
@@ -277,7 +277,7 @@ class DaemonClient:
 
 
 def hook_failures(home: Home) -> Mapping[str, int]:
-    """How often hooks stayed silent for lack of a proper answer, by reason, most frequent first."""
+    """Count the hooks that got no valid answer, by reason, most frequent first."""
     try:
         text = home.log_file.with_name("hook.count").read_text("ascii", "replace")
     except OSError:

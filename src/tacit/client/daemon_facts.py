@@ -1,4 +1,4 @@
-"""What is known of a home's daemon without asking it for work: its facts, whether it answers, whether its process lives.
+"""Facts about a home's daemon: the contents of its fact file, whether it answers, whether its process lives.
 
 In: a home, or the file `run/daemon.json`. Out: values. Only `end_daemon` ends a process.
 """

@@ -1,4 +1,4 @@
-"""How programs start the daemon: they run the hook client's own `start`, so that there is one way to do it.
+"""Start of the daemon by programs. They run the hook client's `start`, so there is only one implementation.
 
 In: a home. Out: a daemon on its way, or none where one runs already. Never waits until it answers.
 """

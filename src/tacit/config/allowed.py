@@ -1,4 +1,4 @@
-"""What a field of the model takes, in words: for the page of settings and for messages. In: a field. Out: text. Pure."""
+"""The allowed values of a setting in words, for the settings page and messages. In: a field. Out: text. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a setting takes, as values: for pages and programs that let people change it. In: the model. Out: facts. Pure."""
+"""The allowed values of a setting as data, for pages and programs that edit it. In: the model. Out: facts. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GUIDANCE = {"recall.pinned_kinds": PINNED_GUIDANCE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """What one setting takes.
+    """The allowed values of one setting, and facts about it.
 
     Attributes:
         key, section, about: dotted name, the part before its last dot, meaning.

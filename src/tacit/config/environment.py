@@ -1,4 +1,4 @@
-"""What a process takes from its environment, or puts there, besides settings (`environment_settings`).
+"""Environment variables that a process reads or sets, besides settings (`environment_settings`).
 
 Every command loads this: nothing of the settings is imported here.
 """

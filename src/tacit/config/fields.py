@@ -1,4 +1,4 @@
-"""What settings there are: dotted names, nested values to flat ones and back, and the check of one layer.
+"""The settings by dotted name, the conversion between nested and flat values, and the check of one layer.
 
 In: the nested values of one layer. Out: flat, valid values, and a problem for every key that is not. Pure: reads no
 file and no environment; a problem is a value here, and `layers` decides whether to raise it.

@@ -88,7 +88,7 @@ class Home:
 
     @property
     def run_dir(self) -> Path:
-        """What the running daemon keeps: lock, facts, and the socket unless its path would be too long."""
+        """Folder of the running daemon: lock, facts, and the socket unless its path would be too long."""
         return self.root / "run"
 
     @property
@@ -117,7 +117,7 @@ class Home:
 
     @property
     def terminal_key_file(self) -> Path:
-        """What the command line shows to the daemon for a person at a terminal; may be absent."""
+        """File with the key that the command line sends to the daemon for a person at a terminal; may be absent."""
         return self.run_dir / "terminal.key"
 
     @property
@@ -164,7 +164,7 @@ class Home:
 
     @property
     def purge_log(self) -> Path:
-        """What was purged, by ids alone: a backup or damaged file that comes back must not bring it back."""
+        """Log of purges, by ids alone, so that a restored backup or damaged file does not bring purged memories back."""
         return self.root / "purges.jsonl"
 
     @property

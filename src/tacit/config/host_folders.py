@@ -1,4 +1,4 @@
-"""Where hosts keep their sessions. In: an environment, the user's home folder. Out: folders, those that are named first.
+"""Folders in which hosts keep their sessions. In: an environment, the user's home folder. Out: folders, explicitly set ones first.
 
 A host that was told to use another folder may have kept earlier sessions in its usual one: both are looked into. Touches no
 file. Sources: the hosts' own documentation of CLAUDE_CONFIG_DIR, XDG_DATA_HOME, CODEX_HOME, GEMINI_CLI_HOME, COPILOT_HOME.

@@ -35,7 +35,7 @@ _PLACE = re.compile(r"^.*?\.(?:yaml|tmp)(?::\d+)?: ")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsTarget:
-    """Where settings are said.
+    """The file and section that hold settings.
 
     `user` = for everything; `agents` = for the agent `name`; `projects` = the user's own for the project in the folder `name`;
     `project_file` = the file in that folder that comes with the project's code, which can only restrict.
@@ -175,7 +175,7 @@ def _yaml(text: str = "") -> YAML:
 
 
 def _read(file: Path) -> tuple[Any, str]:
-    """What a file says, and its text."""
+    """Return the values in a file, and its text."""
     read_settings_file(file)  # refuses what a settings file must not hold
     text = file.read_text("utf-8") if file.is_file() else ""
     return cast(Any, _yaml()).load(text) or CommentedMap(), text

@@ -1,4 +1,4 @@
-"""What a project's own file may say. It comes with the code of other people: it can restrict, never widen.
+"""Rules for a project's settings file. It comes with other people's code, so it can restrict but never widen.
 
 In: a setting's name, the value so far (defaults, preset, user) and the one the project's file gives. Out: the value that
 holds, and why the project's was refused or has no effect. Pure.
@@ -55,7 +55,7 @@ _ON: Mapping[str, object] = {"privacy.emails": "redact", "privacy.home_paths": "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectValueDecision:
-    """What becomes of one project value.
+    """The decision on one value of a project's file.
 
     Attributes:
         value: what holds from here on.

@@ -1,1 +1,1 @@
-"""The one process per user: it keeps the model and the store open and answers hooks, the API and MCP over a socket."""
+"""The background process, one per home. It keeps the model and the store open, and answers hooks, the API and MCP over a socket."""

@@ -1,4 +1,4 @@
-"""What the C library's allocator keeps. In: nothing. Out: fewer memory areas, and free memory given back to the system.
+"""Control of the C library's allocator. In: nothing. Out: fewer arenas, and free memory returned to the system.
 
 Only glibc has such areas; elsewhere nothing happens.
 """

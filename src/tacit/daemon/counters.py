@@ -1,4 +1,4 @@
-"""What the daemon counts. In: names. Out: numbers for `status`. Never text of a payload."""
+"""Counters of the daemon. In: names. Out: numbers for `status`. Never text of a payload."""
 
 from __future__ import annotations
 

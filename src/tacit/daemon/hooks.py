@@ -41,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class DaemonParts:
-    """What the application works with. `stop` and `listen` are given by the process that runs it."""
+    """The parts of the daemon's application. The process that runs it provides `stop` and `listen`."""
 
     source: EngineSource
     pool: WorkerPool
@@ -57,7 +57,7 @@ class DaemonParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookReply:
-    """What a hook gets. `outcome` is the counter that the reply belongs to; whoever sends the reply adds it."""
+    """The reply to a hook. `outcome` is the counter of the reply; the sender of the reply increments it."""
 
     status: int
     headers: list[tuple[bytes, bytes]]

@@ -1,4 +1,4 @@
-"""One request and its answer: what goes out, and what is learned from what comes back.
+"""One request and its answer: the changed request, and capture from the answer.
 
 In: the path, headers and body of a request; later the body of its response. Out: the body that goes out. A boundary: whatever breaks
 here, the request goes out as the program wrote it, with one line in the log. Synchronous; a client with an event loop runs it on

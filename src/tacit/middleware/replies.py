@@ -1,4 +1,4 @@
-"""What a model answered, from the bytes of a response: one JSON value, or a stream of server-sent events.
+"""Parser of a model's answer, from the bytes of a response: one JSON value, or a stream of server-sent events.
 
 In: the body of a successful response. Out: a `Reply`; None where it holds none (an error, a stream that broke off). Never raises
 for what a server wrote.

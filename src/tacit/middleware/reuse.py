@@ -1,4 +1,4 @@
-"""How much of a request had stood at its beginning in the request before: what a prompt cache can take from it.
+"""The share of a request that equals the beginning of the request before, which a prompt cache can reuse.
 
 In: the requests of one conversation in order, as they went out and as the program wrote them. Out: counts of bytes. Fields that
 only mark where to cache are left out. Never keeps the words: digests and lengths of messages, the bytes of the system prompt.

@@ -1,4 +1,4 @@
-"""What capture produces before storing (drafts) and what reconciliation decides (changes)."""
+"""Drafts, which capture produces, and changes, which reconciliation decides."""
 
 from __future__ import annotations
 

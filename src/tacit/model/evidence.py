@@ -1,4 +1,4 @@
-"""What speaks for a candidate: one score per space, never mixed before the score stage."""
+"""The evidence for a candidate: one score per space, never combined before the score stage."""
 
 from __future__ import annotations
 

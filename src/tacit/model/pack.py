@@ -1,4 +1,4 @@
-"""What is chosen for one surface, and the text it becomes."""
+"""The memories chosen for one surface, and their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a signal asks of the memory."""
+"""The query that a signal becomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may see a memory. A scope is a value; what a caller may see is a `ScopeFilter`, empty = nothing."""
+"""The visibility of a memory. A `Scope` is a value; a `ScopeFilter` holds the scopes that a caller may see, empty = none."""
 
 from __future__ import annotations
 

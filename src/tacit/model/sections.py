@@ -1,4 +1,4 @@
-"""What a block may say besides its memories: alerts of a shift, hints of time."""
+"""Parts of a block besides its memories: alerts of a shift, time hints."""
 
 from __future__ import annotations
 

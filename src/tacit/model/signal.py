@@ -1,4 +1,4 @@
-"""What a host tells us, normalised. A closed union: match it exhaustively."""
+"""The events of a host, normalized. A closed union: match it exhaustively."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is about to happen, as read from a signal: a distribution over action classes, with objects."""
+"""The situation read from a signal: probabilities over the action classes that come next, with objects."""
 
 from __future__ import annotations
 

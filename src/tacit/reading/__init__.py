@@ -1,1 +1,1 @@
-"""What a text means: situations, triggers, entities, error signatures, sentences, languages. Pure and fast."""
+"""Analysis of texts: situations, triggers, entities, error signatures, sentences, languages. Pure and fast."""

@@ -1,4 +1,4 @@
-"""What touching a file of some kind means: a test, a document, a pipeline, settings, a lock file.
+"""Action classes for the kinds of files: a test, a document, a pipeline, settings, a lock file.
 
 In: a path and how it is touched. Out: action classes with chances. Never opens the file.
 """

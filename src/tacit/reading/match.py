@@ -1,4 +1,4 @@
-"""How well a trigger fits a situation: the intent score.
+"""The intent score: how well a trigger fits a situation.
 
 In: a trigger and a situation. Out: 0-1 with short reasons. Pure; made to be asked for thousands of triggers at once:
 build one `Matcher` per situation.

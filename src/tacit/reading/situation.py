@@ -1,4 +1,4 @@
-"""What is about to happen, read from a prompt or a tool call by rules.
+"""The situation reader: rules that read a prompt or a tool call.
 
 In: the prompt, the end of the agent's last message, recent tools and files; or one tool call. Out: a `Situation`.
 Pure: no model, no file, no clock. Never slower than a few milliseconds, however long the prompt: head and tail are read.

@@ -1,4 +1,4 @@
-"""What a start pack is chosen from. In: a scope. Out: its memories in the order of expected need.
+"""The pool of a start pack. In: a scope. Out: its memories in the order of expected need.
 
 Every session of a project asks for the same pool, so the last ones are kept for a quarter of an hour (needs age, but
 slowly). What was written since is put into the kept lists; they are read anew only where that does not tell what they

@@ -1,1 +1,1 @@
-"""What may be stored and shown: redaction, escaping, trust. Used by both pipelines."""
+"""Rules for what may be stored and shown: redaction, escaping, trust. Used by both pipelines."""

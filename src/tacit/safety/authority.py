@@ -1,4 +1,4 @@
-"""Who speaks as the user: personal tokens, and the key that a terminal shows. In: a home. Out: yes or no.
+"""Proof that the user speaks: personal tokens, and the terminal's key. In: a home. Out: yes or no.
 
 A program has the user's rights, but not the user's word. The word is theirs at an interactive terminal, on the signed-in page,
 and in a script to which they gave a token. Tokens are kept as hashes in a file that only the user can read; the key is a

@@ -76,7 +76,7 @@ _FORBIDS = lazy_regex(
 
 
 def danger_of(statement: str) -> str:
-    """Why `statement` has to be confirmed before it guides an agent; "" where it needs not."""
+    """Return the reason why `statement` must be confirmed before it guides an agent; "" = it need not."""
     forbids = _FORBIDS.search(statement)
     if _PIPED.search(statement) and not _forbidden(statement, forbids, _PIPED):
         return "it runs what it downloads"

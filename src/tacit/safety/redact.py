@@ -150,7 +150,7 @@ class TextRedactor(Protocol):
         ...
 
     def at(self, scope: Scope) -> TextRedactor:
-        """What holds for texts of `scope`."""
+        """Return the redactor for texts of `scope`."""
         ...
 
 
@@ -306,7 +306,7 @@ class Redactor:
 
 
 def _mark(kind: str) -> str:
-    """What stands where a secret stood."""
+    """Return the mark that replaces a secret."""
     return f"[redacted:{kind}]"
 
 

@@ -1,4 +1,4 @@
-"""What redaction took out of a text, and whether something that was made of the raw text still holds it.
+"""The words that redaction removed from a text, and a check whether derived text still holds them.
 
 In: a text before and after redaction; terms, signatures or sentences read from the raw one. Out: those without what was
 taken out. A piece of a secret has no shape of its own, so it is known by the words that redaction removed. Pure.
@@ -58,7 +58,7 @@ NOTHING_REDACTED = RedactedWords()
 
 
 def find_redacted_words(raw: str, cleaned: str) -> RedactedWords:
-    """What of `raw` is not in `cleaned`, its redacted form."""
+    """Return the parts of `raw` that are not in `cleaned`, its redacted form."""
     if raw == cleaned:
         return NOTHING_REDACTED
     before, after = raw.lower(), cleaned.lower()

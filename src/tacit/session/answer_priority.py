@@ -1,4 +1,4 @@
-"""What may wait until an answer is out. In: jobs of the thread that owes it; calls that nobody's turn waits for.
+"""Postponement of work until an answer is sent. In: jobs of the answering thread; calls that no turn waits for.
 
 Out: the same jobs, done once the answer has gone, and those calls, begun when no answer is owed.
 Waking another thread first would have it take the processor just when the answer is ready. Loads nothing.
@@ -17,7 +17,7 @@ _THREAD = local()
 
 
 class _PendingAnswers:
-    """How many answers all threads owe."""
+    """The number of answers that all threads have pending."""
 
     def __init__(self) -> None:
         self._changed = Condition()

@@ -1,4 +1,4 @@
-"""What a session's context already holds. Pure functions over `SessionState`; the daemon alone stores the result."""
+"""The ledger: the exposures that a session's context holds. Pure functions over `SessionState`; only the daemon stores the result."""
 
 from __future__ import annotations
 

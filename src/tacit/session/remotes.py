@@ -1,4 +1,4 @@
-"""One name for one repository, from the url of a git remote. In: a url, and the folder it is resolved against. Out: text.
+"""Canonical names of repositories, from the URL of a git remote. In: a URL, and the folder it is resolved against. Out: text.
 
 Two urls get the same name only where git reaches the same repository through both: by ssh or https, with or without
 credentials, on the default port of the scheme or without one. Never asks git or the network.

@@ -1,4 +1,4 @@
-"""What a session that goes on was told before. In: a record, versions of memories. Out: the last start pack, what changed since. Pure.
+"""The earlier injections of a resumed session. In: a record, versions of memories. Out: the last start pack, the changes since. Pure.
 
 A resumed session and a fork still have in their context what was handed over. They get what has changed since they were
 answered last, and once what a compaction dropped.

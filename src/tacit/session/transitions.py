@@ -1,4 +1,4 @@
-"""How a session's record changes with each signal. Pure: (record, signal) -> record. Never decides what to inject."""
+"""State transitions of a session's record. Pure: (record, signal) -> record. Never decides what to inject."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def was_handled(state: SessionState, signal: Signal) -> bool:
 
 
 def record_signal(state: SessionState, signal: Signal) -> SessionState:
-    """What every signal changes: key, time, folder, agent."""
+    """Apply the changes that every signal makes: key, time, folder, agent."""
     keys = (*state.seen_signal_keys, signal.key)[-MAX_KEYS:] if signal.key else state.seen_signal_keys
     return replace(
         state,

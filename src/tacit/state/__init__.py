@@ -1,1 +1,1 @@
-"""What the store keeps under names: each value declared once, with its owner, form, retention and fate at a purge."""
+"""Named values of the store: each declared once, with its owner, codec, retention and handling by a purge."""

@@ -1,4 +1,4 @@
-"""What the write path keeps of sessions and projects between its runs. In: nothing. Out: frozen values. Pure.
+"""State of the write path between its runs, per session and project. In: nothing. Out: frozen values. Pure.
 
 `registry` says under which names they are stored. A field that is added needs a default: what an earlier version stored does not
 have it.
@@ -121,7 +121,7 @@ class Solution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """How far one session was captured, and what is carried on.
+    """The checkpoint of one session: how far it was captured, and state for the next reading.
 
     Attributes:
         path: the transcript that `position` belongs to.
@@ -152,7 +152,7 @@ MessageRole = Literal["user", "assistant", "tool"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What one side said, or what a failing command printed.
+    """The words of one side, or the output of a failing command.
 
     Attributes:
         prompt: number of the user's prompt it belongs to.
@@ -240,7 +240,7 @@ Fate = Literal["new", "merged", "replaced", "contradicts", "duplicate", "dropped
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one statement.
+    """The fate of one statement.
 
     Attributes:
         fate: `duplicate` = a memory says it already, `dropped` = it was not stored.

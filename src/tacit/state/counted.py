@@ -1,4 +1,4 @@
-"""What Tacit counts: use, cost, verdicts, sessions with memory and without. In: nothing. Out: frozen values. Pure.
+"""Counts that Tacit keeps: use, cost, verdicts, sessions with and without memory. In: nothing. Out: frozen values. Pure.
 
 `registry` says under which names they are stored. A field that is added needs a default: what an earlier version stored does not
 have it. A day is one in universal time.

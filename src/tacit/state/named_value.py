@@ -1,4 +1,4 @@
-"""What a named value is: a name, an owner, a codec, and what becomes of it. In: a declaration. Out: readers and writers.
+"""Named values: a name, an owner, a codec, and a retention. In: a declaration. Out: readers and writers.
 
 A named value is a small text that the store keeps under a name, beside memories and sessions. `registry` declares each of them
 once; only a declaration makes a `ValueName`, so nothing is stored under a name that nobody declared. A text that cannot be read

@@ -1,1 +1,1 @@
-"""What keeps the store in shape: reindex, retention."""
+"""Maintenance of the store: reindex, retention."""

@@ -38,7 +38,7 @@ _HISTORY = frozenset({"updates", "contradicts"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecayCounts:
-    """What upkeep did to memories."""
+    """The changes that upkeep made to memories."""
 
     faded: int = 0
     consolidated: int = 0
@@ -83,7 +83,7 @@ def freshness(memory: Memory, kinds: KindRegistry, *, now_ms: int) -> float:
 def plan_decay(
     memories: Sequence[Memory], kinds: KindRegistry, *, now_ms: int, fade: float, most: int
 ) -> DecayPlan:
-    """What upkeep changes in one scope.
+    """Return the changes of upkeep in one scope.
 
     Args:
         memories: the active memories of the scope, in any order.

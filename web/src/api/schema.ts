@@ -1021,7 +1021,7 @@ export interface components {
     schemas: {
         /**
          * AgentSettings
-         * @description What one agent has of its own.
+         * @description The settings of one agent.
          *
          *     Attributes:
          *         name: of the agent.
@@ -1274,7 +1274,7 @@ export interface components {
         };
         /**
          * Bucket
-         * @description One stretch of time from `at_ms` on. Times of recalls in milliseconds, 0 where there were none.
+         * @description One time interval that begins at `at_ms`. Recall latencies are in milliseconds, 0 without recalls.
          *
          *     `useful` and `wrong` = verdicts on what was handed over then; `precision` = their share of useful ones.
          */
@@ -1340,7 +1340,7 @@ export interface components {
         };
         /**
          * CaptureReport
-         * @description What a run of capture did.
+         * @description The result of one capture run.
          *
          *     `handovers` counts sessions worked through, `failed` those (or whole files) that could not be, `files` tells more of
          *     each where a run reads files.
@@ -1632,7 +1632,7 @@ export interface components {
         };
         /**
          * Described
-         * @description What one setting takes.
+         * @description The allowed values of one setting, and facts about it.
          *
          *     Attributes:
          *         key, section, about: dotted name, the part before its last dot, meaning.
@@ -1952,7 +1952,7 @@ export interface components {
         };
         /**
          * Evidence
-         * @description What a statement was made from.
+         * @description The source of a statement in the session.
          *
          *     Attributes:
          *         speaker: who said it, see `Provenance.speaker`.
@@ -1991,7 +1991,7 @@ export interface components {
         };
         /**
          * ExtractorStatus
-         * @description What the model that reads finished sessions has cost and brought.
+         * @description Cost and results of the model that writes up sessions.
          *
          *     Attributes:
          *         name: which model.
@@ -2070,7 +2070,7 @@ export interface components {
         };
         /**
          * FeedbackCounts
-         * @description What the owner said: `precision` = useful / (useful + wrong) of what was handed over, null without a word.
+         * @description Counts of the owner's verdicts: `precision` = useful / (useful + wrong) of the injected memories, null without a verdict.
          */
         FeedbackCounts: {
             /** Useful */
@@ -2084,7 +2084,7 @@ export interface components {
         };
         /**
          * FileReport
-         * @description What one transcript file held.
+         * @description The result for one transcript file.
          *
          *     Attributes:
          *         path: the file.
@@ -2408,7 +2408,7 @@ export interface components {
         };
         /**
          * InjectionResult
-         * @description What to put before the words.
+         * @description The text to put before a prompt, with facts about it.
          *
          *     Attributes:
          *         formatted_context: the block in Markdown; "" = nothing.
@@ -2556,7 +2556,7 @@ export interface components {
         };
         /**
          * Latency
-         * @description How long the recalls of one surface took, in milliseconds.
+         * @description Latency of the recalls of one surface, in milliseconds.
          */
         Latency: {
             /** Surface */
@@ -2572,7 +2572,7 @@ export interface components {
         };
         /**
          * LayerValue
-         * @description What one layer says: which, where (file and line, or variable), and the value.
+         * @description The value of one layer, with its place (file and line, or variable).
          */
         LayerValue: {
             /**
@@ -3012,7 +3012,7 @@ export interface components {
         };
         /**
          * ProjectSettingsRow
-         * @description What one project has of its own in the user's file. `folder` = the name of its section, else its root.
+         * @description The settings of one project in the user's file. `folder` = the name of its section, else its root.
          */
         ProjectSettingsRow: {
             /** Id */
@@ -3089,7 +3089,7 @@ export interface components {
         };
         /**
          * Purged
-         * @description What a purge did, or with `dry_run` would do.
+         * @description The result of a purge, or with `dry_run` its preview.
          *
          *     Attributes:
          *         memories: what goes.
@@ -3882,7 +3882,7 @@ export interface components {
         };
         /**
          * SessionDigest
-         * @description What one session did.
+         * @description The digest of one session.
          *
          *     Attributes:
          *         session: `host/id`.
@@ -4035,7 +4035,7 @@ export interface components {
         };
         /**
          * SettingRow
-         * @description One setting: what it takes, what holds, and every layer's value, lowest first; the last one holds.
+         * @description One setting: its allowed values, its effective value, and the value of each layer, lowest first; the last one wins.
          */
         SettingRow: {
             about: components["schemas"]["Described"];
@@ -4280,7 +4280,7 @@ export interface components {
         };
         /**
          * StillWaiting
-         * @description What is to come: statements for the user, messages for the language model, transcripts to be read.
+         * @description Pending work: statements for the user, messages for the language model, transcripts to be read.
          */
         StillWaiting: {
             /**
@@ -4329,7 +4329,7 @@ export interface components {
         };
         /**
          * StoreUse
-         * @description What is stored and what it was good for.
+         * @description What is stored, and how much of it was used.
          *
          *     `rate` = share of what was handed over that was used, `baseline` = the same share of what was not handed over; None =
          *     nothing to tell by.
@@ -4867,7 +4867,7 @@ export interface components {
         };
         /**
          * TurnView
-         * @description What happened in one turn: the recalls, oldest first, and what was handed over.
+         * @description One turn: its recalls, oldest first, and the injected memories.
          */
         TurnView: {
             /** Turn */
@@ -4906,7 +4906,7 @@ export interface components {
         };
         /**
          * Use
-         * @description What came of injections over all sessions: used of `shown`, and the same share of what was not handed over.
+         * @description Use of injected memories over all sessions: `used` of `shown`, and the same share of memories that were not injected.
          */
         Use: {
             /** Shown */

@@ -1,1 +1,1 @@
-"""What the owner looks at and changes by hand: lists, the graph, sessions, numbers over time, settings."""
+"""The owner's views and edits: lists, the graph, sessions, charts, settings."""

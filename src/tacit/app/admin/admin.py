@@ -1,4 +1,4 @@
-"""What pages and programs ask of the store beside recall: lists with counts, search, relations, replacing by hand, verdicts.
+"""Requests of pages and programs besides recall: lists with counts, search, relations, manual replacement, verdicts.
 
 In: filters, ids, words. Out: memories and rows. Sees everything in the store: it is the owner who asks. Every change is one
 transaction and a version in the history.
@@ -88,7 +88,7 @@ class Admin:
         )
 
     def count(self, where: MemoryFilter, *, scope: ScopeFilter | None) -> int:
-        """How long the whole list is, from its beginning; `scope` None = everything."""
+        """Return the length of the whole list; `scope` None = everything."""
         return self._store.count_memories(replace(where, after=None), scope=scope or self._store.scopes())
 
     def relations(self, memory_id: str) -> tuple[tuple[Relation, ...], tuple[Memory, ...]]:

@@ -1,4 +1,4 @@
-"""What sessions did, and what they left open. In: a session's name, or a project. Out: digests, or why there is none.
+"""Digests of sessions: results and open tasks. In: a session's name, or a project. Out: digests, or the reason why there is none.
 
 A digest is a memory as any other: what was forgotten is not shown. Files, commits and open tasks come from the note that capture
 keeps of the session, and are whole where the digest names the first ones. Only reads; never writes.
@@ -35,7 +35,7 @@ class DigestLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionDigest:
-    """What one session did.
+    """The digest of one session.
 
     Attributes:
         session: `host/id`.
@@ -112,7 +112,7 @@ class DigestReader:
     def _why_none(
         self, states: dict[SessionKey, SessionState], ranked: list[Memory], visibility: Visibility
     ) -> str:
-        """Why the newest session that is known has no digest; "" = it has one."""
+        """Explain why the newest known session has no digest; "" = it has one."""
         digested = {_key_of(memory) for memory in ranked}
         if not states:
             return "" if ranked else "no session was seen here yet"
@@ -214,7 +214,7 @@ class DigestReader:
         return CHECKPOINT.read(self._store, key).work
 
     def _reason(self, key: SessionKey, state: SessionState | None, visibility: Visibility) -> str:
-        """Why a session has no digest, in one sentence without its end."""
+        """Explain in a sentence without full stop why a session has no digest."""
         waiting = [one for one in self._store.pending_handovers(limit=LOOKED_AT) if one.session == key]
         if state is not None and state.incognito:
             return "it was incognito, and nothing is kept of it"

@@ -1,4 +1,4 @@
-"""What a session taught. In: a session's name, or a project. Out: its statements with their evidence and fate, what was asked for it, what waits.
+"""The statements learned from a session. In: a session's name, or a project. Out: its statements with evidence and fate, requests to a model, what waits.
 
 Statements and their present state come from the store; what became of each, and the requests to a language model, from what
 capture keeps of the session. A program without the user's token gets no counts that include memories hidden from it. Only reads;
@@ -28,7 +28,7 @@ _LIVE = ("active", "quarantined")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What a statement was made from.
+    """The source of a statement in the session.
 
     Attributes:
         speaker: who said it, see `Provenance.speaker`.
@@ -79,7 +79,7 @@ class DroppedCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StillWaiting:
-    """What is to come: statements for the user, messages for the language model, transcripts to be read."""
+    """Pending work: statements for the user, messages for the language model, transcripts to be read."""
 
     statements: int = 0
     messages: int = 0
@@ -88,7 +88,7 @@ class StillWaiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What one session taught.
+    """The statements learned from one session, and the work that is pending.
 
     Attributes:
         session: `host/id`.
@@ -120,7 +120,7 @@ class LearnedReader:
         self._settle = settle
 
     def of_session(self, name: str, *, visibility: Visibility) -> Learned:
-        """What a session taught; `name` as for a digest.
+        """Return the statements learned from a session; `name` as for a digest.
 
         Raises:
             NotFound: if there is no such session, or several.
@@ -129,7 +129,7 @@ class LearnedReader:
         return self._of(self._digests.named(name), visibility)
 
     def newest(self, project: ProjectRecord | None, *, visibility: Visibility) -> Learned | None:
-        """What the last session of `project` taught, of any project when None; None = there was none."""
+        """Return the statements of the last session of `project` (None = of any project), or None without a session."""
         self._settle()
         key = self._digests.newest_session(project)
         return self._of(key, visibility) if key is not None else None
@@ -149,7 +149,7 @@ class LearnedReader:
         return self._with_counts(replace(told, nudges=nudges), key, outcomes) if visibility.by_user else told
 
     def _with_counts(self, told: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
-        """With what a program is not told: numbers that count what it may not see."""
+        """Add the counts that only the user may see."""
         spent = SESSION_SPENDING.read(self._store, key)
         reasons = Counter(one.reason for one in outcomes if one.fate == "dropped")
         reasons.update(reason for request in spent.requests for reason in request.dropped)
@@ -240,7 +240,7 @@ def _turn(statement: LearnedStatement) -> int:
 
 
 def believed_in_words(memory: Memory) -> str:
-    """Whose word a memory is."""
+    """Say in words whose statement a memory is."""
     told = memory.provenance
     if told.tier is TrustTier.USER:
         word = "your words, quoted by the agent" if told.vouched else "your word"

@@ -34,7 +34,7 @@ _ROUNDS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgeTarget:
-    """What is to go.
+    """The memories, sessions or projects that a purge removes.
 
     Attributes:
         memories: these, in any state.
@@ -62,7 +62,7 @@ class PurgedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purged:
-    """What a purge did, or with `dry_run` would do.
+    """The result of a purge, or with `dry_run` its preview.
 
     Attributes:
         memories: what goes.
@@ -116,7 +116,7 @@ class Purger:
         return PurgeTarget(memories=tuple(found.values()))
 
     def still_there(self, ids: Sequence[str]) -> PurgeTarget:
-        """Those of these memories that are still there; `ids` are whole."""
+        """Return the memories among `ids` that still exist; `ids` are whole."""
         return PurgeTarget(memories=self._store.get(ids, scope=self._store.scopes()), shown=True)
 
     def matching(self, *, scope: ScopeFilter | None, source: str | None, text: str | None) -> PurgeTarget:

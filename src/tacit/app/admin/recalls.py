@@ -126,7 +126,7 @@ class Handed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
-    """What happened in one turn: the recalls, oldest first, and what was handed over."""
+    """One turn: its recalls, oldest first, and the injected memories."""
 
     turn: int
     epoch: int
@@ -216,7 +216,7 @@ class Recalls:
         limit: int,
         offset: int = 0,
     ) -> tuple[Handed, ...]:
-        """What was handed over, newest first, and whether it was used."""
+        """List injected memories, newest first, and whether they were used."""
         self._settle()
         found = first_rows(
             lambda most: self._store.exposures(session=session, memory_id=memory_id, limit=most),

@@ -31,7 +31,7 @@ _BATCH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bucket:
-    """One stretch of time from `at_ms` on. Times of recalls in milliseconds, 0 where there were none.
+    """One time interval that begins at `at_ms`. Recall latencies are in milliseconds, 0 without recalls.
 
     `useful` and `wrong` = verdicts on what was handed over then; `precision` = their share of useful ones.
     """
@@ -50,7 +50,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """How long the recalls of one surface took, in milliseconds."""
+    """Latency of the recalls of one surface, in milliseconds."""
 
     surface: str
     count: int
@@ -70,7 +70,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackCounts:
-    """What the owner said: `precision` = useful / (useful + wrong) of what was handed over, null without a word."""
+    """Counts of the owner's verdicts: `precision` = useful / (useful + wrong) of the injected memories, null without a verdict."""
 
     useful: int
     wrong: int
@@ -80,7 +80,7 @@ class FeedbackCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """What came of injections over all sessions: used of `shown`, and the same share of what was not handed over."""
+    """Use of injected memories over all sessions: `used` of `shown`, and the same share of memories that were not injected."""
 
     shown: int
     used: int
@@ -111,7 +111,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """What charts need of one trace. `tokens` = of the block, by kind."""
+    """The numbers of one trace that charts need. `tokens` = tokens of the block, by kind."""
 
     at_ms: int
     surface: str

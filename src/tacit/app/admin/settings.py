@@ -38,7 +38,7 @@ INJECTION = "recall."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerValue:
-    """What one layer says: which, where (file and line, or variable), and the value."""
+    """The value of one layer, with its place (file and line, or variable)."""
 
     layer: LayerName
     place: str
@@ -47,7 +47,7 @@ class LayerValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRow:
-    """One setting: what it takes, what holds, and every layer's value, lowest first; the last one holds."""
+    """One setting: its allowed values, its effective value, and the value of each layer, lowest first; the last one wins."""
 
     about: Described
     key: str
@@ -59,7 +59,7 @@ class SettingRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """What one agent has of its own.
+    """The settings of one agent.
 
     Attributes:
         name: of the agent.
@@ -78,7 +78,7 @@ class AgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectSettingsRow:
-    """What one project has of its own in the user's file. `folder` = the name of its section, else its root."""
+    """The settings of one project in the user's file. `folder` = the name of its section, else its root."""
 
     id: str
     name: str
@@ -127,7 +127,7 @@ class SettingsAdmin:
     # --- looking
 
     def view(self, *, cwd: str = "", agent: str = "") -> SettingsView:
-        """What holds in a folder for an agent."""
+        """Return the effective settings of an agent in a folder."""
         report = self._report(cwd, agent)
         root = self._root(cwd)
         project_file = (
@@ -178,7 +178,7 @@ class SettingsAdmin:
         return next((one for one in self.agents() if one.name == name), None) or self._agent(name, None)
 
     def etag(self) -> str:
-        """What changes with the user's file."""
+        """Return a tag that changes with the user's file."""
         try:
             body = self._parts.home.config_file.read_bytes()
         except OSError:
@@ -188,7 +188,7 @@ class SettingsAdmin:
     def trial(
         self, cwd: str, *, preset: str | None, surface: Surface, threshold: float | None
     ) -> Callable[[Settings], Settings]:
-        """What makes of settings those of a trial: another preset's, another threshold for one surface.
+        """Return a function that replaces the preset, or the threshold of one surface, for a trial.
 
         Raises:
             InvalidSetting: if there is no such preset.

@@ -1,4 +1,4 @@
-"""What the owner said of injections: this was useful, that should not have come. In: verdicts. Out: the same, bounded.
+"""The owner's verdicts on injections: useful, or unwanted. In: verdicts. Out: the same, bounded in number.
 
 A verdict names a recall and a memory of it; the last one of a pair holds. Kept as one named value of the store: ids, numbers
 and times, no text. `tune` reads them.

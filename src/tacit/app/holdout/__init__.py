@@ -1,1 +1,1 @@
-"""Whether memory helps: sessions with it and without, and what prompt caches can keep."""
+"""The effect of memory: sessions with and without it, and the reuse of prompt caches."""

@@ -1,4 +1,4 @@
-"""What is counted of one session of a holdout. In: signals. Out: records. Pure.
+"""Counts for one session of a holdout. In: signals. Out: records. Pure.
 
 A failure is *repeated* when the same error (its signature) came up before in this project: in another session, or at an earlier turn of
 this one. Tokens are what passes by: prompts, the agent's last words, tool inputs and outputs as the host tells them, and what was

@@ -1,4 +1,4 @@
-"""With memory and without: means and how sure they are. In: records of sessions. Out: contrasts. Pure; the chance in it is seeded.
+"""Comparison of sessions with and without memory: means with intervals. In: records of sessions. Out: contrasts. Pure; resampling is seeded.
 
 The interval is the 95 % percentile interval of the difference of two means over 2000 bootstrap resamples of each group (Efron and
 Tibshirani: An introduction to the bootstrap, 1993, sections 8.3 and 13.3). Below 20 sessions a group nothing is concluded.

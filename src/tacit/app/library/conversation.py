@@ -1,4 +1,4 @@
-"""One conversation whose list of messages a program keeps: what is asked for it, and what every message carries.
+"""One conversation whose messages a program keeps: the requests for it, and the block of every message.
 
 In: what the messages of a request say, in order. Out: the text of the system prompt, and the block of each message. What was
 handed over once goes out with the same bytes in every later request, so that a prompt cache holds; a message that went out
@@ -24,7 +24,7 @@ PREVIOUS_CHARS = 4000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """What a request carries: `system` for the system prompt, `texts` per message (in the order of the list; "" = none).
+    """The texts of a request: `system` for the system prompt, `texts` per message (in the order of the list; "" = none).
 
     `every_call` = the system text is written anew with every prompt.
     """
@@ -87,7 +87,7 @@ class Conversation:
         )
 
     def compacted(self) -> None:
-        """What was said was replaced by a summary: the next request gets the system text anew, and what the summary lacks."""
+        """Note that a summary replaced the messages. The next request gets the system text again, and the memories that the summary lacks."""
         self._epoch += 1
         self._start = "compact"
         self._decided.clear()

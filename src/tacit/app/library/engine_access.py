@@ -28,7 +28,7 @@ HOST = "library"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """What is to be remembered; see `Tacit.remember`."""
+    """A statement to store; see `Tacit.remember`."""
 
     content: str
     kind: str | None = None

@@ -1,4 +1,4 @@
-"""What a program's log is told when the memory gave no answer. In: errors. Out: lines of the log.
+"""Log lines for failures of the memory. In: errors. Out: lines of the program's log.
 
 That no daemon runs is said once, with what to do: every further request would say the same. Never raises.
 """

@@ -1,4 +1,4 @@
-"""How a conversation is written as a list of messages, and how a block gets into it and out again.
+"""Formats of message lists, and how a block is added to a message and removed again.
 
 In: messages with `role` and `content` (a text, or a list of parts), as the Chat Completions and Messages APIs take them;
 mappings, or objects with those attributes as their SDKs return them. Out: what each message says, as a `MessageFacts`; new
@@ -44,7 +44,7 @@ class ToolRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOutcome:
-    """What a tool call came to."""
+    """The result of a tool call."""
 
     call_id: str
     text: str
@@ -53,7 +53,7 @@ class ToolOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageFacts:
-    """One message as far as the memory is concerned.
+    """The parts of one message that the memory uses.
 
     Attributes:
         role: who speaks; "" = nobody we know.

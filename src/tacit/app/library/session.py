@@ -1,4 +1,4 @@
-"""One conversation of a program: its messages with what is known beside them, and what is learned from it.
+"""One conversation of a program: its messages with their blocks, and capture from it.
 
 In: the program's own list of messages. Out: new lists. The list that came in, and every message in it, stays as it is.
 A boundary: no failure of the memory leaves `prepare` or `finish`; a request without blocks and one line in the log is the worst.

@@ -155,7 +155,7 @@ class Tacit:
     def recall(
         self, text: str, *, cwd: str | os.PathLike[str] | None = None, budget_tokens: int | None = None
     ) -> Recollection:
-        """What is on record about `text`: the block for a model, and the memories in it.
+        """Search the memory for `text`. The result holds the block for a model, and the memories in it.
 
         Args:
             text: a question, or words.
@@ -175,7 +175,7 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         deadline_ms: float | None = None,
     ) -> InjectionResult:
-        """What to put before `prompt`; mostly nothing.
+        """Return the text to put before `prompt`; often it is empty.
 
         A failure gives an empty result, a timeout what was found in time; the log says which. `inject` tells them apart.
 
@@ -198,7 +198,7 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         deadline_ms: float | None = None,
     ) -> InjectionResult | InjectionFailed:
-        """As `context_for`, with failures told apart: `InjectionFailed` has a reason and the result that may be used."""
+        """Like `context_for`, but return an `InjectionFailed` with its reason and a usable result after a failure."""
         name = session or f"once-{secrets.token_hex(8)}"
         return self._way.inject(prompt, session_id=name, cwd=self._at(cwd), deadline_ms=deadline_ms)
 

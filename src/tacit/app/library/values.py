@@ -1,4 +1,4 @@
-"""What the library gives back. Frozen values, no behaviour."""
+"""Return values of the library. Frozen, without behavior."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Recollection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What became of a statement.
+    """The fate of a stored statement.
 
     Attributes:
         change: add, merge, supersede, contradict, or skip where nothing was stored.

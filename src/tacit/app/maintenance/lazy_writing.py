@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WritingParts:
-    """What the write side is made of.
+    """The parts of the write side.
 
     Attributes:
         parts, projects, sessions: of the open store.
@@ -49,7 +49,7 @@ class LazyWriting:
         return made
 
     def working(self) -> bool:
-        """Whether long work goes on; what was not loaded does none."""
+        """Whether long work is running; parts that are not loaded do none."""
         return self._made is not None and self._made.maintenance.jobs.running
 
     def close(self) -> None:

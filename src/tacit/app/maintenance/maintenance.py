@@ -1,4 +1,4 @@
-"""What is done to the store while nobody waits: rescans for secrets, upkeep. In: the parts. Out: reports.
+"""Background maintenance of the store: rescans for secrets, upkeep. In: the parts. Out: reports.
 
 Never decides what is injected; never touches a memory that the user stated but to take a secret out of it.
 """
@@ -30,7 +30,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepReport:
-    """What one round of upkeep did: records that went, memories tended, pending failures given up."""
+    """The result of one round of upkeep: deleted records, checked memories, expired pending failures."""
 
     records: RetentionCounts
     tended: DecayCounts
@@ -39,7 +39,7 @@ class UpkeepReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreUse:
-    """What is stored and what it was good for.
+    """What is stored, and how much of it was used.
 
     `rate` = share of what was handed over that was used, `baseline` = the same share of what was not handed over; None =
     nothing to tell by.

@@ -35,7 +35,7 @@ REVIEW_REASONS = (ACCEPTED_REASON, REJECTED_REASON, KEPT_REASON)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _DecisionWrites:
-    """What one decision writes."""
+    """The writes of one decision."""
 
     changes: tuple[Change, ...]
     rejected: tuple[Memory, ...] = ()
@@ -268,7 +268,7 @@ class Review:
         change_id: str | None = None,
         limit: int = 20,
     ) -> tuple[Recorded, ...]:
-        """What was written last, newest first, with the reasons: of all, of one memory, or by one change."""
+        """List the latest changes with their reasons, newest first: of all memories, of one memory, or by one change id."""
         name = self._show(memory_id).id if memory_id else None
         return self._store.recorded(
             scope=scope or self._store.scopes(), limit=limit, memory_id=name, change_id=change_id

@@ -220,7 +220,7 @@ def _cause(memory: Memory, other: Memory | None) -> ReviewCause:
 
 
 def _source_text(memory: Memory) -> str:
-    """Where it comes from, in words."""
+    """Describe the source of a memory in words."""
     provenance = memory.provenance
     if provenance.speaker == "agent":
         if provenance.source == BY_TOOL:
@@ -238,7 +238,7 @@ def _shared(text: str, others: frozenset[str]) -> list[str]:
 
 
 def _contradiction(memory: Memory, other: Memory, recorded: str, *, alike: bool) -> str:
-    """Why a pair waits, in words, and which memory accepting the later one would replace.
+    """Explain why a pair waits, and name the memory that accepting the later one would replace.
 
     What was recorded says how the two differ word by word: of other than similar texts nobody can read that.
     """

@@ -76,7 +76,7 @@ def _restored(one: Recorded, now_ms: int) -> Edit:
 
 
 def _split_merged(merged: Recorded, clock: Clock) -> Add:
-    """What was merged into a memory, as a memory of its own: in the words that were said."""
+    """Return the statement that was merged into a memory as a separate memory, in its original words."""
     before = merged.before
     assert before is not None
     said = [span for span in merged.memory.evidence if span not in before.evidence]

@@ -1,1 +1,1 @@
-"""What programs and agents ask for directly: injection as a library call, answers on demand."""
+"""Direct requests of programs and agents: injection as a library call, answers on demand."""

@@ -1,4 +1,4 @@
-"""What an agent may ask and do through tools. In: who asks, and what. Out: values, redacted, of what may be seen from its folder.
+"""Operations that an agent may use through tools. In: the caller and its request. Out: redacted values of memories visible from its folder.
 
 An agent never sees more than its folder shows. What the user said it may not retire without the user's own words, and its
 feedback on one memory counts once: a tool call can be somebody else's idea. Never rewrites a memory.
@@ -48,7 +48,7 @@ _WORD = re.compile(r"\w{3,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who uses a tool.
+    """The caller of a tool.
 
     Attributes:
         cwd: working folder; "" = unknown, then only universal memories are seen.
@@ -159,7 +159,7 @@ class AgentTools:
         )  # fmt: skip
 
     def last_words(self, caller: Caller) -> str:
-        """What the session at work is about: its last prompt, or ""."""
+        """Return the last prompt of the active session, or ""."""
         key = self.queries.newest(caller.cwd)
         state = self._sessions.load(key) if key else None
         return state.recent_prompts[-1] if state and state.recent_prompts else ""
@@ -205,7 +205,7 @@ class AgentTools:
         return tuple(one for one in found if one.id not in besides and _holds_most(one.content, query))
 
     def profile(self, caller: Caller) -> MemoryListing:
-        """What is known of the user and their standing rules, the most important first; nothing that nobody confirmed."""
+        """Return confirmed preferences and standing rules of the user, the most important first."""
         kinds = [kind.name for kind in self._parts.kinds if kind.in_profile]
         found = self.listing(caller, kinds=kinds, unconfirmed=False, limit=MAX_LISTED)
         theirs = [one for one in found.memories if one.provenance.tier >= TrustTier.ASSISTANT]

@@ -1,4 +1,4 @@
-"""One answer for those who ask the same at the same moment. In: what an answer depends on, and how it is made. Out: the answer.
+"""A short-lived cache, so that equal requests share one answer. In: the inputs of an answer, and a function that makes it. Out: the answer.
 
 Many clients of one daemon stand in one line, and agents that work side by side on one task often ask alike: the second need
 not wait for the same work again. Never hands out what was made before the store changed, nor what is older than two seconds.

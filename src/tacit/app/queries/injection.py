@@ -31,7 +31,7 @@ HTTP_STATUS = {"embedding": 500, "store": 500, "timeout": 408}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InjectionResult:
-    """What to put before the words.
+    """The text to put before a prompt, with facts about it.
 
     Attributes:
         formatted_context: the block in Markdown; "" = nothing.

@@ -1,4 +1,4 @@
-"""The one search over memories: behind the lists of the page, the command line and MCP, and `GET /v1/search`.
+"""The search over memories for the lists of the page, the command line and MCP, and for `GET /v1/search`.
 
 In: words as somebody types them, a filter, a scope. Out: memories, best first. Words count in any order, inflected, as beginnings
 of longer words and misspelled; meaning counts beside them where it stands out. The same question of the same store gives the

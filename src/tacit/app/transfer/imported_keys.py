@@ -1,4 +1,4 @@
-"""What was imported before, so that a second run adds nothing. In: keys. Out: whether they are known, named values to store.
+"""Keys of imported statements, so that a second run adds nothing. In: keys. Out: whether they are known, named values to store.
 
 The keys of one tool and scope stand in several named values of bounded length: a batch writes one of them anew, however many
 statements were imported before.

@@ -1,4 +1,4 @@
-"""Whose an imported memory is. In: its scope, and what the file says of projects. Out: the scope here, and a project that is known.
+"""The owner of an imported memory. In: its scope, and the projects in the file. Out: the scope in this home, and the known project.
 
 A memory goes to the project that it was exported from, by the project's id (which is made of its remote, so that a clone elsewhere is the
 same project); where the user names a folder, to that folder's project. A file that nobody vouches for gives a project no more

@@ -1,4 +1,4 @@
-"""How to import, and what an import did or would do. Frozen values, and the counting of them."""
+"""Options and results of an import, or of its preview. Frozen values, and their counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All versions of one memory, wherever it stood. In: a store, an id. Out: versions, oldest first.
+"""All versions of one memory, in any scope. In: a store, an id. Out: versions, oldest first.
 
 A store shows versions by the scopes that hold memories now; what a memory was moved away from may hold none any more.
 """

@@ -1,4 +1,4 @@
-"""What a project says of itself before the first session: rule files, decisions, manifests, its README and its history."""
+"""Facts from a project's files before the first session: rule files, decisions, manifests, README and git history."""
 
 from tacit.capture.bootstrap.project_import import RuleFile, RulesImport, import_rule_files
 from tacit.capture.bootstrap.sources import MAX_FILES, find_rule_files, read_drafts

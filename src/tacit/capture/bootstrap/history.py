@@ -1,4 +1,4 @@
-"""What a repository's commits say of how work is done here. In: where it stands. Out: a few statements. Never runs git.
+"""Conventions read from a repository's commits. In: its head. Out: a few statements. Never runs git.
 
 How subjects are written, counted over the last commits and told without numbers, so that the next commit changes nothing;
 what was reverted and why; what was announced as breaking. Messages of robots and merges are not counted.

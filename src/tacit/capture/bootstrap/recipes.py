@@ -1,4 +1,4 @@
-"""What the commands of a project run. In: the text of a Makefile or justfile, or the scripts of a manifest. Out: recipes, and their sentences.
+"""The steps that a project's commands run. In: the text of a Makefile or justfile, or the scripts of a manifest. Out: recipes, and their sentences.
 
 A recipe is told whole: all its commands in order, with continuation lines joined, and what runs before and after it. Where that is
 too long, the sentence says how much is left out; where conditions choose among commands, it says so. Runs and expands nothing.

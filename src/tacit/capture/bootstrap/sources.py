@@ -1,4 +1,4 @@
-"""What is read of a project, and as what. In: its root. Out: sources, each with its drafts.
+"""The files that are read from a project, and their readers. In: its root. Out: sources, each with its drafts.
 
 Rule files, decision records, README and contributor guide, manifests, and the commits. Reads only the files named here;
 never follows links out of the project, never writes into it, runs nothing.

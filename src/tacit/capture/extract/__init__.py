@@ -1,1 +1,1 @@
-"""What a session teaches: found without a model."""
+"""Extraction of statements and fixes from a session, without a model."""

@@ -1,4 +1,4 @@
-"""What the user confirms: "that was it" proves the solution before it. In: prompts, what the agent said and did. Out: texts.
+"""Solutions that the user confirms: "that was it" proves the one before it. In: prompts, the agent's words and actions. Out: texts.
 
 A confirmation is a sentence of a few words that says that it works now and takes nothing back. The problem is stated by the user,
 cause and solution by the agent's own closing message or by what was run; without a problem or without a name in the solution nothing is

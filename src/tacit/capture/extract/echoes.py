@@ -21,7 +21,7 @@ _WORD = lazy_regex(r"\w+")
 
 
 class EchoDetector:
-    """What a session was given, as runs of three words. Falsy when it was given nothing."""
+    """The text injected into a session, as runs of three words. False if there is none."""
 
     __slots__ = ("_runs", "_texts")
 

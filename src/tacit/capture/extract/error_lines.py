@@ -1,4 +1,4 @@
-"""What a tool's output says of its failure. In: the output. Out: one line, or what sort of failure it is. Pure.
+"""The error message in a tool's output. In: the output. Out: one line, or the class of the failure. Pure.
 
 A tool's output is anybody's text: what is kept of it names the error, never the sentences around it, never an order.
 """

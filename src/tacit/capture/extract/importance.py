@@ -1,4 +1,4 @@
-"""How important a new statement is, 0 to 1. In: a draft, its kind, the way to judge. Out: a number. Pure.
+"""The importance of a new statement, 0 to 1. In: a draft, its kind, the method. Out: a number. Pure.
 
 `kind` takes the kind's base. `typed` is the formula of the typed seed (section 4.4), its scale of 0-2 halved: a base by
 type, +0.15 when stated outright, +0.1 when it concerns several files, +0.1 when stressed, at most 1; what is said again

@@ -1,4 +1,4 @@
-"""What the user stated in a session, and what they left open. In: the turns of a session. Out: statements with their turn.
+"""The user's statements in a session, and open tasks. In: the turns of a session. Out: statements with their turn.
 
 The assistant's words become nothing. Never reads files, never calls a model.
 """

@@ -1,4 +1,4 @@
-"""What the agent has to do: its task list, and the next steps it names. In: turns. Out: what is open, what is done. Pure.
+"""The agent's tasks: its task list, and the next steps it names. In: turns. Out: open tasks, finished tasks. Pure.
 
 Some tools write the whole list at once, some change one entry. The texts are the agent's words, not the user's: what reads
 like an order to fetch, run or obey something is left out.

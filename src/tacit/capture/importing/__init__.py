@@ -1,1 +1,1 @@
-"""What other tools remember, read from their files: recognised by content, refused line by line where it cannot be read."""
+"""Readers for memory files of other tools. Formats are recognized by content; an unreadable line is refused alone."""

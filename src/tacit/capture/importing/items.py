@@ -1,4 +1,4 @@
-"""What a foreign store holds, before it becomes drafts. Frozen values."""
+"""Entries of another tool's store, before they become drafts. Frozen values."""
 
 from __future__ import annotations
 

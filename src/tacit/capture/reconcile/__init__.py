@@ -1,4 +1,4 @@
-"""What becomes of a captured statement beside what is stored: how two relate, and which change that makes."""
+"""Reconciliation of a captured statement with stored ones: the relation of two statements, and the resulting change."""
 
 from tacit.capture.reconcile.decide import MAX_EVIDENCE, Neighbor, reconcile
 

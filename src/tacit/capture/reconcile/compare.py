@@ -1,4 +1,4 @@
-"""How two statements relate, judged by their words and the cosine of their vectors. In: two texts. Out: a verdict.
+"""The relation of two statements, by their words and the cosine of their vectors. In: two texts. Out: a verdict.
 
 Pure and symmetric where it can be; English only. Never decides what is stored: `reconcile` does.
 """

@@ -1,4 +1,4 @@
-"""What becomes of a captured statement, given what is stored already. In: a prepared memory and its neighbours.
+"""The change for a captured statement, given the stored ones. In: a prepared memory and its neighbors.
 
 Out: one change with its reason. Pure: no I/O, no clock, no randomness. Never lets a lower trust tier replace a higher
 one, and never lets an older statement replace a newer one.

@@ -1,4 +1,4 @@
-"""What two statements say of each other in so many words. In: a later and an earlier statement. Out: a finding, or none.
+"""The explicit relation of two statements. In: a later and an earlier statement. Out: a relation, or none.
 
 Only what needs no judgment: both say the same; the later one denies the earlier one word for word, names what it replaces, or states
 another value of the same thing as a change. Whatever else the two have in common is left to a person. English only; pure.

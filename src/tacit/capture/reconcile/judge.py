@@ -1,4 +1,4 @@
-"""How a new statement relates to stored ones, with the words for it. In: texts and cosines. Out: one judgment each.
+"""The relation of a new statement to stored ones, with an explanation. In: texts and cosines. Out: one judgment each.
 
 What is said in so many words is certain (`find_explicit_relation`). What else looks like a conflict by its words is only a question to a
 person. Pure.
@@ -61,7 +61,7 @@ class Judge(Protocol):
 def judge_by_words(
     new: str, others: Sequence[tuple[str, float]], *, near: float, correction: bool
 ) -> tuple[Judgment, ...]:
-    """What is said in so many words, and what words alone make look like a conflict."""
+    """Return one judgment per stored statement: an explicit relation, or a possible conflict found by words."""
     return tuple(_judge_pair(new, old, cosine, near=near, correction=correction) for old, cosine in others)
 
 

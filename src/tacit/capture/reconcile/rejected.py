@@ -1,4 +1,4 @@
-"""What the user rejected, so that it is not learned again. In: rejected memories, new statements. Out: named values, a verdict.
+"""Statements that the user rejected, so that they are not learned again. In: rejected memories, new statements. Out: named values, a verdict.
 
 Kept by scope; a statement that repeats one of them, or nearly so, is turned away
 unless the user states it explicitly.

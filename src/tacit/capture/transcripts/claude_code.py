@@ -30,7 +30,7 @@ class _Usage(msgspec.Struct):
 
 
 class _Said(msgspec.Struct):
-    """Of a message what was said, and what the API counted of the request that it answers."""
+    """The words of a message, and the token counts of the request that it answers."""
 
     content: Any = None
     id: Any = None

@@ -1,4 +1,4 @@
-"""What of a message a person really said. In: message text. Out: the words, or "" for a machine-made prompt.
+"""The words of a message that a person wrote. In: message text. Out: the words, or "" for a machine-made prompt.
 
 Never keeps: our own injected blocks, host reminders, slash-command wrappers, task notifications, private spans.
 """

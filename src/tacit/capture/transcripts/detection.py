@@ -1,4 +1,4 @@
-"""What a file holds, by its content. In: the beginning of a file. Out: a format, the host and what the file says of itself.
+"""Detection of a file's format by its content. In: the beginning of a file. Out: a format, the host and metadata of the file.
 
 A name proves nothing: only the first lines count. A folder or file that holds no conversation of a person with an agent has
 no format. Reads at most `LOOKED_AT_BYTES`, never the rest.
@@ -56,7 +56,7 @@ _MARKDOWN_TURN = lazy_regex(r"^_\*\*(?:User|Assistant|Agent)\b[^\n]*\*\*_\s*$", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectedFormat:
-    """What a file is.
+    """The format of a file, and its metadata.
 
     Attributes:
         format: how it is read.

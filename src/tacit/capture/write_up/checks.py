@@ -62,7 +62,7 @@ def names_in(content: str) -> tuple[str, ...]:
 
 
 def find_ungrounded_reason(content: str, said: Sequence[str], *, known: Sequence[str] = ()) -> str:
-    """Why the statement is not to be believed; "" = nothing speaks against it.
+    """Return the reason why the statement is not believed; "" = there is none.
 
     Args:
         content: the statement.

@@ -1,4 +1,4 @@
-"""What a model is asked of statements that look alike, and how its answer is read. In: pairs; an answer's JSON. Out: a request, fates. Pure.
+"""The request to a model about similar statements, and the parser of its answer. In: pairs; an answer's JSON. Out: a request, fates. Pure.
 
 The statements are data in the request: they stand in one JSON text, behind instructions that say so.
 """

@@ -1,4 +1,4 @@
-"""What a writer says about near memories, as judgments for reconciliation. In: a statement's fates. Out: a judge, or a skip.
+"""The writer's decisions about near memories, as judgments for reconciliation. In: a statement's fates. Out: a judge, or a skip.
 
 A fate never acts on a memory that is trusted more than the statement: it becomes a question for review. Reconciliation sees to
 that for what would end a memory; what would merge into such a memory, or into one that waits, is left out as known. What the user

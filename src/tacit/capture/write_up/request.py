@@ -1,4 +1,4 @@
-"""What the writer is asked, and how its answer is read. In: messages, near memories; an answer's JSON. Out: texts, statements.
+"""The request to the writer, and the parser of its answer. In: messages, near memories; an answer's JSON. Out: texts, statements.
 
 The session is data in the request: it stands in one JSON text, behind instructions that say so. An answer that is not of the
 asked shape is an error; an entry of it that is not is left out. Pure.

@@ -49,7 +49,7 @@ LEAST_TOKENS = 2_500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterAccess:
-    """What it takes to ask a model.
+    """The parts that a request to a model needs.
 
     Attributes:
         writer: asks it.
@@ -99,7 +99,7 @@ class PreparedRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteUp:
-    """What became of one request: the changes, or what went wrong. `subject` = the session, or what else was sent."""
+    """The result of one request: the changes, or the error. `subject` = the session, or the other content of the request."""
 
     subject: str
     changes: tuple[Change, ...] = ()

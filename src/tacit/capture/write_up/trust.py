@@ -1,4 +1,4 @@
-"""How far a writer's statement is believed. In: a statement, the session it is from. Out: a draft, or the reason why it is dropped.
+"""The trust in a writer's statement. In: a statement, its session. Out: a draft, or the reason why it is dropped.
 
 It is the user's where the quoted words of the user say the same, or where the user said yes to what the agent proposed in these
 words; else the agent's. What stands in a text that somebody handed over, or in the output of a program, becomes active only where
@@ -52,7 +52,7 @@ QuoteCheck = Callable[[str, str, Sequence[str], str], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerContext:
-    """What the statements of one answer are held against.
+    """The session data against which the statements of one answer are checked.
 
     Attributes:
         waiting: the session.

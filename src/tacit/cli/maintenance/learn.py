@@ -100,7 +100,7 @@ def offer_write_up(*, yes: bool, quiet: bool) -> bool:
 
 
 def line_of(answer: dict[str, Any]) -> str:
-    """What one request brought, in one line."""
+    """Describe the result of one request in one line."""
     from tacit.cli.terminal.output import format_count
 
     if answer["error"]:

@@ -90,7 +90,7 @@ def kinds_and_silences(series: Series) -> None:
 
 
 def cache(shares: Sequence[CacheShare]) -> None:
-    """What prompt caches can keep."""
+    """Print the reuse of prompt caches."""
     print_line()
     rows = [(wording.PLACEMENTS.get(row[0], row[0]), *row[1:]) for row in wording.cache_rows(shares)]
     print_rows("Prompt caches", wording.CACHE_COLUMNS, rows, empty=wording.NO_CACHE)
@@ -109,14 +109,14 @@ def holdout(found: Holdout) -> None:
 
 
 def impact(answer: StoreUse) -> None:
-    """What became of what was handed over."""
+    """Print the use of injected memories."""
     print_line()
     for line in impact_lines(answer):
         print_line(line)
 
 
 def impact_lines(answer: StoreUse) -> list[str]:
-    """What became of what was handed over, in sentences."""
+    """Describe the use of injected memories in sentences."""
     found = answer["impact"]
     if not found["shown"]:
         return ["Nothing was handed over yet in a session that was learned from."]

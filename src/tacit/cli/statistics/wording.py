@@ -1,4 +1,4 @@
-"""What the numbers of `tacit stats` are called, and rows for tables: the same in the terminal and in the HTML file. Pure."""
+"""Names and table rows for the numbers of `tacit stats`, for the terminal and for the HTML file. Pure."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def silence_rows(series: Series, *, most: int = 8) -> Rows:
 
 
 def feedback_text(series: Series) -> str:
-    """What the user said of injections."""
+    """Describe the user's verdicts on injections."""
     told = series["feedback"]
     if told["precision"] is None:
         return (
@@ -113,7 +113,7 @@ def holdout_rows(holdout: Holdout) -> Rows:
 
 
 def holdout_text(holdout: Holdout) -> str:
-    """How many sessions there are, and what may be concluded."""
+    """Describe the number of sessions, and the conclusion that they allow."""
     told = f"{holdout['sessions_with']} sessions with memory, {holdout['sessions_without']} without"
     if not holdout["enough"]:
         return f"{told}: too few to tell; 20 of each are needed."

@@ -1,1 +1,1 @@
-"""How the command line reads its options, asks, and speaks. Knows nothing of any command."""
+"""Options, prompts and output of the command line. Independent of any command."""

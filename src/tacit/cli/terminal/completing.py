@@ -1,4 +1,4 @@
-"""What the shell offers for a value: ids of memories, names of kinds.
+"""Shell completions for values: ids of memories, names of kinds.
 
 In: what was typed so far. Out: values with a short explanation. Starts no daemon and never fails: completion that cannot
 know offers nothing.

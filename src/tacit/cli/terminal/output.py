@@ -1,4 +1,4 @@
-"""How the command line speaks: tables for people, JSON for programs, errors that say what to do, exit codes that mean something."""
+"""Output of the command line: tables for people, JSON for programs, errors with hints, exit codes."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def format_size(count: int) -> str:
 
 
 def format_count(count: int, one: str = "memory", more: str = "memories") -> str:
-    """So many, in words."""
+    """Format a count with its noun."""
     return f"{count} {one if count == 1 else more}"
 
 

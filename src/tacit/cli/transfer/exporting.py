@@ -20,7 +20,7 @@ PARTIAL = (
 
 
 class Format(enum.StrEnum):
-    """How an export is written."""
+    """The format of an export."""
 
     jsonl = "jsonl"
     markdown = "markdown"

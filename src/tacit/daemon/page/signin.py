@@ -1,4 +1,4 @@
-"""Who may ask from a browser: codes that work once, and what they are exchanged for.
+"""Sign-in of browsers: one-time codes, and the cookie and key that they are exchanged for.
 
 In: a code that `tacit ui` put into a URL's fragment, which browsers never send. Out: a cookie that scripts cannot read, and a
 page key that only scripts of this origin can. Both are needed: cookies go to every port of a host, so that another local
@@ -31,7 +31,7 @@ READING = ("GET", "HEAD")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedIn:
-    """What a code was exchanged for."""
+    """The session of a browser that signed in."""
 
     cookie: str
     key: str

@@ -1,4 +1,4 @@
-"""What is written into a host's own files: planned as values, shown, carried out whole, and taken back."""
+"""Edits of a host's own files: planned as values, shown, carried out as a whole, and undone."""
 
 from tacit.hosts.install.detect import DetectedHost, detect, find_executable
 from tacit.hosts.install.files import FileEdit, InstallPlan, apply

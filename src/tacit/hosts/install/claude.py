@@ -1,4 +1,4 @@
-"""What Claude Code needs: hooks in its settings, the MCP server, one slash command.
+"""The edits for Claude Code: hooks in its settings, the MCP server, one slash command.
 
 In: folders and the launcher. Out: targets. The events and their forms were measured on 2.1.328 (docs/adr/0007-hosts.md).
 """

@@ -1,4 +1,4 @@
-"""What OpenCode needs: our plugin file and the MCP server, and nothing that slows its start.
+"""The edits for OpenCode: the plugin file and the MCP server, and nothing that slows its start.
 
 In: folders and the launcher. Out: targets. OpenCode waits at its start for an `npm install` in every folder of its
 configuration that has plugins but no `node_modules` (measured on 1.18.33: 76 s without a network). Our plugin needs no

@@ -1,4 +1,4 @@
-"""What host files held before us, so that removal gives back the very bytes. One JSON file per host in the home.
+"""The contents of host files before the installation, so that removal restores the same bytes. One JSON file per host in the home.
 
 In: its text. Out: its text. Damaged or of an unknown form = nothing is known, and removal takes only ours out.
 """

@@ -1,4 +1,4 @@
-"""One file of a host and what we do to it. In: its text. Out: its text with or without ours. Never touches a disk."""
+"""One file of a host and its edit. In: its text. Out: its text with or without our part. No I/O."""
 
 from __future__ import annotations
 

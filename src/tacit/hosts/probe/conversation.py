@@ -1,4 +1,4 @@
-"""What a recorded model request says, whatever its wire format. In: a request body. Out: turns, places of text.
+"""Parser of a recorded model request in any wire format. In: a request body. Out: turns, places of text.
 
 Knows the Anthropic Messages, OpenAI Chat Completions and OpenAI Responses formats. Never changes a body.
 """

@@ -1,4 +1,4 @@
-"""What a probe found. In: a finished run and what the stub model recorded. Out: values with advice.
+"""The result of a probe. In: a finished run and the requests that the stub model recorded. Out: values with advice.
 
 Never runs anything.
 """

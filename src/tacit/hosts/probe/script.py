@@ -1,4 +1,4 @@
-"""What the stub model answers. In: the newest prompt and how many tool results follow it. Out: one answer.
+"""The answers of the stub model. In: the newest prompt and the number of tool results after it. Out: one answer.
 
 A script is a list of replies; without a matching one, directives in the prompt decide, else a short fixed text.
 Directives (the k-th tool call is made when k tool results follow the prompt):

@@ -1,4 +1,4 @@
-"""One way to open an ONNX model: one thread, little memory.
+"""Opening of ONNX models: one thread, little memory.
 
 In: the path of a model. Out: a session that turns named arrays into arrays. Never downloads, never reports to the makers of
 onnxruntime, never uses a device but the processor.

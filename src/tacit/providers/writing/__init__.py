@@ -1,4 +1,4 @@
-"""The one way to a language model, and what picks a provider from the settings. Off unless the user asks for one.
+"""Access to a language model, and the choice of its provider from the settings. Off unless the user sets one.
 
 In: the section `capture.extractor` of the settings, a key, the redaction, an environment. Out: a `Writer`, or None. Never reads
 the environment itself, never starts or connects to anything before it is asked.

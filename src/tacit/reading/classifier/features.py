@@ -1,4 +1,4 @@
-"""What the fitted readers look at besides vectors: words, word pairs and cues of a prompt, and what the rules found.
+"""Features of the fitted readers besides vectors: words, word pairs and cues of a prompt, and the results of the rules.
 
 In: a prompt, the end of the agent's last message, recent files. Out: names of binary features and a row of numbers.
 Used alike when fitting and when reading. Pure; never reads more than the head and the tail of a long text.

@@ -1,4 +1,4 @@
-"""What matching triggers with situations was fitted to: how common classes are, and the weights of the score.
+"""Fitted values for matching triggers with situations: the base rates of classes, and the weights of the score.
 
 In: a fitted file. Out: a `MatchModel`. The formula stands in `tacit.reading.match`.
 """

@@ -1,4 +1,4 @@
-"""What is about to happen, by fitted weights on top of the rules.
+"""The situation reader with fitted weights on top of the rules.
 
 In: what the rules read, the prompt, the end of the agent's last message, recent files and - where there are - the
 vectors of both texts. Out: the same situation with calibrated chances. Never embeds; never slower than a fraction of a millisecond.

@@ -1,1 +1,1 @@
-"""Who speaks in a prompt, and to what: machine-made text, and the proposal that a short answer accepts."""
+"""The speaker of a prompt: machine-made text, texts of others, and the proposal that a short answer accepts."""

@@ -1,4 +1,4 @@
-"""What speaks for a memory being needed in a session. In: the memories of a pool. Out: one row of numbers each. Pure.
+"""Features of expected need. In: the memories of a pool. Out: one row of numbers each. Pure.
 
 Nothing here depends on the prompt: the start pack comes before it. `known` and `recent` compare a memory with the others
 of its pool; the rest is read from the memory alone.

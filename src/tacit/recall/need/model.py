@@ -1,4 +1,4 @@
-"""How much each piece of evidence counts. In: memories, time. Out: expected need, 0 to 1 each. Pure; reads what ships.
+"""The model of expected need. In: memories, time. Out: expected need, 0 to 1 each. Pure; reads the shipped weights.
 
     need = logistic(bias + sum of weight * (evidence - mean) / scale + record + worth) * age
 

@@ -1,4 +1,4 @@
-"""In what order a start pack is filled. In: memories with their expected need. Out: the same, best first. Pure.
+"""The order of a start pack. In: memories with their expected need. Out: the same, best first. Pure.
 
 Greedy by marginal coverage (facility location; Nemhauser, Wolsey and Fisher, 1978):
 

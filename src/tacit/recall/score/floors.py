@@ -1,4 +1,4 @@
-"""What a candidate must reach besides its relevance: its kind, its similarity, its importance. Part of stage 5. Pure.
+"""Minimum values of a candidate besides its relevance: kind, similarity, importance. Part of stage 5. Pure.
 
 In: scored candidates, the query, the settings. Out: those that reach the floors, with reasons for the others. Answers on
 demand are not held to them: somebody asked. Without any floor set nothing is looked at.

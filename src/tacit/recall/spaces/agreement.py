@@ -1,4 +1,4 @@
-"""How many spaces agree on a memory: the sum of topic weights over the spaces that reach their `high`, 0 to 8.5.
+"""Agreement of the spaces on a memory: the sum of topic weights over the spaces that reach their `high`, 0 to 8.5.
 
 Source: SPEC section 5 and the multispace seed. Spaces of time (recent, periodic, sequence) weigh nothing: they are no topic.
 """

@@ -1,4 +1,4 @@
-"""What the weights look at in a passage: its words and cues of how it is said. In: a message. Out: words, numbers. Pure.
+"""Features of a passage: its words, and cues of its wording. In: a message. Out: words, numbers. Pure.
 
 Cues are found once a sentence, and only where they are asked for; a passage has what one of its sentences has. Used alike when
 fitting and when reading.

@@ -1,4 +1,4 @@
-"""How likely a passage holds something worth keeping. In: a passage as read. Out: a chance. Fitted; never changes.
+"""The probability that a passage is worth keeping. In: a passage with its features. Out: a probability. Fitted, constant.
 
 The formula (own; `tacit_evals.fit.passages`): one logistic regression per speaker over the passage's cues and its words
 (binary, over the root of their number), then a line that makes its logit a chance.

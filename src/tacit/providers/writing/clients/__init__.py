@@ -1,4 +1,4 @@
-"""How each host's command line is asked headless, as measured with the real clients. In: a provider's name. Out: its recipe."""
+"""Recipes for running each host's command line headless, tested with the real clients. In: a provider's name. Out: its recipe."""
 
 from __future__ import annotations
 

@@ -71,5 +71,5 @@ def diversity_bonus(agreement: float) -> float:
 
 
 def priority(relevance: float, *, age_ms: int, agreement: float, weights: RecencyWeights) -> float:
-    """In what order memories go into their categories: relevance * recency factor * diversity bonus."""
+    """Return the priority of a memory within its category: relevance * recency factor * diversity bonus."""
     return relevance * recency_factor(age_ms, weights) * diversity_bonus(agreement)

@@ -1,4 +1,4 @@
-"""What all prompts have in common, taken off a prompt's vector. In: a unit vector. Out: a unit vector of what is its own.
+"""Subtraction of the mean query vector from a prompt's vector. In: a unit vector. Out: the centered unit vector.
 
 A memory that sounds like any prompt is close to every prompt, so a cosine with one of them says little of it (a hub; Radovanovic
 et al., 2010). With u = mean vector of prompts of other projects:

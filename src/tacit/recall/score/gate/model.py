@@ -104,7 +104,7 @@ class SurfaceModel:
 
 
 class Gate(Protocol):
-    """What judges a whole short list. `GateModel` is the one that ships; evaluation brings others."""
+    """Scorer of a whole short list. `GateModel` is the shipped one; evaluation adds others."""
 
     def covers(self, surface: Surface) -> bool:
         """Whether relevance on `surface` is judged by this gate."""
@@ -192,7 +192,7 @@ def _user_trigger_floor(
 
 
 def short_list_share(size: int) -> float:
-    """How far a list of `size` is one of a few: 1 up to `SHORT_LIST`, 0 from `FULL_LIST` on."""
+    """Return how short a list of `size` is: 1 up to `SHORT_LIST`, falling to 0 at `FULL_LIST`."""
     return min(1.0, max(0.0, (FULL_LIST - size) / (FULL_LIST - SHORT_LIST)))
 
 
