@@ -18,7 +18,8 @@ from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import InvalidInput, NotFound, StoreError
-from tacit.model.changes import Add, Contradict, Edit, Merge, Removal, Retire, Skip, Supersede
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.changes import EDITED, NEW, Add, Contradict, Edit, Merge, Removal, Retire, Skip, Supersede
 from tacit.model.memory import Entity, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
@@ -31,6 +32,7 @@ from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, S
 from tacit.providers.clock import FakeClock
 
 NOW = 1_700_000_000_000
+WORDS = ChangeReason(cause=ChangeCause.GIVES_OTHER_VALUE, detail="8080 -> 9090")
 ALPHA, BETA = project_scope("alpha"), project_scope("beta")
 SEES_ALPHA = ScopeFilter.of(ALPHA)
 SEES_BOTH = ScopeFilter.of(ALPHA, BETA, UNIVERSAL)
@@ -214,7 +216,7 @@ class TestMemories:
         assert [r.type for r in store.relations(["mem_a"], scope=SEES_ALPHA)] == ["contradicts"]
 
     def test_skip_changes_nothing(self, store: Store) -> None:
-        store.apply([Skip(content="hello", reason="small talk")])
+        store.apply([Skip(content="hello", reason=WORDS)])
         assert listed(store, statuses=None) == []
 
     def test_every_change_appends_to_the_history(self, store: Store) -> None:
@@ -402,7 +404,7 @@ class TestVectors:
         store.apply(
             [
                 Add(memory=memory("mem_a")),
-                Skip(content="x", reason="y"),
+                Skip(content="x", reason=WORDS),
                 Retire(memory_id="mem_old", at_ms=NOW),
                 Add(memory=memory("mem_b")),
             ],
@@ -934,12 +936,12 @@ def test_what_was_recorded_is_told_newest_first_with_what_stood_before(
     store.apply([Add(memory=old)])
     clock.advance(10)
     new = memory("mem_b", "The port is 9090.")
-    store.apply([Supersede(memory=new, old_id="mem_a", at_ms=NOW + 5, reason="another value")])
+    store.apply([Supersede(memory=new, old_id="mem_a", at_ms=NOW + 5, reason=WORDS)])
     found = store.recorded(scope=SEES_ALPHA, limit=10)
     assert [(one.memory.id, one.at_ms, one.reason) for one in found] == [
-        ("mem_b", NOW + 10, "another value"),
-        ("mem_a", NOW + 10, "another value"),
-        ("mem_a", NOW, "new"),
+        ("mem_b", NOW + 10, WORDS),
+        ("mem_a", NOW + 10, WORDS),
+        ("mem_a", NOW, NEW),
     ]
     assert (found[0].before, found[2].before) == (None, None)
     assert found[1].before == old
@@ -998,8 +1000,8 @@ def test_versions_written_elsewhere_are_restored_with_their_times_and_reasons(st
     first = memory("mem_a", "first words")
     second = replace(first, content="second words", updated_at_ms=NOW + 5)
     versions = [
-        Recorded(memory=first, before=None, at_ms=NOW - 500, reason="new"),
-        Recorded(memory=second, before=first, at_ms=NOW - 100, reason="edited"),
+        Recorded(memory=first, before=None, at_ms=NOW - 500, reason=NEW),
+        Recorded(memory=second, before=first, at_ms=NOW - 100, reason=EDITED),
     ]
     before = store.change()
     store.restore(versions, uses={"mem_a": 7})
@@ -1007,8 +1009,8 @@ def test_versions_written_elsewhere_are_restored_with_their_times_and_reasons(st
     assert store.history("mem_a", scope=SEES_ALPHA) == (first, second)
     told = store.recorded(scope=SEES_ALPHA, limit=10, memory_id="mem_a")
     assert [(one.at_ms, one.reason, one.before) for one in told] == [
-        (NOW - 100, "edited", first),
-        (NOW - 500, "new", None),
+        (NOW - 100, EDITED, first),
+        (NOW - 500, NEW, None),
     ]
     (now,) = store.get(["mem_a"], scope=SEES_ALPHA)
     assert now == replace(second, use_count=7)
@@ -1023,7 +1025,7 @@ def test_versions_written_elsewhere_are_restored_with_their_times_and_reasons(st
     with pytest.raises(InvalidInput):
         store.restore([replace(versions[0], at_ms=NOW - 900)], uses={})
     assert len(store.history("mem_a", scope=SEES_ALPHA)) == 2
-    third = Recorded(memory=replace(second, importance=0.9), before=None, at_ms=NOW, reason="edited")
+    third = Recorded(memory=replace(second, importance=0.9), before=None, at_ms=NOW, reason=EDITED)
     store.restore([third], uses={})
     assert len(store.history("mem_a", scope=SEES_ALPHA)) == 3
 
@@ -1033,8 +1035,9 @@ def test_what_is_gone_leaves_nothing_behind_in_one_transaction(store: Store) -> 
     going = memory("mem_going", words)
     quoting = replace(memory("mem_note", f"impl: deploy\ndec: {words}"), kind="digest")
     same = memory("mem_same", words)
+    beside = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=("mem_going",))
     store.apply(
-        [Add(memory=going), Add(memory=quoting), Add(memory=same, reason=f"beside mem_going: {words}")],
+        [Add(memory=going), Add(memory=quoting), Add(memory=same, reason=replace(beside, detail=words))],
         vectors=np.eye(3, 4, dtype=np.float32),
         identity=EMBEDDER,
     )
@@ -1064,7 +1067,7 @@ def test_what_is_gone_leaves_nothing_behind_in_one_transaction(store: Store) -> 
     assert store.history("mem_going", scope=SEES_ALPHA) == ()
     assert store.get(["mem_note"], scope=SEES_ALPHA)[0].content == "impl: deploy\ndec: [purged]"
     assert [one.reason for one in store.recorded(scope=SEES_ALPHA, limit=9, memory_id="mem_same")] == [
-        "beside mem_going: [purged]"
+        replace(beside, detail="[purged]")
     ]
     assert store.relations(["mem_same"], scope=SEES_ALPHA) == ()
     assert [one.exposure.memory_id for one in store.exposures(limit=9)] == ["mem_same"]

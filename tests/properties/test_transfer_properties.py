@@ -16,6 +16,7 @@ from tacit.app.transfer.versions import versions_of
 from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
+from tacit.model.changes import EDITED
 from tacit.model.memory import Entity, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope, ScopeKind, project_scope
 from tacit.model.trigger import Trigger
@@ -76,7 +77,7 @@ def stores(draw) -> tuple[list[Recorded], dict[str, int], list[Relation]]:
         times = sorted(draw(st.lists(TIMES, min_size=1, max_size=3)))
         said = [draw(memories(name)) for _ in times]
         versions += [
-            Recorded(memory=memory, before=None, at_ms=at_ms, reason="edited")
+            Recorded(memory=memory, before=None, at_ms=at_ms, reason=EDITED)
             for memory, at_ms in zip(said, times, strict=True)
         ]
         uses[name] = draw(st.integers(0, 5))

@@ -30,6 +30,7 @@ from tacit.app.transfer.report import ImportOptions
 from tacit.app.wiring import open_engine
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
+from tacit.model.changes import NEW
 from tacit.model.scope import project_scope
 from tacit.ports.models import Embedder, EmbedderIdentity, TokenEmbedder, Vectors
 from tacit.ports.store import ProjectRecord, Recorded
@@ -109,7 +110,7 @@ def write_statements(target: Path, count: int, *, seed: int = 1) -> None:
         file.write(write_line(ProjectRecord(id=PROJECT, name="made-up", root="")) + b"\n")
         for number in range(count):
             memory = maker.memory(number, scope)
-            version = Recorded(memory=memory, before=None, at_ms=memory.created_at_ms, reason="new")
+            version = Recorded(memory=memory, before=None, at_ms=memory.created_at_ms, reason=NEW)
             file.write(write_line(History(versions=(version,))) + b"\n")
 
 

@@ -27,6 +27,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tacit.app.engine import Engine
+from tacit.app.reasons import change_text
 from tacit.app.wiring import open_engine
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings
@@ -197,10 +198,15 @@ def _compared(engine: Engine) -> list[tuple[str, Act, str, str]]:
                     for edge in engine.admin.relations(change.memory.id)[0]
                     if edge.type == "contradicts" and edge.source_id == change.memory.id and edge.weight > 0
                 ]
-                found += [(change.memory.id, "asked", old, change.reason) for old in asked]
+                found += [(change.memory.id, "asked", old, change_text(change.reason)) for old in asked]
             else:
                 found.append(
-                    (by, "merged" if by in merged else "superseded", change.memory.id, change.reason)
+                    (
+                        by,
+                        "merged" if by in merged else "superseded",
+                        change.memory.id,
+                        change_text(change.reason),
+                    )
                 )
     return found
 
@@ -247,16 +253,16 @@ def _effects(changes: Iterable[Change]) -> list[tuple[Act, str, str]]:
     for change in changes:
         match change:
             case Supersede():
-                put("superseded", (change.old_id, *change.further), change.reason)
-                put("asked", change.contested, change.reason)
+                put("superseded", (change.old_id, *change.further), change_text(change.reason))
+                put("asked", change.contested, change_text(change.reason))
             case Contradict():
-                put("asked", (change.other_id, *change.further), change.reason)
+                put("asked", (change.other_id, *change.further), change_text(change.reason))
             case Merge():
-                put("merged", (change.memory.id,), change.reason)
+                put("merged", (change.memory.id,), change_text(change.reason))
             case Skip() if change.memory_id:
-                put("merged", (change.memory_id,), change.reason)
+                put("merged", (change.memory_id,), change_text(change.reason))
             case Retire():
-                put("ended", (change.memory_id,), change.reason)
+                put("ended", (change.memory_id,), change_text(change.reason))
             case _:
                 pass
     return found

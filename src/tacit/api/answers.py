@@ -33,9 +33,10 @@ from tacit.app.maintenance.jobs import Job
 from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
-from tacit.app.reasons import in_words
+from tacit.app.reasons import change_text, in_words
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Block, PackItem
@@ -160,6 +161,7 @@ class Written(_Answer):
 
     change: Literal["add", "merge", "edit"]
     reason: str
+    cause: ChangeCause
     memory: MemoryAnswer
 
 
@@ -168,6 +170,7 @@ class Superseded(_Answer):
 
     change: Literal["supersede"]
     reason: str
+    cause: ChangeCause
     memory: MemoryAnswer
     old_id: str
     at_ms: int
@@ -180,6 +183,7 @@ class Contradicted(_Answer):
 
     change: Literal["contradict"]
     reason: str
+    cause: ChangeCause
     memory: MemoryAnswer
     other_id: str
     further: Sequence[str]
@@ -190,6 +194,7 @@ class Retired(_Answer):
 
     change: Literal["retire"]
     reason: str
+    cause: ChangeCause
     memory_id: str
     at_ms: int
 
@@ -199,6 +204,7 @@ class Skipped(_Answer):
 
     change: Literal["skip"]
     reason: str
+    cause: ChangeCause
     content: str
     memory_id: str
 
@@ -207,16 +213,21 @@ ChangeView = Written | Superseded | Contradicted | Retired | Skipped
 
 
 def _change_view(change: Change) -> ChangeView:
-    reason = change.reason
+    reason, cause = change_text(change.reason), change.reason.cause
     match change:
         case Skip():
-            return Skipped(change="skip", reason=reason, content=change.content, memory_id=change.memory_id)
+            return Skipped(
+                change="skip", reason=reason, cause=cause, content=change.content, memory_id=change.memory_id
+            )
         case Retire():
-            return Retired(change="retire", reason=reason, memory_id=change.memory_id, at_ms=change.at_ms)
+            return Retired(
+                change="retire", reason=reason, cause=cause, memory_id=change.memory_id, at_ms=change.at_ms
+            )
         case Supersede():
             return Superseded(
                 change="supersede",
                 reason=reason,
+                cause=cause,
                 memory=change.memory,
                 old_id=change.old_id,
                 at_ms=change.at_ms,
@@ -227,16 +238,17 @@ def _change_view(change: Change) -> ChangeView:
             return Contradicted(
                 change="contradict",
                 reason=reason,
+                cause=cause,
                 memory=change.memory,
                 other_id=change.other_id,
                 further=change.further,
             )
         case Add():
-            return Written(change="add", reason=reason, memory=change.memory)
+            return Written(change="add", reason=reason, cause=cause, memory=change.memory)
         case Merge():
-            return Written(change="merge", reason=reason, memory=change.memory)
+            return Written(change="merge", reason=reason, cause=cause, memory=change.memory)
         case Edit():
-            return Written(change="edit", reason=reason, memory=change.memory)
+            return Written(change="edit", reason=reason, cause=cause, memory=change.memory)
 
 
 ChangeAnswer = Annotated[Change, SentAs(_change_view, ChangeView)]
@@ -367,6 +379,7 @@ class ChangeEntry(_Answer):
     change_id: str
     at_ms: int
     reason: str
+    cause: ChangeCause
     memory: MemoryAnswer
     before: MemoryAnswer | None
 
@@ -511,10 +524,22 @@ class Kinds(_Answer):
     kinds: Sequence[KindRow]
 
 
+_RuleFileView = _view(
+    RuleFile,
+    "RuleFileView",
+    "One rule file: its path in the project, how many memories it stands for now, and what happened to it.",
+    left_out=Annotated[
+        Sequence[Annotated[ChangeReason, SentAs(change_text, str)]],
+        Field(description="why statements of it were not stored, one reason each"),
+    ],
+)
+RuleFileAnswer = Annotated[RuleFile, SentAs(lambda file: _fill(_RuleFileView, file), _RuleFileView)]
+
+
 class Imported(_Answer):
     """What an import of rule files did."""
 
-    files: Sequence[RuleFile]
+    files: Sequence[RuleFileAnswer]
     changes: Sequence[ChangeAnswer]
 
 

@@ -16,7 +16,8 @@ from tacit.api import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
 from tacit.app.maintenance.maintenance import StoreUse
-from tacit.app.maintenance.review import REVIEW_REASONS
+from tacit.app.maintenance.review import DECISIONS
+from tacit.app.reasons import change_text
 from tacit.app.tuning import TuneReport
 from tacit.app.values import EngineStatus
 from tacit.app.visibility import first_rows
@@ -222,7 +223,7 @@ def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> An
             memory=entry.memory,
             other=entry.other,
             cause=entry.cause,
-            reason=visibility.reason(entry.reason),
+            reason=visibility.words(entry.reason),
             alike=entry.alike,
         )
         for entry in page.items
@@ -252,7 +253,7 @@ def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answe
         scope=engine.visible(where.cwd) if where is not None and where.cwd else None,
         count=request.count,
     )
-    return Answer(shapes.Decided(decided=sum(change.reason in REVIEW_REASONS for change in changes)))
+    return Answer(shapes.Decided(decided=sum(change.reason.cause in DECISIONS for change in changes)))
 
 
 def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer[shapes.Changed]:
@@ -271,15 +272,17 @@ def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer
         visibility.changes,
         request.limit,
     )
+    reasons = [visibility.reason(change.reason) for change in found]
     rows = [
         shapes.ChangeEntry(
             change_id=change.change_id,
             at_ms=change.at_ms,
-            reason=visibility.reason(change.reason),
+            reason=change_text(reason),
+            cause=reason.cause,
             memory=change.memory,
             before=change.before,
         )
-        for change in found
+        for change, reason in zip(found, reasons, strict=True)
     ]
     return Answer(shapes.ChangeLog(changes=rows))
 

@@ -33,6 +33,7 @@ from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
 from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensitivity, Speaker, TrustTier
@@ -492,9 +493,7 @@ class Engine:
         self._starts.drop()
         return changed
 
-    def forget(
-        self, id_or_prefix: str, *, reason: str = "forgotten", speaker: Speaker = Speaker.USER
-    ) -> Memory:
+    def forget(self, id_or_prefix: str, *, reason: str = "", speaker: Speaker = Speaker.USER) -> Memory:
         """Stop recalling a memory and return what it was.
 
         Raises:
@@ -508,7 +507,9 @@ class Engine:
             authorized=speaker is Speaker.USER or not users,
             what=f"end {memory.id}, which you said or confirmed",
         )
-        forgotten = self._writing().memories.forget(memory, reason=reason)
+        forgotten = self._writing().memories.forget(
+            memory, reason=ChangeReason(cause=ChangeCause.FORGOTTEN, detail=reason)
+        )
         self._starts.drop()
         return forgotten
 

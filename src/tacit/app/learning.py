@@ -177,7 +177,7 @@ class Learning:
         memories, state = self._writing().memories, handled.state
         if verb == "forget":
             found = self._parts.store.resolve(argument, scope=self._parts.store.scopes())
-            memories.forget(found, reason="forgotten")
+            memories.forget(found)
             self._changed()
             return
         changes = memories.remember(

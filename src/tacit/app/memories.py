@@ -7,13 +7,15 @@ from dataclasses import replace
 
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
+from tacit.app.reasons import change_text
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import checked_text, clean_trigger, secrets_in, words_of
 from tacit.capture.relate import link_entities
 from tacit.capture.wording import kind_of
 from tacit.errors import InvalidInput, RefusedByRedaction
-from tacit.model.changes import Change, Draft, Edit, Retire, Skip, Supersede
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.changes import FORGOTTEN, Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import new_id
 from tacit.model.memory import AGENT_SOURCES, Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
@@ -105,9 +107,9 @@ class Memories:
         else:
             changes = self._capture.store_drafts([draft])
         refused = [c for c in changes if isinstance(c, Skip)]
-        if refused and len(refused) == len(changes) and "secret" in refused[0].reason:
+        if refused and len(refused) == len(changes) and refused[0].reason.cause is ChangeCause.SECRET:
             raise RefusedByRedaction(
-                f"Nothing was stored: the statement {refused[0].reason}.",
+                f"Nothing was stored: the statement {change_text(refused[0].reason)}.",
                 hint="Leave the secret out and say it again.",
             )
         return changes
@@ -222,11 +224,13 @@ class Memories:
             entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
         )
-        change = Supersede(memory=later, old_id=memory.id, at_ms=now, reason="replaced by you")
+        change = Supersede(
+            memory=later, old_id=memory.id, at_ms=now, reason=ChangeReason(cause=ChangeCause.REPLACED_BY_USER)
+        )
         self._write([change])
         return (change,)
 
-    def forget(self, memory: Memory, *, reason: str) -> Memory:
+    def forget(self, memory: Memory, *, reason: ChangeReason = FORGOTTEN) -> Memory:
         """Stop recalling `memory`; its history stays until `purge`.
 
         Raises:
@@ -235,7 +239,8 @@ class Memories:
         if memory.status == "retired":
             _must_be_live(memory)
         now = self._parts.clock.now_ms()
-        reason = self._parts.redactor.at(memory.scope).redact(reason).text
+        redactor = self._parts.redactor.at(memory.scope)
+        reason = reason.cleaned(lambda text: redactor.redact(text).text)
         self._write([Retire(memory_id=memory.id, at_ms=now, reason=reason)])
         return memory
 
@@ -258,7 +263,7 @@ class Memories:
         # Its time stays: what was not useful must not look fresher for it.
         lowered = replace(memory, importance=max(0.0, memory.importance - IMPORTANCE_STEP))
         vectors = self._parts.embedder.embed([memory.content])
-        self._parts.store.apply([Edit(memory=lowered, reason="feedback: not useful")], vectors=vectors,
+        self._parts.store.apply([Edit(memory=lowered, reason=ChangeReason(cause=ChangeCause.NOT_USEFUL))], vectors=vectors,
                                 identity=self._parts.embedder.identity)  # fmt: skip
 
 
@@ -295,8 +300,11 @@ def _checked(content: str, redactor: TextRedactor) -> str:
     text = checked_text(content.replace("\0", "").strip(), redactor)
     if not isinstance(text, Skip):
         return text
-    if "secret" in text.reason:
+    if text.reason.cause is ChangeCause.SECRET:
         raise RefusedByRedaction(
-            f"Nothing was changed: the text {text.reason}.", hint="Leave the secret out and say it again."
+            f"Nothing was changed: the text {change_text(text.reason)}.",
+            hint="Leave the secret out and say it again.",
         )
-    raise InvalidInput(f"Nothing was changed: the text is {text.reason}.", hint="Give one short statement.")
+    raise InvalidInput(
+        f"Nothing was changed: the text is {change_text(text.reason)}.", hint="Give one short statement."
+    )

@@ -1,10 +1,11 @@
-"""What a trace records, in words. In: reasons and losses as values. Out: sentences for people. The only place that words them."""
+"""Reasons in words: of drops, silences and changes. In: reasons and losses as values. Out: text for people. The only place that words them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.trace import (
     Drop,
     DropCause,
@@ -16,6 +17,7 @@ from tacit.model.trace import (
     StageRecord,
     Trace,
 )
+from tacit.state.captured import Outcome
 
 _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.NOTHING_COMING: lambda _: "no action is coming",
@@ -116,6 +118,117 @@ def silence_text(trace: Trace) -> str:
     Empty where something was.
     """
     return _SILENCE_TEXTS[trace.why.cause](trace.why) if trace.why is not None else trace.silence
+
+
+def _about(words: str) -> Callable[[ChangeReason], str]:
+    """Words about other memories, and how they differ."""
+    return lambda why: _with_detail(f"{words} {', '.join(why.memory_ids)}", why.detail)
+
+
+def _with_detail(words: str, detail: str) -> str:
+    return f"{words}: {detail}" if detail else words
+
+
+def _first(terms: tuple[str, ...]) -> str:
+    return terms[0] if terms else ""
+
+
+_CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
+    ChangeCause.STORED_WORDS: lambda why: why.detail,
+    ChangeCause.HIDDEN: lambda _: "compared with what is stored",
+    ChangeCause.NEW: lambda _: "new",
+    ChangeCause.DUPLICATE: lambda _: "duplicate",
+    ChangeCause.NEWER: lambda _: "newer",
+    ChangeCause.CONTRADICTS: _about("contradicts"),
+    ChangeCause.EDITED: lambda _: "edited",
+    ChangeCause.FORGOTTEN: lambda why: why.detail or "forgotten",
+    ChangeCause.FORGOTTEN_BY_AGENT: lambda why: (
+        f"an agent: {why.detail}" if why.detail else "forgotten by an agent"
+    ),
+    ChangeCause.REPLACED_BY_USER: lambda _: "replaced by you",
+    ChangeCause.NOT_USEFUL: lambda _: "feedback: not useful",
+    ChangeCause.DELETED_FROM_EXPORT: lambda _: "deleted from an edited export",
+    ChangeCause.UNDONE: lambda why: _with_detail("undone", "; ".join(map(change_text, why.further))),
+    ChangeCause.ACCEPTED: lambda _: "accepted in review",
+    ChangeCause.REJECTED: lambda _: "rejected in review",
+    ChangeCause.KEPT: lambda _: "kept in review",
+    ChangeCause.OTHER_ACCEPTED: lambda why: f"{_first(why.memory_ids)} was accepted in review",
+    ChangeCause.MERGED_BY_REVIEW: lambda why: f"{_first(why.memory_ids)} says the same, by review",
+    ChangeCause.MERGED_INTO: lambda why: f"merged into {_first(why.memory_ids)} in review",
+    ChangeCause.FADED: lambda _: "faded",
+    ChangeCause.OVER_LIMIT: lambda _: "over the limit of its scope",
+    ChangeCause.CONSOLIDATED: lambda why: f"took over {_first(why.terms)} that said the same",
+    ChangeCause.SAYS_SAME: _about("says the same as"),
+    ChangeCause.DENIES: _about("denies what is said in"),
+    ChangeCause.REPLACES: _about("replaces what is said in"),
+    ChangeCause.GIVES_OTHER_VALUE: _about("gives another value than"),
+    ChangeCause.MAY_BE_OPPOSITE: _about("may say the opposite of"),
+    ChangeCause.MAY_REPLACE_WORDS: _about("may replace what is said in"),
+    ChangeCause.MAY_GIVE_OTHER_VALUE: _about("may give another value than"),
+    ChangeCause.MAY_CORRECT: _about("may correct"),
+    ChangeCause.MAY_REPLACE: _about("may replace"),
+    ChangeCause.MAY_CONTRADICT: _about("may contradict"),
+    ChangeCause.REPLACES_WAITING: lambda why: _with_detail("replaces what waited", why.detail),
+    ChangeCause.TOOK_OVER: lambda why: _with_detail(f"{_first(why.memory_ids)} says the same", why.detail),
+    ChangeCause.REPLACED_BY: lambda why: _with_detail(
+        _first(why.memory_ids), "; ".join(map(change_text, why.further))
+    ),
+    ChangeCause.SAID_TO_REPLACE: _about("said to replace"),
+    ChangeCause.CONFIRMED_BY_WORDS: lambda why: f"confirmed by the user's words: {_first(why.memory_ids)}",
+    ChangeCause.OTHER_KIND: lambda why: f"says the same; a {', not a '.join(why.terms)}",
+    ChangeCause.KEEPS_ITS_WORDS: lambda why: (
+        f"says the same as {_first(why.memory_ids)}, which stays as it is"
+    ),
+    ChangeCause.CAPTURED_ALREADY: _about("captured already as"),
+    ChangeCause.SAID_BEFORE: lambda why: f"said before in this session: {_first(why.memory_ids)}",
+    ChangeCause.STORED_ALREADY: _about("stored already as"),
+    ChangeCause.OLDER: lambda why: f"older; {_first(why.memory_ids)} holds now",
+    ChangeCause.LOWER_TIER: lambda why: " never supersedes ".join(why.terms),
+    ChangeCause.UNCONFIRMED: lambda _: "nobody confirmed it",
+    ChangeCause.NOT_SPOKEN_OF: lambda _: "the user's words do not speak of that",
+    ChangeCause.HOLDS_ELSEWHERE: lambda _: "that holds elsewhere, too",
+    ChangeCause.QUOTED_BY_AGENT: lambda _: "an agent quoted the user for it",
+    ChangeCause.NEITHER_NEWER: lambda _: "neither is known to be newer",
+    ChangeCause.READ_OFF: lambda why: f"read off {_first(why.terms)}",
+    ChangeCause.RELEASED: lambda why: f"read off {_first(why.terms)}, for answers on demand",
+    ChangeCause.CONFIRMED_IN_FILE: lambda why: f"confirmed in {_first(why.terms)}",
+    ChangeCause.CHANGED_IN_FILE: lambda why: f"changed in {_first(why.terms)}",
+    ChangeCause.CHANGED_BY_OTHERS: lambda why: f"somebody else changed it in {_first(why.terms)}",
+    ChangeCause.REMOVED_FROM_FILE: lambda why: f"removed from {_first(why.terms)}",
+    ChangeCause.FILE_REMOVED: lambda why: f"{_first(why.terms)} was removed",
+    ChangeCause.SESSION_NOTE: lambda _: "session note",
+    ChangeCause.SESSION_WENT_ON: lambda _: "the session went on",
+    ChangeCause.NOTHING_LEFT: lambda _: "nothing left",
+    ChangeCause.QUOTES_ENDED: lambda _: "what it quotes holds no more or is restricted",
+    ChangeCause.EMPTY: lambda _: "empty",
+    ChangeCause.SECRET: lambda why: f"holds a secret ({', '.join(why.terms)})",
+    ChangeCause.TOO_LONG: lambda why: f"longer than {_first(why.terms)} characters",
+    ChangeCause.TOOL_KIND: lambda why: f"tool output may not become a {_first(why.terms)}",
+    ChangeCause.UNWANTED_KIND: lambda _: "a kind that is not learned unasked",
+    ChangeCause.REJECTED_BEFORE: lambda why: _with_detail("rejected before", why.detail),
+    ChangeCause.ENOUGH_WAITING: lambda _: "others of this session wait for you already",
+    ChangeCause.BAD_HANDOVER: lambda why: why.detail or "the session was handed over without its messages",
+    ChangeCause.HEADLESS_RUN: lambda _: "a headless run of a writer",
+    ChangeCause.CAPTURE_OFF: lambda _: "capture at session end is switched off",
+    ChangeCause.UNREADABLE_TRANSCRIPT: lambda why: _with_detail("transcript not readable", why.detail),
+    ChangeCause.UNREADABLE_FILE: lambda why: why.detail or "the file cannot be read",
+}
+_HOLDERS = (ChangeCause.UNDONE, ChangeCause.REPLACED_BY)
+"""Causes whose words hold those of `further`; the reasons beside others follow them."""
+
+
+def change_text(why: ChangeReason) -> str:
+    """Why something was changed or left out, in words."""
+    text = _CHANGE_TEXTS[why.cause](why)
+    if why.but is not None:
+        text = f"{text}, but {change_text(why.but)}"
+    beside = () if why.cause in _HOLDERS else why.further
+    return "; ".join((text, *map(change_text, beside)))
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Why a statement of a session was not stored, in words."""
+    return change_text(outcome.why) if outcome.why is not None else outcome.reason
 
 
 def reason_text(why: DropReason) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from tacit.app.reasons import change_text
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Sensitivity, Speaker
 from tacit.model.pack import Surface
@@ -22,7 +24,7 @@ from tacit.safety.trust import visible_levels, why_hidden
 
 _MEMORY_ID = re.compile(r"\bmem_\w+")
 _MOST = 100_000
-HIDDEN_REASON = "compared with what is stored"
+HIDDEN_REASON = ChangeReason(cause=ChangeCause.HIDDEN)
 """Stands for a reason that names a memory which the caller may not see."""
 _UNCOUNTED = ("signal", "query")
 """Stages whose notes count no memories."""
@@ -55,9 +57,13 @@ class Visibility:
         known = self._store.get(wanted, scope=self._store.scopes())
         return frozenset(memory.id for memory in known if not self.shows(memory))
 
-    def reason(self, text: str) -> str:
+    def reason(self, reason: ChangeReason) -> ChangeReason:
         """A recorded reason; without its details where it names a memory that the caller may not see."""
-        return HIDDEN_REASON if self.hidden(_MEMORY_ID.findall(text)) else text
+        return HIDDEN_REASON if self.hidden(_named(reason)) else reason
+
+    def words(self, text: str) -> str:
+        """A sentence made for people; another one where it names a memory that the caller may not see."""
+        return change_text(HIDDEN_REASON) if self.hidden(_MEMORY_ID.findall(text)) else text
 
     def traces(self, found: Sequence[Trace]) -> tuple[Trace, ...]:
         """`found` as if hidden memories had not been there."""
@@ -127,9 +133,19 @@ def first_rows(
         most *= 4
 
 
+def _named(reason: ChangeReason) -> tuple[str, ...]:
+    """Ids of the memories that a reason names; what a person or a model wrote may name some, too."""
+    return tuple(
+        name
+        for part in reason.parts()
+        for text in (part.detail, *part.memory_ids, *part.terms)
+        for name in _MEMORY_ID.findall(text)
+    )
+
+
 def _others_of(change: Change) -> tuple[str, ...]:
     """Ids of the stored memories that a new statement was compared with."""
-    named = tuple(_MEMORY_ID.findall(change.reason))
+    named = _named(change.reason)
     match change:
         case Merge():
             return (change.memory.id, *named)

@@ -16,6 +16,7 @@ import numpy as np
 
 from tacit.backends.text import clean_value
 from tacit.errors import Conflict, InvalidInput, NotFound
+from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory, Relation
@@ -37,7 +38,7 @@ class MemoryWrite:
     """
 
     memory: Memory
-    reason: str
+    reason: ChangeReason
     vector: VectorFate
     vector_row: int = -1
 
@@ -237,7 +238,7 @@ class _Planner:
             )
         return memory
 
-    def _insert(self, memory: Memory, reason: str) -> None:
+    def _insert(self, memory: Memory, reason: ChangeReason) -> None:
         if self._lookup(memory.id) is not None:
             raise InvalidInput(
                 f"A memory {memory.id!r} is stored already; nothing was changed.",
@@ -246,14 +247,14 @@ class _Planner:
         fate: VectorFate = "given" if self._with_vectors else "dropped"
         self._put(memory, reason, fate)
 
-    def _rewrite(self, memory: Memory, reason: str, *, with_vector: bool) -> None:
+    def _rewrite(self, memory: Memory, reason: ChangeReason, *, with_vector: bool) -> None:
         stored = self._stored(memory.id)
         # The store counts uses itself; a caller's copy may be older than the last count.
         current = replace(memory, use_count=max(memory.use_count, stored.use_count))
         fate: VectorFate = "kept" if current.content_hash == stored.content_hash else "dropped"
         self._put(current, reason, "given" if with_vector else fate)
 
-    def _end(self, old: Memory, *, at_ms: int, superseded_by: str | None, reason: str) -> None:
+    def _end(self, old: Memory, *, at_ms: int, superseded_by: str | None, reason: ChangeReason) -> None:
         before = old.validity.valid_to_ms
         validity = replace(
             old.validity,
@@ -265,7 +266,7 @@ class _Planner:
         self._overlay[ended.id] = ended
         self._puts.append(MemoryWrite(memory=ended, reason=reason, vector="kept"))
 
-    def _put(self, memory: Memory, reason: str, fate: VectorFate) -> None:
+    def _put(self, memory: Memory, reason: ChangeReason, fate: VectorFate) -> None:
         row = -1
         if fate == "given":
             row, self._next_row = self._next_row, self._next_row + 1

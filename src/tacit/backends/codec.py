@@ -10,12 +10,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from tacit.backends.text import clean_value
+from tacit.backends.text import clean_text, clean_value
 from tacit.errors import StoreCorrupt
+from tacit.model.change_reason import ChangeCause, ChangeReason, from_stored_words
 from tacit.model.memory import Memory
 
 _T = TypeVar("_T")
@@ -51,6 +52,36 @@ def decode(kind: type[_T], text: str) -> _T:
             f"A stored {kind.__name__} cannot be read: {error}.",
             hint="`tacit doctor` examines the store.",
         ) from error
+
+
+_VALUE = '{"cause":'
+"""How a reason begins that is stored as a value; others are words of an earlier version."""
+
+
+def encode_reason(reason: ChangeReason) -> str:
+    """Write why something was changed: as a value, or the very words that it was read from."""
+    if reason.cause is ChangeCause.STORED_WORDS and not reason.detail.startswith(_VALUE):
+        return clean_text(reason.detail)
+    return encode(_without_empty(msgspec.to_builtins(reason)))
+
+
+def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in fields.items() if value}
+    if "but" in kept:
+        kept["but"] = _without_empty(kept["but"])
+    if "further" in kept:
+        kept["further"] = [_without_empty(one) for one in kept["further"]]
+    return kept
+
+
+def decode_reason(text: str) -> ChangeReason:
+    """Read why something was changed; what is no value that is known here stays as it is, for people to read."""
+    if text.startswith(_VALUE):
+        try:
+            return _reader(ChangeReason).decode(text)
+        except msgspec.DecodeError:
+            return ChangeReason(cause=ChangeCause.STORED_WORDS, detail=text)
+    return from_stored_words(text)
 
 
 def decode_memory(body: str, use_count: int) -> Memory:

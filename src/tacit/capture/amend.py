@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Edit, Merge, Retire, Supersede
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Sensitivity
@@ -76,7 +77,7 @@ def _edits(ended: Iterable[Memory], store: MemoryStore, held: set[str], at_ms: i
             if one.id not in held:
                 digests[one.id] = one
                 left[one.id] = _without(left.get(one.id, one.content), [memory.content])
-    reason = "what it quotes holds no more or is restricted"
+    reason = ChangeReason(cause=ChangeCause.QUOTES_ENDED)
     return [
         Edit(memory=replace(digests[name], content=content), reason=reason)
         if content

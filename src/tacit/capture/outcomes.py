@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory
@@ -42,8 +43,9 @@ def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | Non
     if isinstance(change, Skip):
         if change.memory_id:
             return Outcome(fate="duplicate", memory_id=change.memory_id, **said)
-        # The words behind a colon may be a statement's own.
-        return Outcome(fate="dropped", reason=change.reason.partition(":")[0], **said)
+        # The detail of a reason may be a statement's own words.
+        why = ChangeReason(cause=change.reason.cause, terms=change.reason.terms)
+        return Outcome(fate="dropped", why=why, **said)
     if fate is None or stated is None or not isinstance(change, Add | Merge | Supersede | Contradict):
         return None
     others, questions = (), ()

@@ -39,6 +39,7 @@ from tacit.capture.write_up.session_writer import SessionWriter, WriterAccess
 from tacit.capture.write_up.statement_comparer import StatementComparer
 from tacit.config.settings import CaptureSettings
 from tacit.errors import HostError, InvalidPayload
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import DIGEST, TODO, KindRegistry
@@ -229,10 +230,10 @@ class CapturePipeline:
             source = source_of(handover)
         except InvalidPayload as error:
             self._store.finish_handover(handover.key)
-            return (Skip(content="", reason=str(error)),)
+            return (Skip(content="", reason=ChangeReason(cause=ChangeCause.BAD_HANDOVER, detail=str(error))),)
         if is_headless_folder(source.cwd):
             self._store.finish_handover(handover.key)
-            return (Skip(content="", reason="a headless run of a writer"),)
+            return (Skip(content="", reason=ChangeReason(cause=ChangeCause.HEADLESS_RUN)),)
 
         def finish(write: WriteBatch) -> None:
             self._store.finish_handover(
@@ -246,7 +247,7 @@ class CapturePipeline:
 
         if not (self._settings.enabled and self._settings.at_session_end):
             self._store.finish_handover(handover.key)
-            return (Skip(content="", reason="capture at session end is switched off"),)
+            return (Skip(content="", reason=ChangeReason(cause=ChangeCause.CAPTURE_OFF)),)
         try:
             return self._capture_source(source, finish)
         except (OSError, HostError, InvalidPayload) as error:
@@ -254,7 +255,12 @@ class CapturePipeline:
                 self._store.finish_handover(handover.key)
             else:
                 self._store.finish_handover(handover.key, error=str(error))
-            return (Skip(content="", reason=f"transcript not readable: {error}"),)
+            return (
+                Skip(
+                    content="",
+                    reason=ChangeReason(cause=ChangeCause.UNREADABLE_TRANSCRIPT, detail=str(error)),
+                ),
+            )
 
     def capture_pending(self, *, limit: int = 100) -> CaptureReport:
         """Capture every pending handover, oldest first; each one is a transaction of its own. One run at a time."""
@@ -262,9 +268,7 @@ class CapturePipeline:
         with self._pending:
             for handover in self._store.pending_handovers(limit=limit):
                 changes = self.capture_handover(handover)
-                failed = any(
-                    isinstance(c, Skip) and not c.content and c.reason.startswith(_FAILED) for c in changes
-                )
+                failed = any(isinstance(c, Skip) and c.reason.cause in _FAILED for c in changes)
                 report += CaptureReport(handovers=1, failed=1) if failed else report_of(changes, handovers=1)
         return report
 
@@ -431,7 +435,7 @@ class CapturePipeline:
     def _prepared_wanted(self, drafts: Sequence[Draft]) -> list[Item]:
         """One item a draft; those of kinds that are not learned unasked are skipped."""
         items = self._prepared(drafts)
-        unwanted = "a kind that is not learned unasked"
+        unwanted = ChangeReason(cause=ChangeCause.UNWANTED_KIND)
         return [
             item if self._wanted((draft,)) else Skip(content=draft.content, reason=unwanted)
             for item, draft in zip(items, drafts, strict=True)
@@ -537,7 +541,11 @@ class CapturePipeline:
         if isinstance(item, Skip) or (draft.explicit and not draft.provenance.extractor):
             return item
         before = self._rejected.match(item.content, rejected, near=self._settings.near_duplicate_cosine)
-        return Skip(content=item.content, reason=f"rejected before: {before}") if before else item
+        if not before:
+            return item
+        return Skip(
+            content=item.content, reason=ChangeReason(cause=ChangeCause.REJECTED_BEFORE, detail=before)
+        )
 
     def _note(
         self,
@@ -560,7 +568,11 @@ class CapturePipeline:
             if old is None:
                 return [], ""
             return [
-                Retire(memory_id=old.id, at_ms=learned.at_ms or self._clock.now_ms(), reason="nothing left")
+                Retire(
+                    memory_id=old.id,
+                    at_ms=learned.at_ms or self._clock.now_ms(),
+                    reason=ChangeReason(cause=ChangeCause.NOTHING_LEFT),
+                )
             ], ""
         prepared = self._preparer.prepare(
             Draft(
@@ -574,16 +586,16 @@ class CapturePipeline:
         if not isinstance(prepared, Memory):
             return [prepared], note_id
         if old is None:
-            return [Add(memory=prepared, reason="session note")], prepared.id
+            return [Add(memory=prepared, reason=ChangeReason(cause=ChangeCause.SESSION_NOTE))], prepared.id
         if old.content == prepared.content:
             return [], note_id
         again = replace(
             prepared, id=old.id, created_at_ms=old.created_at_ms, validity=old.validity, pinned=old.pinned
         )
-        return [Edit(memory=again, reason="the session went on")], note_id
+        return [Edit(memory=again, reason=ChangeReason(cause=ChangeCause.SESSION_WENT_ON))], note_id
 
 
-_FAILED = ("transcript not readable", "Handover ")
+_FAILED = (ChangeCause.UNREADABLE_TRANSCRIPT, ChangeCause.BAD_HANDOVER)
 
 
 def _with_keys(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from tacit.capture.extract.importance import Judge, importance_of
 from tacit.capture.relate import link_entities
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Draft, Skip
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
@@ -58,7 +59,8 @@ class Preparer:
         tier = draft.provenance.tier
         ruling = may_store_as(tier, kind, confirmed=draft.explicit, read_off=draft.read_off)
         if ruling.status is None:
-            return Skip(content=content, reason=ruling.reason)
+            refused = ruling.reason or ChangeReason(cause=ChangeCause.TOOL_KIND, terms=(kind.name,))
+            return Skip(content=content, reason=refused)
         now = self.clock.now_ms()
         said = (draft.at_ms or now) if draft.dated else 0
         files = clean_terms(draft.files, redactor)
@@ -111,12 +113,15 @@ def checked_text(text: str, redactor: TextRedactor) -> str | Skip:
     cleaned = redactor.redact(text)
     content = cleaned.text.strip()
     if not content:
-        return Skip(content="", reason="empty")
+        return Skip(content="", reason=ChangeReason(cause=ChangeCause.EMPTY))
     if cleaned.has_secret:
-        found = ", ".join(finding.kind for finding in cleaned.findings if finding.secret)
-        return Skip(content=content, reason=f"holds a secret ({found})")
+        found = tuple(finding.kind for finding in cleaned.findings if finding.secret)
+        return Skip(content=content, reason=ChangeReason(cause=ChangeCause.SECRET, terms=found))
     if len(content) > MAX_CHARS:
-        return Skip(content=content[:80] + "...", reason=f"longer than {MAX_CHARS} characters")
+        return Skip(
+            content=content[:80] + "...",
+            reason=ChangeReason(cause=ChangeCause.TOO_LONG, terms=(str(MAX_CHARS),)),
+        )
     return content
 
 

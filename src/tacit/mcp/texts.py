@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from tacit.app.queries.agent_tools import AgentStats
-from tacit.app.reasons import drop_text, silence_text
-from tacit.capture.reconcile.decide import PROMOTED_PREFIX
+from tacit.app.reasons import change_text, drop_text, silence_text
+from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory
 from tacit.model.trace import Trace
@@ -70,19 +70,19 @@ def outcome(change: Change) -> str:
         case Add():
             return f"Stored as {_named(change.memory)}."
         case Supersede():
-            return f"Stored as {_named(change.memory)}; it replaces {change.old_id}: {escape_text(change.reason)}."
+            return f"Stored as {_named(change.memory)}; it replaces {change.old_id}: {escape_text(change_text(change.reason))}."
         case Contradict():
-            return f"Stored as {_named(change.memory)}; the user will be asked about it: {escape_text(change.reason)}."
-        case Merge() if change.reason.startswith(PROMOTED_PREFIX):
+            return f"Stored as {_named(change.memory)}; the user will be asked about it: {escape_text(change_text(change.reason))}."
+        case Merge() if change.reason.cause is ChangeCause.CONFIRMED_BY_WORDS:
             return f"Confirmed: {_named(change.memory)} counts as the user's word now."
         case Merge():
             return f"Known already as {_named(change.memory)}."
         case Skip() if change.memory_id:
             return f"Known already as {change.memory_id}."
         case Skip():
-            return f"Not stored: {escape_text(change.reason)}."
+            return f"Not stored: {escape_text(change_text(change.reason))}."
         case _:
-            return f"Changed: {escape_text(change.reason)}."
+            return f"Changed: {escape_text(change_text(change.reason))}."
 
 
 def _named(memory: Memory) -> str:

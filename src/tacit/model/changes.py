@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Provenance, Sensitivity
 from tacit.model.scope import Scope
@@ -46,12 +47,25 @@ class Draft:
     evidence: tuple[str, ...] = ()
 
 
+NEW, DUPLICATE, NEWER, CONTRADICTS, EDITED, FORGOTTEN = (
+    ChangeReason(cause=cause)
+    for cause in (
+        ChangeCause.NEW,
+        ChangeCause.DUPLICATE,
+        ChangeCause.NEWER,
+        ChangeCause.CONTRADICTS,
+        ChangeCause.EDITED,
+        ChangeCause.FORGOTTEN,
+    )
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Add:
     """Store a new memory."""
 
     memory: Memory
-    reason: str = "new"
+    reason: ChangeReason = NEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +73,7 @@ class Merge:
     """The draft says what a stored memory says; `memory` is the stored one with raised frequency and evidence."""
 
     memory: Memory
-    reason: str = "duplicate"
+    reason: ChangeReason = DUPLICATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +86,7 @@ class Supersede:
     memory: Memory
     old_id: str
     at_ms: int
-    reason: str = "newer"
+    reason: ChangeReason = NEWER
     further: tuple[str, ...] = ()
     contested: tuple[str, ...] = ()
 
@@ -83,7 +97,7 @@ class Contradict:
 
     memory: Memory
     other_id: str
-    reason: str = "contradicts"
+    reason: ChangeReason = CONTRADICTS
     further: tuple[str, ...] = ()
 
 
@@ -92,7 +106,7 @@ class Edit:
     """A stored memory was changed, by the user or by a comparison; `memory` is the new version under the same id."""
 
     memory: Memory
-    reason: str = "edited"
+    reason: ChangeReason = EDITED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +115,7 @@ class Retire:
 
     memory_id: str
     at_ms: int
-    reason: str = "forgotten"
+    reason: ChangeReason = FORGOTTEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +123,7 @@ class Skip:
     """Nothing is stored, and why; `memory_id` is the memory that says it already, "" where none does."""
 
     content: str
-    reason: str
+    reason: ChangeReason
     memory_id: str = ""
 
 

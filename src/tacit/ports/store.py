@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NewType, Protocol
 
+from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Change, Removal
 from tacit.model.evidence import Hit
 from tacit.model.memory import Memory, MemoryStatus, Relation, RelationType, Sensitivity, TrustTier
@@ -106,7 +107,7 @@ class Recorded:
     memory: Memory
     before: Memory | None
     at_ms: int
-    reason: str
+    reason: ChangeReason
     change_id: str = ""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tacit.errors import InvalidInput
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, MemoryStatus, Sensitivity, TrustTier
 from tacit.model.pack import Surface
@@ -24,10 +25,10 @@ _SURFACES: dict[TrustTier, frozenset[Surface]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustDecision:
-    """A decision and its reason. `allowed` False always has a reason; the trace shows it."""
+    """Whether something is allowed; `reason` = why it is not."""
 
     allowed: bool
-    reason: str = ""
+    reason: ChangeReason | None = None
 
     def __bool__(self) -> bool:
         return self.allowed
@@ -35,10 +36,10 @@ class TrustDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreDecision:
-    """How a draft may be stored: `status` None = not at all, and why."""
+    """How a draft may be stored: `status` None = not at all, and `reason` says why."""
 
     status: MemoryStatus | None
-    reason: str = ""
+    reason: ChangeReason | None = None
 
 
 def may_store_as(
@@ -56,22 +57,23 @@ def may_store_as(
         `active`, `quarantined`, or None with the reason. Source: the specification's table of trust.
     """
     if tier is TrustTier.USER:
-        return StoreDecision(status="active", reason="stated by the user")
+        return StoreDecision(status="active")
     if tier is TrustTier.ASSISTANT:
         if confirmed:
-            return StoreDecision(status="active", reason="confirmed")
+            return StoreDecision(status="active")
         if kind.standing:
-            return StoreDecision(status="quarantined", reason="a standing rule needs the user's confirmation")
-        return StoreDecision(status="active", reason="unconfirmed, not a standing rule")
+            return StoreDecision(status="quarantined")
+        return StoreDecision(status="active")
     if tier is TrustTier.TOOL:
         if kind.from_tools:
-            return StoreDecision(status="active", reason="seen in tool output")
-        return StoreDecision(status=None, reason=f"tool output may not become a {kind.label.lower()}")
+            return StoreDecision(status="active")
+        refused = ChangeReason(cause=ChangeCause.TOOL_KIND, terms=(kind.label.lower(),))
+        return StoreDecision(status=None, reason=refused)
     if confirmed:
-        return StoreDecision(status="active", reason="confirmed")
+        return StoreDecision(status="active")
     if read_off:
-        return StoreDecision(status="active", reason="read off the project's files, for answers on demand")
-    return StoreDecision(status="quarantined", reason="not confirmed by the user")
+        return StoreDecision(status="active")
+    return StoreDecision(status="quarantined")
 
 
 def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> DropReason | None:
@@ -147,7 +149,8 @@ def why_not_on(
 def may_supersede(new: TrustTier, old: TrustTier) -> TrustDecision:
     """Decide whether a statement of tier `new` may replace one of tier `old`: a lower tier never does."""
     if new < old:
-        return TrustDecision(allowed=False, reason=f"{new.name.lower()} never supersedes {old.name.lower()}")
+        tiers = (new.name.lower(), old.name.lower())
+        return TrustDecision(allowed=False, reason=ChangeReason(cause=ChangeCause.LOWER_TIER, terms=tiers))
     return TrustDecision(allowed=True)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from tacit.model.change_reason import ChangeReason
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
 
@@ -251,8 +252,9 @@ class Outcome:
         extractor: the language model that wrote it down, or "".
         turn: the user's prompt it belongs to; 0 = unknown.
         span: hash of the quoted words, or "".
-        reason: why it was dropped.
+        reason: why it was dropped, in words: of a record from before reasons were values; "" in others.
         at_ms: when this was decided.
+        why: why it was dropped; None = it was not, or see `reason`.
     """
 
     fate: Fate
@@ -265,6 +267,7 @@ class Outcome:
     span: str = ""
     reason: str = ""
     at_ms: int = 0
+    why: ChangeReason | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

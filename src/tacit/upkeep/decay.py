@@ -20,6 +20,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Merge, Retire
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory, Relation, TrustTier
@@ -27,11 +28,6 @@ from tacit.safety.trust import most_sensitive
 
 DAY_MS = 86_400_000
 MAX_EVIDENCE = 8
-FADED_REASON, CONSOLIDATED_REASON, OVER_LIMIT_REASON = (
-    "faded",
-    "says the same as",
-    "over the limit of its scope",
-)
 _HISTORY = frozenset({"updates", "contradicts"})
 """Relations that tell what became of a memory; they are needed to take it back."""
 
@@ -100,12 +96,18 @@ def plan_decay(
         for memory in left
         if fade > 0 and not is_stated(memory, kinds) and freshness(memory, kinds, now_ms=now_ms) < 2**-fade
     ]
-    changes += [Retire(memory_id=memory.id, at_ms=now_ms, reason=FADED_REASON) for memory in faded]
+    changes += [
+        Retire(memory_id=memory.id, at_ms=now_ms, reason=ChangeReason(cause=ChangeCause.FADED))
+        for memory in faded
+    ]
     gone = {memory.id for memory in faded}
     loose = [memory for memory in left if memory.id not in gone and not is_stated(memory, kinds)]
     loose.sort(key=lambda one: (-one.importance, -one.use_count, -one.updated_at_ms, one.id))
     over = loose[most:] if most else []
-    changes += [Retire(memory_id=memory.id, at_ms=now_ms, reason=OVER_LIMIT_REASON) for memory in over]
+    changes += [
+        Retire(memory_id=memory.id, at_ms=now_ms, reason=ChangeReason(cause=ChangeCause.OVER_LIMIT))
+        for memory in over
+    ]
     count = sum(isinstance(change, Retire) for change in merged)
     return DecayPlan(
         changes=tuple(changes), tended=DecayCounts(faded=len(faded), consolidated=count, over=len(over))
@@ -128,9 +130,18 @@ def _consolidated(
         )
         if others:
             best = _merged(best, others)
-            changes.append(Merge(memory=best, reason=f"took over {len(others)} that said the same"))
+            changes.append(
+                Merge(
+                    memory=best,
+                    reason=ChangeReason(cause=ChangeCause.CONSOLIDATED, terms=(str(len(others)),)),
+                )
+            )
             changes += [
-                Retire(memory_id=one.id, at_ms=now_ms, reason=f"{CONSOLIDATED_REASON} {best.id}")
+                Retire(
+                    memory_id=one.id,
+                    at_ms=now_ms,
+                    reason=ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(best.id,)),
+                )
                 for one in others
             ]
         left.append(best)

@@ -266,7 +266,7 @@ def fill_many(home: Path, count: int) -> None:
         )  # fmt: skip
     store = engine._parts.store
     for begin in range(0, count, 1000):
-        store.apply([Add(memory=one, reason="made up") for one in made[begin : begin + 1000]])
+        store.apply([Add(memory=one) for one in made[begin : begin + 1000]])
     edges = []
     for number in range(1, count):
         other = chance.randrange(max(0, number - 60), number)

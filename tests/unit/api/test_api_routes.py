@@ -19,7 +19,8 @@ from tacit.api.routes import MAX_BODY_BYTES, build_routes
 from tacit.app.values import EngineStatus, Recalled
 from tacit.capture.discover import TranscriptInfo
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, TacitError
-from tacit.model.changes import Add, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.changes import DUPLICATE, Add, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory, Provenance, Sensitivity, Speaker, TrustTier, Validity
 from tacit.model.pack import Block, Pack, PackItem, Surface
@@ -236,7 +237,7 @@ def test_every_change_is_told(client, engine):
     m = memory()
     engine.changes = (
         Add(memory=m), Merge(memory=m), Edit(memory=m), Supersede(memory=m, old_id="mem_0", at_ms=4),
-        Contradict(memory=m, other_id="mem_9"), Retire(memory_id="mem_5", at_ms=6), Skip(content="x", reason="empty"),
+        Contradict(memory=m, other_id="mem_9"), Retire(memory_id="mem_5", at_ms=6), Skip(content="x", reason=ChangeReason(cause=ChangeCause.EMPTY)),
     )  # fmt: skip
     told = client.post("/v1/remember", json={"content": "x"}).json()["changes"]
     names = ["add", "merge", "edit", "supersede", "contradict", "retire", "skip"]
@@ -245,11 +246,11 @@ def test_every_change_is_told(client, engine):
     assert (told[3]["old_id"], told[3]["at_ms"]) == ("mem_0", 4)
     assert told[4]["other_id"] == "mem_9"
     assert told[5]["memory_id"] == "mem_5"
-    assert told[6] == {"change": "skip", "reason": "empty", "content": "x", "memory_id": ""}
+    assert told[6] == {"change": "skip", "reason": "empty", "cause": "empty", "content": "x", "memory_id": ""}
 
 
 def test_nothing_stored_is_200(client, engine):
-    engine.changes = (Skip(content="x", reason="duplicate"),)
+    engine.changes = (Skip(content="x", reason=DUPLICATE),)
     assert client.post("/v1/remember", json={"content": "x"}).status_code == 200
 
 

@@ -10,8 +10,10 @@ from starlette.testclient import TestClient
 
 from tacit.api.routes import build_routes
 from tacit.app.engine import Engine
+from tacit.app.reasons import change_text
 from tacit.app.visibility import HIDDEN_REASON, Visibility, first_rows
 from tacit.app.wiring import open_engine
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Contradict
 from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, Speaker, TrustTier, Validity
 from tacit.model.pack import Surface
@@ -53,7 +55,7 @@ def test_a_pair_with_a_hidden_statement_is_no_pair(engine: Engine, store, level:
     waiting = memory(2, content="The budget is 900 crowns.")
     active = memory(3, content="The budget is 800 crowns.", status="active")
     store.apply([Add(memory=hidden), Add(memory=active)])
-    reason = f"contradicts {hidden.id}: 700 against 900"
+    reason = ChangeReason(cause=ChangeCause.CONTRADICTS, memory_ids=(hidden.id,), detail="700 against 900")
     store.apply([Contradict(memory=waiting, other_id=hidden.id, reason=reason)])
     store.relate([Relation(source_id=active.id, target_id=hidden.id, type="contradicts")])
     with client_of(engine, Speaker.USER) as users, client_of(engine, Speaker.AGENT) as program:
@@ -70,8 +72,10 @@ def test_a_pair_with_a_hidden_statement_is_no_pair(engine: Engine, store, level:
         assert program.get(f"/v1/memories/{active.id}/relations").json() == {"relations": [], "memories": []}
         rows = program.get("/v1/changes").json()["changes"]
         assert {one["memory"]["id"] for one in rows} == {waiting.id, active.id}
-        assert [one["reason"] for one in rows if one["memory"]["id"] == waiting.id] == [HIDDEN_REASON]
-        assert users.get("/v1/changes?limit=1").json()["changes"][0]["reason"] == reason
+        assert [one["reason"] for one in rows if one["memory"]["id"] == waiting.id] == [
+            change_text(HIDDEN_REASON)
+        ]
+        assert users.get("/v1/changes?limit=1").json()["changes"][0]["reason"] == change_text(reason)
 
 
 def test_a_page_of_changes_is_full_whatever_is_hidden_between(engine: Engine, store) -> None:

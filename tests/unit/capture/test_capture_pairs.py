@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tacit.app.reasons import change_text
 from tacit.capture.reconcile import Neighbor, reconcile
 from tacit.capture.reconcile.judge import Judgment, judge_by_words
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Contradict, Merge, Supersede
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import project_scope
@@ -36,8 +38,8 @@ def judged(*said: Judgment):
     return judge
 
 
-CONFLICT = Judgment(relation="conflict", verdict="replaced", why="cannot hold beside")
-UNSURE = Judgment(relation="unsure", verdict="reversed", why="may contradict")
+CONFLICT = Judgment(relation="conflict", verdict="replaced", why=ChangeCause.REPLACES)
+UNSURE = Judgment(relation="unsure", verdict="reversed", why=ChangeCause.MAY_CONTRADICT)
 
 
 def decide(new: Memory, *old: Memory, judge):
@@ -56,18 +58,23 @@ def test_one_statement_may_end_several_and_contest_another() -> None:
     )
     assert isinstance(change, Supersede)
     assert (change.old_id, change.further, change.contested) == ("mem_a", ("mem_b",), ("mem_c",))
-    assert "cannot hold beside mem_a" in change.reason
-    assert change.reason.endswith("may contradict mem_c")
+    assert (change.reason.cause, change.reason.memory_ids) == (ChangeCause.REPLACES, ("mem_a",))
+    assert change_text(change.reason).endswith("; may contradict mem_c")
 
 
 def test_what_is_not_certain_is_one_question_and_both_stay() -> None:
     first, second = memory("a b", key="mem_a", at=1), memory("c d", key="mem_b", at=2)
     change = decide(memory("e f"), first, second, judge=judged(UNSURE, UNSURE))
-    assert change == Contradict(memory=memory("e f"), other_id="mem_a", reason="may contradict mem_a")
+    assert change == Contradict(
+        memory=memory("e f"),
+        other_id="mem_a",
+        reason=ChangeReason(cause=ChangeCause.MAY_CONTRADICT, memory_ids=("mem_a",)),
+    )
     assert change.memory.status == "active"
     below = decide(memory("e f", tier=TrustTier.ASSISTANT), first, judge=judged(UNSURE))
     assert isinstance(below, Contradict)
-    assert below.reason.startswith("may contradict mem_a, but ")
+    assert below.reason.cause is ChangeCause.MAY_CONTRADICT
+    assert below.reason.but is not None
 
 
 def test_what_is_undated_was_said_before_it_was_stored() -> None:
@@ -78,7 +85,7 @@ def test_what_is_undated_was_said_before_it_was_stored() -> None:
 
 
 def test_a_fix_keeps_its_error() -> None:
-    same = Judgment(relation="same", verdict="same", why="says the same as")
+    same = Judgment(relation="same", verdict="same", why=ChangeCause.SAYS_SAME)
     fix = replace(memory("e f", kind="error_pattern"), error_signature="no module shop")
     said = memory("a b", key="mem_a", at=1)
     assert isinstance(decide(fix, said, judge=judged(same)), Add)

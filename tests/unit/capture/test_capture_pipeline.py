@@ -16,6 +16,7 @@ from tacit.capture.report import CaptureReport
 from tacit.config.host_folders import HostFolders
 from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.errors import ProviderError, StoreBusy
+from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Draft, Merge, Skip, Supersede
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier
@@ -185,7 +186,7 @@ def test_a_secret_is_never_stored_and_that_is_said() -> None:
     world = World()
     (change,) = world.say("Remember that the deploy token is ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8")
     assert isinstance(change, Skip)
-    assert "holds a secret" in change.reason
+    assert change.reason.cause is ChangeCause.SECRET
     assert "a1B2c3D4e5" not in change.content
     assert world.memories(status=None) == []
 

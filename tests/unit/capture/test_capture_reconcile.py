@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tacit.app.reasons import change_text
 from tacit.capture.reconcile import MAX_EVIDENCE, Neighbor, reconcile
 from tacit.capture.reconcile.compare import compare, parse_statement
 from tacit.capture.reconcile.decide import REPEAT_WINDOW_MS
 from tacit.capture.reconcile.judge import find_repetition, judge_by_words
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.memory import Memory, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, project_scope
@@ -163,7 +165,9 @@ def test_what_a_program_says_again_changes_nothing() -> None:
     said = Provenance(tier=TrustTier.IMPORT, source="mcp", span="Use tabs")
     old = replace(stored("Use tabs"), provenance=said)
     assert decide(replace(memory("Use tabs"), provenance=said), old) == Skip(
-        content="Use tabs", reason="stored already as mem_old", memory_id="mem_old"
+        content="Use tabs",
+        reason=ChangeReason(cause=ChangeCause.STORED_ALREADY, memory_ids=("mem_old",)),
+        memory_id="mem_old",
     )
 
 
@@ -178,13 +182,14 @@ def test_a_value_that_is_said_to_be_new_supersedes_and_says_why() -> None:
     change = decide(memory("The port is now 9090"), stored("The port is 8080"))
     assert isinstance(change, Supersede)
     why = "gives another value than mem_old: 8080 -> 9090; both on port"
-    assert (change.old_id, change.at_ms, change.reason) == ("mem_old", 20, why)
+    assert (change.old_id, change.at_ms, change_text(change.reason)) == ("mem_old", 20, why)
 
 
 def test_another_value_that_is_not_said_to_be_new_is_a_question_and_both_stay() -> None:
     change = decide(memory("The port is 9090"), stored("The port is 8080"))
     assert isinstance(change, Contradict)
-    assert (change.memory.status, change.reason) == ("active", "may give another value than mem_old")
+    assert change.memory.status == "active"
+    assert change.reason == ChangeReason(cause=ChangeCause.MAY_GIVE_OTHER_VALUE, memory_ids=("mem_old",))
 
 
 def test_what_a_newer_value_ended_already_becomes_history() -> None:
@@ -197,7 +202,7 @@ def test_what_a_newer_value_ended_already_becomes_history() -> None:
 def test_trust_is_not_overruled() -> None:
     change = decide(memory("The port is now 9090", tier=TrustTier.TOOL), stored("The port is 8080"))
     assert isinstance(change, Contradict)
-    assert "tool never supersedes user" in change.reason
+    assert change.reason.but == ChangeReason(cause=ChangeCause.LOWER_TIER, terms=("tool", "user"))
 
 
 def test_neither_newer_is_a_contradiction() -> None:

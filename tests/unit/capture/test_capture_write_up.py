@@ -30,6 +30,7 @@ from tacit.capture.write_up.session_writer import MOST_WAITING, WriterAccess
 from tacit.capture.write_up.token_limit import fit_messages
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
+from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Draft, Edit
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Provenance, Sensitivity, TrustTier
@@ -274,7 +275,7 @@ def test_what_the_user_rejected_is_not_learned_again_by_the_model():
     REJECTED.write(bench.store, (quote,), SCOPE)
     bench.say(f"Put it into the gateway. {quote}.", SAID)
     assert bench.write() == ()
-    assert bench.done.changes[0].reason.startswith("rejected before")
+    assert bench.done.changes[0].reason.cause is ChangeCause.REJECTED_BEFORE
 
 
 @pytest.mark.parametrize(
@@ -411,9 +412,7 @@ def heard(kind, *, meanwhile=None):
 
         def write(self, request):
             if meanwhile:
-                bench.store.apply(
-                    [Edit(memory=replace(bench.memory(rule.id), **meanwhile), reason="by hand")]
-                )
+                bench.store.apply([Edit(memory=replace(bench.memory(rule.id), **meanwhile))])
             return bench.writer.write(request)
 
     bench.pipeline.paid.writer = ActsMeanwhile()

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tacit.model.change_reason import ChangeCause
+
 pytestmark = pytest.mark.timeout(60)
 OLD, NEW = "The billing port is 8080", "The billing port is now 9090"
 
@@ -104,7 +106,7 @@ def test_what_was_rejected_is_not_learned_again_unless_the_user_says_so(tacit, p
         f"{NEW}.", cwd=str(tacit.project), speaker=Speaker.AGENT, source="mcp", kind="fact"
     )
     assert isinstance(again[0], Skip)
-    assert "rejected before" in again[0].reason
+    assert again[0].reason.cause is ChangeCause.REJECTED_BEFORE
     assert remembered(tacit, NEW)["change"] == "supersede"
 
 

@@ -191,7 +191,7 @@ def test_a_rule_that_nobody_confirmed_is_none_of_the_users(desk):
     name = desk.know("Write comments on every line of the exporter.", "preference")
     stored = desk.engine.show(name)
     unconfirmed = replace(stored, provenance=replace(stored.provenance, tier=TrustTier.IMPORT))
-    desk.engine._store.apply([Edit(memory=unconfirmed, reason="only the agent said so")])
+    desk.engine._store.apply([Edit(memory=unconfirmed)])
     assert "comments" not in desk.ask("memory_profile")
     assert "unconfirmed" in desk.ask("memory_search", query="comments on every line of the exporter")
 

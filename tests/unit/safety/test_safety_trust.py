@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from tacit.errors import InvalidInput
+from tacit.model.change_reason import ChangeCause
 from tacit.model.kinds import BUILTIN, KindRegistry
 from tacit.model.memory import Memory, MemoryStatus, Provenance, Sensitivity, TrustTier, Validity
 from tacit.model.pack import Surface
@@ -50,7 +51,8 @@ def test_tool_output_is_only_observed() -> None:
     assert may_store_as(TrustTier.TOOL, KINDS.get("error_pattern")).status == "active"
     refused = may_store_as(TrustTier.TOOL, KINDS.get("preference"), confirmed=True)
     assert refused.status is None
-    assert "tool output" in refused.reason
+    assert refused.reason is not None
+    assert refused.reason.cause is ChangeCause.TOOL_KIND
 
 
 def test_imports_wait() -> None:

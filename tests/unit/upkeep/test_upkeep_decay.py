@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from samples import NOW_MS, PROJECT, memory
+from tacit.app.reasons import change_text
 from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RetentionSettings
+from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Merge, Retire
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, Relation, Sensitivity, TrustTier
@@ -19,9 +21,6 @@ from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.upkeep.decay import (
-    CONSOLIDATED_REASON,
-    FADED_REASON,
-    OVER_LIMIT_REASON,
     DecayCounts,
     freshness,
     is_stated,
@@ -60,7 +59,9 @@ def test_what_nobody_stated_fades_after_six_half_lives():
     )
     told = memory("The build was red in May.", id="mem_c", kind="fact", at_ms=NOW_MS - 9999 * DAY)
     made = tended(old, young, told)
-    assert [(change.memory_id, change.reason) for change in made.changes] == [("mem_a", FADED_REASON)]
+    assert [(change.memory_id, change.reason.cause) for change in made.changes] == [
+        ("mem_a", ChangeCause.FADED)
+    ]
     assert made.tended == DecayCounts(faded=1)
     assert tended(old, fade=0).changes == ()
     assert tended(replace(old, pinned=True)).changes == ()
@@ -101,7 +102,7 @@ def test_the_same_words_become_one_that_knows_what_all_knew():
     assert kept.memory.evidence == ("in Redis, yes",)
     assert kept.memory.files == ("a.py",)
     assert kept.memory.sensitivity is Sensitivity.RESTRICTED
-    assert (gone.memory_id, gone.reason) == ("mem_b", f"{CONSOLIDATED_REASON} mem_z")
+    assert (gone.memory_id, change_text(gone.reason)) == ("mem_b", "says the same as mem_z")
 
 
 def test_the_least_worth_go_over_the_limit():
@@ -110,7 +111,9 @@ def test_the_least_worth_go_over_the_limit():
     three = loose("Three.", name="mem_3", importance=0.2, use_count=2)
     stated = [memory(f"Rule {n}.", id=f"mem_r{n}") for n in range(5)]
     made = tended(one, two, three, *stated, most=2)
-    assert [(change.memory_id, change.reason) for change in made.changes] == [("mem_1", OVER_LIMIT_REASON)]
+    assert [(change.memory_id, change.reason.cause) for change in made.changes] == [
+        ("mem_1", ChangeCause.OVER_LIMIT)
+    ]
 
 
 def test_relations_to_what_is_gone_go_but_history_stays():

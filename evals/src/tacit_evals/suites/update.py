@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tacit.app.reasons import change_text
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import Preparer
@@ -23,6 +24,7 @@ from tacit.capture.write_up.statement_comparer import LIVE
 from tacit.config.home import Home
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import InvalidInput
+from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Change, Contradict, Draft, Edit, Merge, Skip, Supersede
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier
@@ -187,7 +189,7 @@ def _compared(store: Store, changes: Sequence[Change], names: Mapping[str, str])
         if isinstance(change, Merge) and change.memory.id in names:
             fates[names[change.memory.id]] = "merge"
         elif isinstance(change, Edit) and change.memory.id in names:
-            same = change.reason.startswith("says the same")
+            same = change.reason.cause is ChangeCause.SAYS_SAME
             fates[names[change.memory.id]] = "merge" if same else "supersede"
         elif isinstance(change, Edit) and change.memory.status in LIVE:
             edges = store.relations([change.memory.id], scope=store.scopes())
@@ -237,7 +239,9 @@ def fates_of(case: UpdateCase, changes: Sequence[Change], names: Mapping[str, st
 
 
 def _why(changes: Sequence[Change]) -> str:
-    return "; ".join(change.content if isinstance(change, Skip) else change.reason for change in changes)
+    return "; ".join(
+        change.content if isinstance(change, Skip) else change_text(change.reason) for change in changes
+    )
 
 
 # --- simpler

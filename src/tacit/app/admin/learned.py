@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tacit.app.admin.digests import DigestReader
+from tacit.app.reasons import outcome_text
 from tacit.app.visibility import Visibility
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
@@ -151,7 +152,7 @@ class LearnedReader:
     def _with_counts(self, told: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
         """Add the counts that only the user may see."""
         spent = SESSION_SPENDING.read(self._store, key)
-        reasons = Counter(one.reason for one in outcomes if one.fate == "dropped")
+        reasons = Counter(outcome_text(one) for one in outcomes if one.fate == "dropped")
         reasons.update(reason for request in spent.requests for reason in request.dropped)
         unread = WAITING.find(self._store, key)
         waiting = StillWaiting(

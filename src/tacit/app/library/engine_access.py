@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tacit.app.library.values import Found, Recollection, Stored
-from tacit.app.reasons import silence_text
+from tacit.app.reasons import change_text, silence_text
 from tacit.model.changes import Retire, Skip
 from tacit.model.memory import Speaker
 from tacit.model.scope import Scope
@@ -190,10 +190,12 @@ def open_in_process(
 def _stored(change: Change) -> Stored:
     name = type(change).__name__.lower()
     if isinstance(change, Skip):
-        return Stored(change=name, id="", content=change.content, reason=change.reason)
+        return Stored(change=name, id="", content=change.content, reason=change_text(change.reason))
     if isinstance(change, Retire):
-        return Stored(change=name, id=change.memory_id, content="", reason=change.reason)
-    return Stored(change=name, id=change.memory.id, content=change.memory.content, reason=change.reason)
+        return Stored(change=name, id=change.memory_id, content="", reason=change_text(change.reason))
+    return Stored(
+        change=name, id=change.memory.id, content=change.memory.content, reason=change_text(change.reason)
+    )
 
 
 def _found(item: PackItem) -> Found:

@@ -17,6 +17,7 @@ from tacit.app.parts import Parts
 from tacit.capture.amend import with_amended_digests
 from tacit.capture.reconcile.rejected import Rejected
 from tacit.errors import Conflict, InvalidInput, NotFound
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Edit, Merge, Retire, Skip
 from tacit.model.memory import Memory, Relation, TrustTier
 from tacit.model.scope import ScopeFilter
@@ -26,11 +27,8 @@ from tacit.safety.trust import most_sensitive
 ReviewAction = Literal["accept", "reject", "merge", "keep"]
 BulkAction = Literal["accept", "reject", "keep"]
 MAX_EVIDENCE = 8
-ACCEPTED_REASON = "accepted in review"
-REJECTED_REASON = "rejected in review"
-KEPT_REASON = "kept in review"
-REVIEW_REASONS = (ACCEPTED_REASON, REJECTED_REASON, KEPT_REASON)
-"""Reasons of the changes that are a decision itself; others come with one."""
+DECISIONS = (ChangeCause.ACCEPTED, ChangeCause.REJECTED, ChangeCause.KEPT)
+"""Causes of the changes that are a decision itself; others come with one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,16 +191,16 @@ class Review:
         )
 
     def _accept(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
-        accepted = Edit(memory=self._confirmed(memory), reason=ACCEPTED_REASON)
-        ended = [
-            Edit(memory=self._ended(other, memory.id), reason=f"{memory.id} was accepted in review")
-            for other in others
-        ]
+        instead = ChangeReason(cause=ChangeCause.OTHER_ACCEPTED, memory_ids=(memory.id,))
+        accepted = Edit(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.ACCEPTED))
+        ended = [Edit(memory=self._ended(other, memory.id), reason=instead) for other in others]
         relations = [Relation(source_id=memory.id, target_id=other.id, type="updates") for other in others]
         return _DecisionWrites(changes=(accepted, *ended), forgiven=(memory,), relations=tuple(relations))
 
     def _reject(self, memory: Memory) -> _DecisionWrites:
-        retired = Retire(memory_id=memory.id, at_ms=self._now(), reason=REJECTED_REASON)
+        retired = Retire(
+            memory_id=memory.id, at_ms=self._now(), reason=ChangeReason(cause=ChangeCause.REJECTED)
+        )
         return _DecisionWrites(changes=(retired,), rejected=(memory,))
 
     def _keep(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
@@ -221,7 +219,7 @@ class Review:
             for other in others
             for source, target in ((memory.id, other.id), (other.id, memory.id))
         )
-        kept = Edit(memory=self._confirmed(memory), reason=KEPT_REASON)
+        kept = Edit(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.KEPT))
         return _DecisionWrites(changes=(kept,), relations=settled)
 
     def _merge(self, memory: Memory, target: Memory) -> _DecisionWrites:
@@ -235,8 +233,13 @@ class Review:
             trigger=memory.trigger if target.trigger.empty else target.trigger,
         )
         changes = (
-            Merge(memory=kept, reason=f"{memory.id} says the same, by review"),
-            Edit(memory=self._ended(memory, target.id), reason=f"merged into {target.id} in review"),
+            Merge(
+                memory=kept, reason=ChangeReason(cause=ChangeCause.MERGED_BY_REVIEW, memory_ids=(memory.id,))
+            ),
+            Edit(
+                memory=self._ended(memory, target.id),
+                reason=ChangeReason(cause=ChangeCause.MERGED_INTO, memory_ids=(target.id,)),
+            ),
         )
         return _DecisionWrites(changes=changes)
 
@@ -307,7 +310,7 @@ class Review:
         self._write(
             changes,
             values=self._rejected.changed(
-                add=(), drop=[one.memory for one in versions if one.reason == REJECTED_REASON]
+                add=(), drop=[one.memory for one in versions if one.reason.cause is ChangeCause.REJECTED]
             ),
             relations=self._questioned_again(versions),
             expected={one.memory.id: change_id for one in versions},
@@ -321,7 +324,7 @@ class Review:
 
     def _questioned_again(self, versions: Sequence[Recorded]) -> tuple[Relation, ...]:
         """The pairs that were settled by keeping both, as questions again."""
-        kept = [one.memory.id for one in versions if one.reason == KEPT_REASON]
+        kept = [one.memory.id for one in versions if one.reason.cause is ChangeCause.KEPT]
         if not kept:
             return ()
         scope = self._store.scopes()

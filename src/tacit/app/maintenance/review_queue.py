@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from tacit.app.reasons import change_text
 from tacit.capture.reconcile.compare import overlap, parse_statement
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import BY_TOOL, Memory, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, SearchableStore
@@ -95,8 +97,6 @@ class ReviewPage:
 
 
 _WORD = re.compile(r"[^\W_][\w./-]*\w|[^\W_]")
-_BETWEEN = re.compile(r"; (?=[a-z ]+ mem_)")
-"""Between the reasons of several contradictions that were recorded together."""
 _EVERYTHING = ReviewFilter()
 _Entry = tuple[Memory, Memory | None]
 _Place = tuple[int, int, str, str]
@@ -173,7 +173,7 @@ class ReviewQueue:
         versions = self._store.recorded(scope=self._store.scopes(), limit=MAX_ENTRIES, memory_id=memory.id)
         mine, theirs = parse_statement(memory.content), parse_statement(other.content)
         alike = overlap(frozenset(mine.order), frozenset(theirs.order)) >= MIN_SHARED_WORDS
-        reason = _contradiction(memory, other, versions[-1].reason if versions else "", alike=alike)
+        reason = _contradiction(memory, other, versions[-1].reason if versions else None, alike=alike)
         return ReviewItem(memory=memory, other=other, cause=cause, reason=reason, alike=alike)
 
 
@@ -237,20 +237,28 @@ def _shared(text: str, others: frozenset[str]) -> list[str]:
     return list(words)[:SHOWN_WORDS]
 
 
-def _contradiction(memory: Memory, other: Memory, recorded: str, *, alike: bool) -> str:
+def _is_about(reason: ChangeReason, memory_id: str) -> bool:
+    """Whether a reason tells how the memory `memory_id` differs; one that was stored in words may name it in them."""
+    return memory_id in reason.memory_ids or (
+        reason.cause is ChangeCause.STORED_WORDS and memory_id in reason.detail
+    )
+
+
+def _contradiction(memory: Memory, other: Memory, recorded: ChangeReason | None, *, alike: bool) -> str:
     """Explain why a pair waits, and name the memory that accepting the later one would replace.
 
     What was recorded says how the two differ word by word: of other than similar texts nobody can read that.
     """
-    _, _, against = recorded.rpartition(", but ")
+    parts = recorded.parts() if recorded is not None else ()
+    told = next((one for one in parts if _is_about(one, other.id)), None)
+    against = next((change_text(one.but) for one in reversed(parts) if one.but is not None), "")
     shared = _shared(memory.content, frozenset(parse_statement(other.content).order))
-    if alike and other.id in recorded:
-        told = next(part for part in _BETWEEN.split(recorded) if other.id in part)
-        how = told.replace(other.id, "the one on record")
+    if alike and told is not None:
+        how = change_text(replace(told, further=())).replace(other.id, "the one on record")
     elif shared:
-        how = f"both speak of {', '.join(shared)}" + (f", but {against}" if against != recorded else "")
+        how = f"both speak of {', '.join(shared)}" + (f", but {against}" if against else "")
     else:
-        how = "the two may not both hold" + (f": {against}" if against != recorded else "")
+        how = "the two may not both hold" + (f": {against}" if against else "")
     shown = (
         other.content if len(other.content) <= SHOWN_CHARS else f"{other.content[:SHOWN_CHARS].rstrip()}..."
     )

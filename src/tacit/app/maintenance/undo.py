@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tacit.errors import InvalidInput
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Edit, Retire
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory
 from tacit.ports.clock import Clock
 from tacit.ports.store import Recorded
-
-UNDONE_REASON = "undone"
 
 
 def plan_undo(versions: Sequence[Recorded], *, clock: Clock, keep_both: bool = False) -> tuple[Change, ...]:
@@ -66,8 +65,8 @@ def _replaced_by(one: Recorded) -> tuple[str, ...]:
     return tuple(name for name in (after, before) if name and after != before)
 
 
-def _reason(one: Recorded) -> str:
-    return f"{UNDONE_REASON}: {one.reason}"
+def _reason(one: Recorded) -> ChangeReason:
+    return ChangeReason(cause=ChangeCause.UNDONE, further=(one.reason,))
 
 
 def _restored(one: Recorded, now_ms: int) -> Edit:

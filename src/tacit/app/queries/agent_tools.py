@@ -23,6 +23,7 @@ from tacit.app.sessions import LiveSessions
 from tacit.app.visibility import Visibility
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.ids import normalize_text
 from tacit.model.kinds import DIGEST
 from tacit.model.memory import Memory, Speaker, TrustTier
@@ -230,7 +231,7 @@ class AgentTools:
                 hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
             )
         self._writing().memories.forget(
-            memory, reason=f"an agent: {reason}" if reason else "forgotten by an agent"
+            memory, reason=ChangeReason(cause=ChangeCause.FORGOTTEN_BY_AGENT, detail=reason)
         )
         self._changed()
         return self._clean(caller, (memory,))[0]

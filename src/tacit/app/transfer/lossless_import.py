@@ -118,7 +118,7 @@ class LosslessImport:
             one,
             memory=_clean(memory, found.text, redactor),
             before=None,
-            reason=redactor.redact(one.reason).text,
+            reason=one.reason.cleaned(lambda text: redactor.redact(text).text),
         )
 
     def _relate(self, relations: Sequence[Relation]) -> None:

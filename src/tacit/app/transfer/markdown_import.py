@@ -13,6 +13,7 @@ from tacit.app.transfer.markdown import EditedMarkdown, Entry, mark_of
 from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportTally
 from tacit.errors import TacitError
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, MemoryStatus, TrustTier
 from tacit.model.scope import Scope, ScopeFilter
@@ -115,7 +116,7 @@ class MarkdownImport:
             return
         forget = self.wanted.forget_removed
         if forget and not self.wanted.dry_run:
-            self.memories.forget(stored, reason="deleted from an edited export")
+            self.memories.forget(stored, reason=ChangeReason(cause=ChangeCause.DELETED_FROM_EXPORT))
         self.tally.add(
             ImportLine(
                 action="forget" if forget else "removed",

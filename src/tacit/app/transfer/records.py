@@ -2,9 +2,10 @@
 
     {"tacit": 1, "at_ms": ..., "memories": n}
     {"project": {...}}
-    {"memory": "mem_...", "uses": n, "versions": [{"at_ms": ..., "reason": "...", "body": {...}}, ...]}
+    {"memory": "mem_...", "uses": n, "versions": [{"at_ms": ..., "reason": "...", "why": {...}, "body": {...}}, ...]}
     {"relation": {...}}
 
+`reason` says in words why the version was written, `why` as a value; a version that was stored in words has no `why`.
 A body is the memory with every field of its own: trigger, provenance, validity, state. Vectors and folders of this machine
 are left out: the first are made anew, the second mean nothing elsewhere. A line that cannot be read is refused by itself. Lines end with
 the signature of the home that wrote them (`sig`, see `signing`).
@@ -14,14 +15,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
 
+from tacit.app.reasons import change_text
 from tacit.app.transfer.signing import Signer
 from tacit.capture.importing.items import RefusedHook
 from tacit.errors import TacitError
+from tacit.model.change_reason import ChangeCause, ChangeReason, from_stored_words
 from tacit.model.memory import Memory, Relation
 from tacit.ports.store import ProjectRecord, Recorded
 from tacit.safety.json_texts import cleaned_json
@@ -30,6 +34,8 @@ FORMAT = 1
 MAX_LINE_BYTES = 4 << 20
 MAX_VERSIONS = 10_000
 MAX_LINES = 1_000_000
+MAX_REASON_CHARS = 500
+MAX_REASON_BYTES = 4000
 FUTURE_MS = 4_102_444_800_000
 """2100-01-01: what claims to be later is no time of ours."""
 
@@ -61,13 +67,29 @@ def write_line(value: History | Relation | ProjectRecord) -> bytes:
     """One line, without its end."""
     match value:
         case History():
-            versions = [{"at_ms": v.at_ms, "reason": v.reason, "body": v.memory} for v in value.versions]
+            versions = [
+                {"at_ms": v.at_ms, **_reason_fields(v.reason), "body": v.memory} for v in value.versions
+            ]
             return _write({"memory": value.newest.id, "uses": value.uses, "versions": versions})
         case Relation():
             return _write({"relation": value})
         case ProjectRecord():
             known = {"id": value.id, "name": value.name, "remote": value.remote, "links": value.links}
             return _write({"project": {**known, "first_seen_ms": value.first_seen_ms}})
+
+
+def _reason_fields(reason: ChangeReason) -> dict[str, object]:
+    """Why a version was written: in words, and as a value where it is one."""
+    told: dict[str, object] = {"reason": change_text(reason)}
+    return told if reason.cause is ChangeCause.STORED_WORDS else {**told, "why": reason}
+
+
+def _reason_of(fields: Mapping[str, Any]) -> ChangeReason:
+    """The reason of a version; its words alone where a later version or another program wrote it."""
+    with suppress(msgspec.ValidationError):
+        if "why" in fields and len(_write(fields["why"])) <= MAX_REASON_BYTES:
+            return msgspec.convert(fields["why"], ChangeReason)
+    return from_stored_words(str(fields["reason"])[:MAX_REASON_CHARS])
 
 
 def is_export(head: bytes) -> bool:
@@ -170,11 +192,15 @@ def _cleaned_versions(
 ) -> str:
     changed = False
     for version in fields["versions"]:
-        reason, body = clean(version["reason"]), version["body"]
+        before = {name: version[name] for name in ("reason", "why", "body") if name in version}
+        after, body = {**before, "reason": clean(version["reason"])}, version["body"]
+        if "why" in version:
+            after["why"] = json.loads(cleaned_json(json.dumps(version["why"]), clean))
         if body["kind"] in notes:
             body = json.loads(cleaned_json(json.dumps(body), clean))
-        changed = changed or (reason, body) != (version["reason"], version["body"])
-        version.update(reason=reason, body=body)
+        after["body"] = body
+        changed = changed or after != before
+        version.update(after)
     if not changed:
         return line
     fields.pop("sig", None)
@@ -227,7 +253,7 @@ def _history(fields: Mapping[str, Any]) -> History:
         if not 0 <= at_ms < FUTURE_MS or (versions and at_ms < versions[-1].at_ms):
             raise ValueError(f"the time {at_ms} is none, or earlier than the version before")
         before = versions[-1].memory if versions else None
-        versions.append(Recorded(memory=memory, before=before, at_ms=at_ms, reason=str(one["reason"])[:500]))
+        versions.append(Recorded(memory=memory, before=before, at_ms=at_ms, reason=_reason_of(one)))
     uses = msgspec.convert(fields.get("uses", 0), int)
     if not 0 <= uses < 1 << 31:
         raise ValueError(f"{uses} uses")

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
+from tacit.app.reasons import change_text
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 
 Action = Literal[
@@ -113,12 +114,12 @@ class ImportTally:
             case Supersede():
                 made = ImportLine(
                     action="supersede", where=where, text=change.memory.content, memory_id=change.memory.id,
-                    before=change.old_id, reason=change.reason,
+                    before=change.old_id, reason=change_text(change.reason),
                 )  # fmt: skip
             case Contradict():
                 made = ImportLine(
                     action="contradict", where=where, text=change.memory.content, memory_id=change.memory.id,
-                    before=change.other_id, reason=change.reason,
+                    before=change.other_id, reason=change_text(change.reason),
                 )  # fmt: skip
             case Edit():
                 made = ImportLine(
@@ -126,12 +127,17 @@ class ImportTally:
                 )
             case Retire():
                 made = ImportLine(
-                    action="forget", where=where, memory_id=change.memory_id, reason=change.reason
+                    action="forget",
+                    where=where,
+                    memory_id=change.memory_id,
+                    reason=change_text(change.reason),
                 )
             case Skip() if change.memory_id:
                 made = ImportLine(
                     action="unchanged", where=where, text=change.content, memory_id=change.memory_id
                 )
             case Skip():
-                made = ImportLine(action="refused", where=where, text=change.content, reason=change.reason)
+                made = ImportLine(
+                    action="refused", where=where, text=change.content, reason=change_text(change.reason)
+                )
         self.add(made)

@@ -17,6 +17,7 @@ from tacit.backends.changes import dated_change_id, stale_version_error
 from tacit.backends.codec import decode, encode
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
+from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import ScopeFilter
@@ -47,7 +48,7 @@ class MemoryTables:
     versions: dict[str, tuple[tuple[int, Memory], ...]] = field(
         default_factory=dict[str, tuple[tuple[int, Memory], ...]]
     )
-    reasons: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    reasons: dict[str, tuple[ChangeReason, ...]] = field(default_factory=dict[str, tuple[ChangeReason, ...]])
     change_ids: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     vectors: dict[str, tuple[EmbedderIdentity, Vectors]] = field(
         default_factory=dict[str, tuple[EmbedderIdentity, Vectors]]
@@ -309,7 +310,9 @@ def rewritten(
         )
     for name, reasons in list(tables.reasons.items()):
         scope = str(tables.memories[name].scope)
-        tables.reasons[name] = tuple(clean(reason, scope) for reason in reasons)
+        tables.reasons[name] = tuple(
+            reason.cleaned(lambda text, scope=scope: clean(text, scope)) for reason in reasons
+        )
     for key, state in list(tables.sessions.items()):
         scope = f"project:{state.project_id}" if state.project_id else ""
         tables.sessions[key] = changed(state, scope, "sessions")

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import cast
 
 from tacit.backends.changes import LEAST_ENDING, resolution_error
-from tacit.backends.codec import decode, decode_memory, json_list
+from tacit.backends.codec import decode, decode_memory, decode_reason, json_list
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
@@ -306,7 +306,7 @@ def recorded(
             memory=decode(Memory, row[2]),
             before=None if row[4] is None else decode(Memory, row[4]),
             at_ms=row[0],
-            reason=row[1],
+            reason=decode_reason(row[1]),
             change_id=row[3],
         )
         for row in rows

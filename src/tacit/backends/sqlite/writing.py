@@ -15,7 +15,7 @@ from tacit.backends.changes import (
     plan_changes,
     stale_version_error,
 )
-from tacit.backends.codec import decode_memory, encode, json_list
+from tacit.backends.codec import decode_memory, encode, encode_reason, json_list
 from tacit.backends.sqlite.documents import index_memory
 from tacit.backends.sqlite.scopes import scope_number
 from tacit.backends.text import clean_text, clean_value
@@ -143,7 +143,7 @@ def _put_memory(
     connection.execute(
         "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body, change_id)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (number, version, now_ms, scope, put.reason, body, change_id),
+        (number, version, now_ms, scope, encode_reason(put.reason), body, change_id),
     )
     index_memory(connection, number, scope, memory)
     return number

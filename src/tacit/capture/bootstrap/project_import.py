@@ -26,6 +26,7 @@ from tacit.capture.prepare import Preparer
 from tacit.capture.reconcile.compare import overlap, parse_statement
 from tacit.capture.store import Item, Reconciler
 from tacit.errors import InvalidPayload
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
@@ -54,7 +55,7 @@ class RuleFile:
     path: str
     memories: int
     status: FileStatus
-    left_out: tuple[str, ...] = ()
+    left_out: tuple[ChangeReason, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +168,10 @@ class _ProjectImport:
             known = {memory.content_hash for memory in self._active(path)}
             made = [self.preparer.prepare(_as_users(draft, confirmed=True)) for draft in drafts]
             added = [one for one in made if isinstance(one, Memory) and one.content_hash not in known]
-            changes.extend(Add(memory=one, reason=f"read off {path}") for one in added)
+            changes.extend(
+                Add(memory=one, reason=ChangeReason(cause=ChangeCause.READ_OFF, terms=(path,)))
+                for one in added
+            )
             told.append(RuleFile(path=path, memories=len(added), status="imported" if added else "unchanged"))
         return RulesImport(files=tuple(told), changes=tuple(changes))
 
@@ -186,7 +190,12 @@ class _ProjectImport:
             status, made = self.follow(source)
         except InvalidPayload as error:
             count = len(self.ids(source.path))
-            return RuleFile(path=source.path, memories=count, status="unreadable", left_out=(str(error),)), ()
+            return RuleFile(
+                path=source.path,
+                memories=count,
+                status="unreadable",
+                left_out=(ChangeReason(cause=ChangeCause.UNREADABLE_FILE, detail=str(error)),),
+            ), ()
         left_out = tuple(change.reason for change in made if isinstance(change, Skip))
         told = RuleFile(
             path=source.path, memories=len(self.ids(source.path)), status=status, left_out=left_out
@@ -226,12 +235,16 @@ class _ProjectImport:
         }
         items, keys = _plan(added, removed, kept, source=source, at_ms=self.now_ms)
         items.extend(
-            Edit(memory=_accepted(memory, self.now_ms), reason=f"confirmed in {path}") for memory in accepted
+            Edit(
+                memory=_accepted(memory, self.now_ms),
+                reason=ChangeReason(cause=ChangeCause.CONFIRMED_IN_FILE, terms=(path,)),
+            )
+            for memory in accepted
         )
         keys.extend("" for _ in accepted)
         if source.read_off:  # what an earlier version asked about
             released = self._waiting([memory_id for key, memory_id in old.items() if key in wanted], path)
-            reason = f"read off {path}, for answers on demand"
+            reason = ChangeReason(cause=ChangeCause.RELEASED, terms=(path,))
             items.extend(
                 Edit(memory=replace(memory, status="active", updated_at_ms=self.now_ms), reason=reason)
                 for memory in released
@@ -281,7 +294,14 @@ class _ProjectImport:
     def forget(self, path: str) -> tuple[Change, ...]:
         """The file is gone: so is what only it said."""
         owned = self._owned(sorted(self.ids(path)), path)
-        items = [Retire(memory_id=m.id, at_ms=self.now_ms, reason=f"{path} was removed") for m in owned]
+        items = [
+            Retire(
+                memory_id=m.id,
+                at_ms=self.now_ms,
+                reason=ChangeReason(cause=ChangeCause.FILE_REMOVED, terms=(path,)),
+            )
+            for m in owned
+        ]
         values = RULE_FILE.change(None, self.project.id, path)
         made = self.reconciler.keep(items, write=self.reconciler.apply, values=values)
         self.states.pop(path, None)
@@ -397,18 +417,31 @@ def _plan(
             old = None  # the user took the old one out; what others wrote in its place waits by itself
         against = _changed_from(prepared, kept) if isinstance(prepared, Memory) and old is None else None
         if isinstance(prepared, Memory) and against is not None:
-            reason = f"somebody else changed it in {path}"
+            reason = ChangeReason(cause=ChangeCause.CHANGED_BY_OTHERS, terms=(path,))
             items.append(Contradict(memory=prepared, other_id=against.id, reason=reason))
         elif isinstance(prepared, Memory) and old is not None:
             del left[old.id]
-            items.append(Supersede(memory=prepared, old_id=old.id, at_ms=at_ms, reason=f"changed in {path}"))
+            items.append(
+                Supersede(
+                    memory=prepared,
+                    old_id=old.id,
+                    at_ms=at_ms,
+                    reason=ChangeReason(cause=ChangeCause.CHANGED_IN_FILE, terms=(path,)),
+                )
+            )
         elif isinstance(prepared, Memory) and source.read_off:
-            items.append(Add(memory=prepared, reason=f"read off {path}"))
+            items.append(Add(memory=prepared, reason=ChangeReason(cause=ChangeCause.READ_OFF, terms=(path,))))
         else:
             items.append(prepared)
         keys.append(key)
     for memory in left.values():
-        items.append(Retire(memory_id=memory.id, at_ms=at_ms, reason=f"removed from {path}"))
+        items.append(
+            Retire(
+                memory_id=memory.id,
+                at_ms=at_ms,
+                reason=ChangeReason(cause=ChangeCause.REMOVED_FROM_FILE, terms=(path,)),
+            )
+        )
         keys.append("")
     return items, keys
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from tacit.capture.reconcile.judge import Judge, Judgment, judge_by_words
 from tacit.capture.relate import link_entities
+from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import AGENT_SOURCES, Memory, Sensitivity, TrustTier
@@ -24,8 +25,6 @@ MERGE_IMPORTANCE = 0.1
 """A repeated statement gains importance; source: the typed seed, section 4.3 (+0.1 on the scale 0-1)."""
 REPEAT_WINDOW_MS = 60_000
 """The same words by the same hand within this are one saying: the answer to the first did not arrive, or the key was hit twice."""
-PROMOTED_PREFIX = "confirmed by the user's words:"
-"""How the reason of a change begins that made the user's word of what waited."""
 _HEARD = "session"
 """Source of what capture finds in sessions: the files it names are those of the moment."""
 
@@ -87,42 +86,49 @@ def replace_named(memory: Memory, named: Sequence[Memory], *, spoken_of: Collect
         spoken_of: ids of those that the user's quoted words speak of.
     """
     ended: list[Memory] = []
-    asked: list[tuple[Memory, str]] = []
+    asked: list[tuple[Memory, ChangeReason]] = []
     for stored in named:
         against = _may_not_replace(memory, stored, spoken_of)
         if against:
             asked.append((stored, against))
         else:
             ended.append(stored)
-    questions = "; ".join(f"said to replace {stored.id}, but {against}" for stored, against in asked)
+    questions = tuple(_said_to_replace([stored], but=against) for stored, against in asked)
     if ended:
-        told = "said to replace " + ", ".join(stored.id for stored in ended)
         return Supersede(
             memory=memory,
             old_id=ended[0].id,
             at_ms=memory.validity.valid_from_ms,
-            reason="; ".join(part for part in (told, questions) if part),
+            reason=joined((_said_to_replace(ended), *questions)),
             further=tuple(stored.id for stored in ended[1:]),
             contested=tuple(stored.id for stored, _ in asked),
         )
     (first, _), *more = asked
     return Contradict(
-        memory=memory, other_id=first.id, reason=questions, further=tuple(stored.id for stored, _ in more)
+        memory=memory,
+        other_id=first.id,
+        reason=joined(questions),
+        further=tuple(stored.id for stored, _ in more),
     )
 
 
-def _may_not_replace(memory: Memory, stored: Memory, spoken_of: Collection[str]) -> str:
-    """Why `memory` may not end `stored` although somebody says that it replaces it; "" = it may."""
+def _said_to_replace(named: Sequence[Memory], *, but: ChangeReason | None = None) -> ChangeReason:
+    ids = tuple(stored.id for stored in named)
+    return ChangeReason(cause=ChangeCause.SAID_TO_REPLACE, memory_ids=ids, but=but)
+
+
+def _may_not_replace(memory: Memory, stored: Memory, spoken_of: Collection[str]) -> ChangeReason | None:
+    """Why `memory` may not end `stored` although somebody says that it replaces it; None = it may."""
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:
         return ruling.reason
     if memory.status == "quarantined" and stored.status == "active":
-        return "nobody confirmed it"
+        return ChangeReason(cause=ChangeCause.UNCONFIRMED)
     if memory.provenance.vouched and stored.provenance.tier is TrustTier.USER and stored.id not in spoken_of:
-        return "the user's words do not speak of that"
+        return ChangeReason(cause=ChangeCause.NOT_SPOKEN_OF)
     if memory.provenance.source in AGENT_SOURCES and stored.scope != memory.scope:
-        return "that holds elsewhere, too"
-    return ""
+        return ChangeReason(cause=ChangeCause.HOLDS_ELSEWHERE)
+    return None
 
 
 def _session_of(memory: Memory) -> str:
@@ -158,7 +164,10 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
     """Count the repetition; one that is no new statement changes nothing but what it adds to the words."""
     given = _with_what_is_given(memory, stored)
     if _promotes(memory, stored):
-        return Merge(memory=_promoted(memory, given), reason=f"{PROMOTED_PREFIX} {stored.id}")
+        return Merge(
+            memory=_promoted(memory, given),
+            reason=ChangeReason(cause=ChangeCause.CONFIRMED_BY_WORDS, memory_ids=(stored.id,)),
+        )
     known = _is_repeated(memory, stored)
     proofs = max(stored.proofs, memory.proofs) if known else stored.proofs + memory.proofs
     given = replace(given, proofs=proofs)
@@ -220,20 +229,22 @@ def _promoted(memory: Memory, stored: Memory) -> Memory:
     )
 
 
-def _is_repeated(memory: Memory, stored: Memory) -> str:
-    """Why these words are no further statement: they are the same ones read again, or a session's second time; "" = they are."""
+def _is_repeated(memory: Memory, stored: Memory) -> ChangeReason | None:
+    """Why these words are no further statement: they are the same ones read again, or a session's second time; None = they are."""
     mine, theirs = memory.provenance, stored.provenance
     spans = {theirs.span, *stored.evidence}
     if mine.session_id:
         if mine.span in spans and mine.session_id == theirs.session_id:
-            return f"captured already as {stored.id}"
+            return ChangeReason(cause=ChangeCause.CAPTURED_ALREADY, memory_ids=(stored.id,))
         same = (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
-        return f"said before in this session: {stored.id}" if same else ""
+        return ChangeReason(cause=ChangeCause.SAID_BEFORE, memory_ids=(stored.id,)) if same else None
     # A person who says it once more means it; a file and an agent say the same words again whenever they are asked.
     by_hand = mine.tier is TrustTier.USER and not mine.host
     later = memory.updated_at_ms - stored.updated_at_ms >= REPEAT_WINDOW_MS
     same = mine.source == theirs.source and mine.span == theirs.span
-    return f"stored already as {stored.id}" if same and not (by_hand and later) else ""
+    if not same or (by_hand and later):
+        return None
+    return ChangeReason(cause=ChangeCause.STORED_ALREADY, memory_ids=(stored.id,))
 
 
 def _with_what_is_given(memory: Memory, stored: Memory) -> Memory:
@@ -286,36 +297,34 @@ def _conflicts(memory: Memory, stored: Memory, judgment: Judgment, kinds: KindRe
     return True
 
 
-def _conflict_reason(stored: Memory, judgment: Judgment) -> str:
+def _conflict_reason(stored: Memory, judgment: Judgment, *, but: ChangeReason | None = None) -> ChangeReason:
     """Why, for people and for the history: which memory, how sure, what differs."""
-    detail = f": {judgment.detail}" if judgment.detail else ""
-    return f"{judgment.why} {stored.id}{detail}"
+    cause = judgment.why or ChangeCause.CONTRADICTS
+    return ChangeReason(cause=cause, memory_ids=(stored.id,), detail=judgment.detail, but=but)
 
 
 def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> Change:
     """What to do about stored statements that `memory` cannot hold beside, nearest first."""
-    ended: list[tuple[str, str]] = []
-    contested: list[tuple[str, str]] = []
+    ended: list[tuple[str, ChangeReason]] = []
+    contested: list[tuple[str, ChangeReason]] = []
     asked = False
     for stored, judgment in conflicts:
-        told = _conflict_reason(stored, judgment)
         against = _forbidden(memory, stored)
+        told = _conflict_reason(stored, judgment, but=against)
         if judgment.relation == "unsure":
             if asked:
                 continue  # one question is enough
             asked = True
-            contested.append(
-                (stored.id, f"{judgment.why} {stored.id}" + (f", but {against}" if against else ""))
-            )
+            contested.append((stored.id, replace(told, detail="")))
             continue
         if not against and _age(memory, stored) < 0:
             past = replace(
                 memory.validity, valid_to_ms=stored.validity.valid_from_ms, superseded_by=stored.id
             )
             over = replace(memory, validity=past, status="superseded")
-            return Add(memory=over, reason=f"older; {stored.id} holds now")
+            return Add(memory=over, reason=ChangeReason(cause=ChangeCause.OLDER, memory_ids=(stored.id,)))
         if against:
-            contested.append((stored.id, f"{told}, but {against}"))
+            contested.append((stored.id, told))
         else:
             ended.append((stored.id, told))
     if contested and memory.provenance.vouched:
@@ -327,7 +336,7 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
             memory=memory,
             old_id=old_id,
             at_ms=memory.validity.valid_from_ms,
-            reason="; ".join((reason, *(told for _, told in (*more, *contested)))),
+            reason=joined((reason, *(told for _, told in (*more, *contested)))),
             further=tuple(name for name, _ in more),
             contested=tuple(name for name, _ in contested),
         )
@@ -336,22 +345,22 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
         return Contradict(
             memory=memory,
             other_id=other_id,
-            reason="; ".join((reason, *(told for _, told in more))),
+            reason=joined((reason, *(told for _, told in more))),
             further=tuple(name for name, _ in more),
         )
     return Add(memory=memory)
 
 
-def _forbidden(memory: Memory, stored: Memory) -> str:
-    """Why neither may end the other without a person's word; "" = one may."""
+def _forbidden(memory: Memory, stored: Memory) -> ChangeReason | None:
+    """Why neither may end the other without a person's word; None = one may."""
     if memory.provenance.vouched and stored.provenance.tier is TrustTier.USER:
-        return "an agent quoted the user for it"
+        return ChangeReason(cause=ChangeCause.QUOTED_BY_AGENT)
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:
         return ruling.reason
     if memory.status == "quarantined":
-        return "nobody confirmed it"
-    return "neither is known to be newer" if _age(memory, stored) == 0 else ""
+        return ChangeReason(cause=ChangeCause.UNCONFIRMED)
+    return ChangeReason(cause=ChangeCause.NEITHER_NEWER) if _age(memory, stored) == 0 else None
 
 
 def _age(memory: Memory, stored: Memory) -> int:

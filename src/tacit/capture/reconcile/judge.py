@@ -13,21 +13,22 @@ from typing import Literal, Protocol
 from tacit.capture.reconcile.compare import WordVerdict, adds_little, compare, differing_words, marks_change
 from tacit.capture.reconcile.explicit_relations import Finding, find_explicit_relation, is_hedged
 from tacit.capture.wording import is_negated
+from tacit.model.change_reason import ChangeCause
 
 Relation = Literal["same", "conflict", "unsure", "apart"]
 _SHOWN = 4
 
-_WHY: dict[Finding, str] = {
-    "same": "says the same as",
-    "denied": "denies what is said in",
-    "replaced": "replaces what is said in",
-    "value_changed": "gives another value than",
+_WHY: dict[Finding, ChangeCause] = {
+    "same": ChangeCause.SAYS_SAME,
+    "denied": ChangeCause.DENIES,
+    "replaced": ChangeCause.REPLACES,
+    "value_changed": ChangeCause.GIVES_OTHER_VALUE,
 }
-_MAY: dict[WordVerdict, str] = {
-    "reversed": "may say the opposite of",
-    "replaced": "may replace what is said in",
-    "value_changed": "may give another value than",
-    "slot_changed": "may correct",
+_MAY: dict[WordVerdict, ChangeCause] = {
+    "reversed": ChangeCause.MAY_BE_OPPOSITE,
+    "replaced": ChangeCause.MAY_REPLACE_WORDS,
+    "value_changed": ChangeCause.MAY_GIVE_OTHER_VALUE,
+    "slot_changed": ChangeCause.MAY_CORRECT,
 }
 
 
@@ -38,13 +39,13 @@ class Judgment:
     Attributes:
         relation: `same` and `conflict` are said in so many words; `unsure` = both may not hold together, which a person decides.
         verdict: what the words say or look like; `different` = nothing.
-        why: words that end before the stored memory's id ("gives another value than").
+        why: the cause of a change that rests on this; None = no change does.
         detail: what tells them apart, for people; may be empty.
     """
 
     relation: Relation
     verdict: WordVerdict | Finding
-    why: str = ""
+    why: ChangeCause | None = None
     detail: str = ""
 
 

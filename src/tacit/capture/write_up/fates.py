@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from tacit.capture.reconcile.judge import Judgment, judge_by_words
 from tacit.capture.write_up.request import MemoryFate
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Merge, Skip
 from tacit.model.memory import Memory, TrustTier
 from tacit.reading.digest_lines import stems
@@ -48,10 +49,10 @@ def known_already(
             if memory.kind != stored.kind and not ages and _heard_alike(memory, stored):
                 return Merge(
                     memory=replace(stored, kind=memory.kind),
-                    reason=f"says the same; a {memory.kind}, not a {stored.kind}",
+                    reason=ChangeReason(cause=ChangeCause.OTHER_KIND, terms=(memory.kind, stored.kind)),
                 )
             return Skip(
-                content=memory.content, reason=f"says the same as {stored.id}, which stays as it is", memory_id=stored.id
+                content=memory.content, reason=ChangeReason(cause=ChangeCause.KEEPS_ITS_WORDS, memory_ids=(stored.id,)), memory_id=stored.id
             )  # fmt: skip
     return None
 
@@ -97,14 +98,18 @@ def _judgment(fate: MemoryFate, *, touches: bool) -> Judgment:
         case "merge" if not touches:
             return _UNRELATED
         case "supersede" if not touches:
-            return Judgment(relation="unsure", verdict="replaced", why="may replace", detail=fate.reason)
+            return Judgment(
+                relation="unsure", verdict="replaced", why=ChangeCause.MAY_REPLACE, detail=fate.reason
+            )
         case "merge":
-            return Judgment(relation="same", verdict="same", why="says the same as", detail=fate.reason)
+            return Judgment(relation="same", verdict="same", why=ChangeCause.SAYS_SAME, detail=fate.reason)
         case "supersede":
             return Judgment(
-                relation="conflict", verdict="replaced", why="replaces what is said in", detail=fate.reason
+                relation="conflict", verdict="replaced", why=ChangeCause.REPLACES, detail=fate.reason
             )
         case "contradict":
-            return Judgment(relation="unsure", verdict="replaced", why="may contradict", detail=fate.reason)
+            return Judgment(
+                relation="unsure", verdict="replaced", why=ChangeCause.MAY_CONTRADICT, detail=fate.reason
+            )
         case "keep":
             return _UNRELATED

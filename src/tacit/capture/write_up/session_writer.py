@@ -26,6 +26,7 @@ from tacit.capture.write_up.token_limit import Numbered, fit_messages
 from tacit.capture.write_up.trust import AnswerContext, QuoteCheck, make_draft
 from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Draft, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import KindRegistry
@@ -406,7 +407,7 @@ def _with_few_waiting(items: Sequence[Item], drafts: Sequence[Draft]) -> list[It
         if not isinstance(one, Memory) or not _may_be_too_many(one) or one.id in shown:
             found.append(one)
         elif draft.doubtful:
-            found.append(Skip(content=one.content, reason="others of this session wait for you already"))
+            found.append(Skip(content=one.content, reason=ChangeReason(cause=ChangeCause.ENOUGH_WAITING)))
         else:
             on_demand = replace(one.provenance, tier=TrustTier.IMPORT)
             found.append(replace(one, status="active", provenance=on_demand))

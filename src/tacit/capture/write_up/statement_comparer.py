@@ -30,6 +30,7 @@ from tacit.capture.write_up.paid_requests import PaidModel
 from tacit.capture.write_up.request import MemoryFate
 from tacit.capture.write_up.session_writer import WriterAccess, WriteUp
 from tacit.errors import ProviderError
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Contradict, Edit, Merge, Supersede
 from tacit.model.kinds import SESSION_NOTES, KindRegistry
 from tacit.model.memory import Memory, MemoryStatus, Relation, TrustTier
@@ -373,16 +374,23 @@ class StatementComparer:
             newer, older
         )
         if fate.fate == "supersede" and trusted and may_touch(newer.content, older):
-            return self._replaced(newer, older, f"replaces what waited: {fate.reason}")
+            return self._replaced(
+                newer, older, ChangeReason(cause=ChangeCause.REPLACES_WAITING, detail=fate.reason)
+            )
         if fate.fate in ("supersede", "contradict"):
-            return self._asked(newer, older, f"may contradict {older.id}: {fate.reason}")
+            return self._asked(
+                newer,
+                older,
+                ChangeReason(cause=ChangeCause.MAY_CONTRADICT, memory_ids=(older.id,), detail=fate.reason),
+            )
         return [], [], ()
 
-    def _replaced(self, newer: Memory, older: Memory, reason: str) -> _Effect:
-        over = Edit(memory=self._ended(older, newer.id), reason=f"{newer.id}: {reason}")
+    def _replaced(self, newer: Memory, older: Memory, reason: ChangeReason) -> _Effect:
+        why = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(newer.id,), further=(reason,))
+        over = Edit(memory=self._ended(older, newer.id), reason=why)
         return [over], [Relation(source_id=newer.id, target_id=older.id, type="updates")], (older.id,)
 
-    def _asked(self, newer: Memory, older: Memory, reason: str) -> _Effect:
+    def _asked(self, newer: Memory, older: Memory, reason: ChangeReason) -> _Effect:
         asked = Relation(source_id=newer.id, target_id=older.id, type="contradicts")
         return [Edit(memory=newer, reason=reason)], [asked], ()
 
@@ -417,8 +425,10 @@ class StatementComparer:
             trigger=goes.trigger if stays.trigger.empty else stays.trigger,
             updated_at_ms=self._clock.now_ms(),
         )
-        over = Edit(memory=self._ended(goes, stays.id), reason=f"says the same as {stays.id}: {fate.reason}")
-        return [Merge(memory=kept, reason=f"{goes.id} says the same: {fate.reason}"), over], [], (goes.id,)
+        same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(stays.id,), detail=fate.reason)
+        took = ChangeReason(cause=ChangeCause.TOOK_OVER, memory_ids=(goes.id,), detail=fate.reason)
+        over = Edit(memory=self._ended(goes, stays.id), reason=same)
+        return [Merge(memory=kept, reason=took), over], [], (goes.id,)
 
     def _settled_questions(
         self,

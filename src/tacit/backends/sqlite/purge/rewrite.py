@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from tacit.backends.codec import decode_memory
+from tacit.backends.codec import decode_memory, decode_reason, encode_reason
 from tacit.backends.sqlite.connection import connect, translate
 from tacit.backends.sqlite.documents import TEXT_INDEXES, index_memory
 from tacit.backends.sqlite.purge.removal import RowRemoval
@@ -186,7 +186,9 @@ class _Rewriting:
         ).fetchall()
         for memory, version, name, body, reason, whole in rows:
             after = self._cleaning.body(body, name) if whole else body
-            why = self._cleaning.text(reason, name)
+            recorded = decode_reason(reason)
+            cleaned = recorded.cleaned(lambda text, name=name: self._cleaning.text(text, name))
+            why = reason if cleaned == recorded else encode_reason(cleaned)
             if (after, why) != (body, reason) and self._changes("versions"):
                 self._connection.execute(
                     "UPDATE versions SET body = ?, reason = ? WHERE memory = ? AND version = ?",
