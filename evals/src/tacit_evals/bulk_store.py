@@ -21,10 +21,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.backends.codec import encode_reason
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.backends.sqlite.documents import ALWAYS, ALWAYS_WEIGHT, PAIR, WEIGHT_STEPS, scope_token
 from tacit.backends.text import code_words
 from tacit.config.home import Home
+from tacit.model.changes import NEW
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
@@ -53,7 +55,7 @@ _INSERTS = {
     "memories": "INSERT INTO memories (number, id, scope, kind, status, source, valid_from_ms, valid_to_ms, created_at_ms,"
     " importance, pinned, error_signature, use_count, change, version, body, breadth)"
     " VALUES (?, ?, ?, ?, 'active', 'session', ?, NULL, ?, ?, 0, ?, 0, ?, 1, ?, ?)",
-    "versions": "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body) VALUES (?, 1, ?, ?, 'new', ?)",
+    "versions": f"INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body) VALUES (?, 1, ?, ?, '{encode_reason(NEW)}', ?)",
     "documents": "INSERT INTO documents (memory, scope, words, code) VALUES (?, ?, ?, ?)",
     "entities": "INSERT INTO entities (number, kind, key) VALUES (?, ?, ?)",
     "memory_entities": "INSERT INTO memory_entities (entity, scope, memory) VALUES (?, ?, ?)",

@@ -62,7 +62,7 @@ def encode_reason(reason: ChangeReason) -> str:
     """Write why something was changed: as a value, or the very words that it was read from."""
     if reason.cause is ChangeCause.STORED_WORDS and not reason.detail.startswith(_VALUE):
         return clean_text(reason.detail)
-    return encode(_without_empty(msgspec.to_builtins(reason)))
+    return encode(_without_empty(msgspec.to_builtins(clean_value(reason))))
 
 
 def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:

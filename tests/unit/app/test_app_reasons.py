@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.app.reasons import cause_text, in_words, reason_text, silence_text
+from tacit.app.reasons import cause_text, change_text, in_words, outcome_text, reason_text, silence_text
+from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
 from tacit.model.trace import (
@@ -18,6 +19,7 @@ from tacit.model.trace import (
     StageRecord,
     Trace,
 )
+from tacit.state.captured import Outcome
 
 DETAIL, BOUND = "a-detail", 4711.0
 SILENCE_DETAILS = {SilenceCause.OFF_IN_PRESET, SilenceCause.OPTED_OUT, SilenceCause.FAILED}
@@ -87,3 +89,62 @@ def test_an_old_trace_keeps_its_own_words() -> None:
     assert in_words(old) == old
     assert old.silent
     assert not trace().silent
+
+
+IDS, TERMS = ("mem_one", "mem_two"), ("term-one", "term-two")
+NAMES_MEMORIES = {
+    cause
+    for cause in ChangeCause
+    if cause
+    in (
+        "other_accepted", "merged_by_review", "merged_into", "says_same", "denies", "replaces", "gives_other_value",
+        "may_be_opposite", "may_replace_words", "may_give_other_value", "may_correct", "may_replace", "may_contradict",
+        "took_over", "replaced_by", "said_to_replace", "confirmed_by_words", "keeps_its_words", "captured_already",
+        "said_before", "stored_already", "older", "contradicts",
+    )
+}  # fmt: skip
+HAS_TERMS = {
+    cause
+    for cause in ChangeCause
+    if cause
+    in (
+        "consolidated", "other_kind", "lower_tier", "read_off", "released", "confirmed_in_file", "changed_in_file",
+        "changed_by_others", "removed_from_file", "file_removed", "secret", "too_long", "tool_kind",
+    )
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cause", ChangeCause)
+def test_every_cause_of_a_change_has_words_with_its_fields(cause: ChangeCause) -> None:
+    text = change_text(ChangeReason(cause=cause, memory_ids=IDS, terms=TERMS, detail=DETAIL))
+    assert text.strip()
+    assert ("mem_one" in text) == (cause in NAMES_MEMORIES)
+    assert ("term-one" in text) == (cause in HAS_TERMS)
+
+
+def test_no_two_causes_of_a_change_read_alike() -> None:
+    given = [ChangeReason(cause=cause, memory_ids=IDS, terms=TERMS) for cause in ChangeCause]
+    texts = [change_text(one) for one in given]
+    assert len(set(texts)) == len(texts)
+    assert not any(one.cause.value == text and "_" in text for one, text in zip(given, texts, strict=True))
+
+
+def test_what_stood_against_a_change_and_further_reasons_follow_its_words() -> None:
+    tiers = ChangeReason(cause=ChangeCause.LOWER_TIER, terms=("tool", "user"))
+    first = ChangeReason(
+        cause=ChangeCause.MAY_CORRECT, memory_ids=("mem_a",), detail="8080 -> 9090", but=tiers
+    )
+    second = ChangeReason(cause=ChangeCause.SAID_TO_REPLACE, memory_ids=("mem_b", "mem_c"))
+    both = joined((first, second))
+    said = "may correct mem_a: 8080 -> 9090, but tool never supersedes user; said to replace mem_b, mem_c"
+    assert change_text(both) == said
+    assert change_text(ChangeReason(cause=ChangeCause.UNDONE, further=(both,))) == f"undone: {said}"
+
+
+def test_why_a_statement_was_dropped_shows_old_words_and_new_values() -> None:
+    assert (
+        outcome_text(Outcome(fate="dropped", reason="longer than 2000 characters"))
+        == "longer than 2000 characters"
+    )
+    why = ChangeReason(cause=ChangeCause.TOO_LONG, terms=("2000",))
+    assert outcome_text(Outcome(fate="dropped", why=why)) == "longer than 2000 characters"

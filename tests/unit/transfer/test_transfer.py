@@ -103,6 +103,42 @@ def test_a_later_export_brings_only_what_is_new(place, other):
     assert other.everything() == place.everything()
 
 
+def reasons_of(file: Path) -> list[dict[str, object]]:
+    lines = [json.loads(line) for line in file.read_bytes().splitlines()]
+    return [version for line in lines for version in line.get("versions", ())]
+
+
+def test_reasons_are_exported_in_words_and_as_values_and_come_back(place, other):
+    fill(place)
+    file = place.export()
+    told = {(one["reason"], one["why"]["cause"]) for one in reasons_of(file)}
+    assert {("new", "new"), ("edited", "edited"), ("forgotten", "forgotten")} <= told
+    other.take(file, MINE)
+    assert [one["why"] for one in reasons_of(other.export())] == [one["why"] for one in reasons_of(file)]
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        None,
+        {"cause": "from_the_future"},
+        {"cause": "says_same", "memory_ids": ["not an id"]},
+        {"cause": "forgotten", "detail": "x" * 5000},
+    ],
+)
+def test_an_export_without_readable_values_keeps_its_words(place, other, why):
+    place.engine.forget(place.know("Invoices are sent on Fridays."), reason="no longer true")
+    file = place.export()
+    lines = [json.loads(line) for line in file.read_bytes().splitlines()]
+    for version in (version for line in lines for version in line.get("versions", ())):
+        version["why"] = why
+        if why is None:
+            del version["why"]
+    file.write_text("".join(json.dumps({**line, "sig": ""}) + "\n" for line in lines))
+    other.take(file, MINE)
+    assert [one["reason"] for one in reasons_of(other.export())] == ["new", "no longer true"]
+
+
 def test_what_has_gone_its_own_way_is_left_alone(place, other):
     name = place.know("Amounts are integer cents.")
     other.take(place.export(), MINE)

@@ -88,8 +88,14 @@ def _reason_of(fields: Mapping[str, Any]) -> ChangeReason:
     """The reason of a version; its words alone where a later version or another program wrote it."""
     with suppress(msgspec.ValidationError):
         if "why" in fields and len(_write(fields["why"])) <= MAX_REASON_BYTES:
-            return msgspec.convert(fields["why"], ChangeReason)
+            why = msgspec.convert(fields["why"], ChangeReason)
+            if all(_is_id(name) for part in why.parts() for name in part.memory_ids):
+                return why
     return from_stored_words(str(fields["reason"])[:MAX_REASON_CHARS])
+
+
+def _is_id(name: str) -> bool:
+    return name.startswith("mem_") and len(name) <= 80
 
 
 def is_export(head: bytes) -> bool:
@@ -248,7 +254,7 @@ def _history(fields: Mapping[str, Any]) -> History:
     for one in given:
         memory = msgspec.convert(one["body"], Memory)
         at_ms = msgspec.convert(one["at_ms"], int)
-        if memory.id != fields["memory"] or not memory.id.startswith("mem_") or len(memory.id) > 80:
+        if memory.id != fields["memory"] or not _is_id(memory.id):
             raise ValueError(f"the id {memory.id[:80]!r} is none, or not that of the line")
         if not 0 <= at_ms < FUTURE_MS or (versions and at_ms < versions[-1].at_ms):
             raise ValueError(f"the time {at_ms} is none, or earlier than the version before")
