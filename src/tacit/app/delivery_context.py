@@ -32,9 +32,7 @@ NOTHING_FOUND_CAUSES = (SilenceCause.NOTHING_FOUND, SilenceCause.NOT_RELEVANT)
 def failure_of_error(error: Exception) -> Failure:
     """Translate an exception of recall into a failure for the caller."""
     if isinstance(error, ProviderError):
-        text = str(error)
-        prefix = "" if text.startswith("Failed to embed query") else "Failed to embed query: "
-        return Failure(reason="embedding", message=f"{prefix}{text}")
+        return Failure(reason="embedding", message=f"Failed to embed query: {error}")
     return Failure(reason="store", message=f"Failed to retrieve memories: {error}")
 
 

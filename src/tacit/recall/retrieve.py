@@ -108,7 +108,7 @@ def require_vector(state: RecallState) -> Outcome[RecallState]:
     """
     required = state.settings.embedding_required and state.query.surface is Surface.PROMPT
     if state.embedding_error and required:
-        raise ProviderError(f"Failed to embed query: {state.embedding_error}")
+        raise ProviderError(state.embedding_error)
     return Outcome(kept=state)
 
 

@@ -1448,6 +1448,12 @@ export interface components {
             reset_memory_injection_override?: boolean;
         };
         /**
+         * ChangeCause
+         * @description Why something was changed or left out. What the fields of `ChangeReason` hold is said beside each cause.
+         * @enum {string}
+         */
+        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "quoted_by_agent" | "neither_newer" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
+        /**
          * ChangeEntry
          * @description One version as it was written, and what stood before it; versions of one change share its id.
          */
@@ -1458,6 +1464,7 @@ export interface components {
             at_ms: number;
             /** Reason */
             reason: string;
+            cause: components["schemas"]["ChangeCause"];
             memory: components["schemas"]["MemoryView"];
             before: components["schemas"]["MemoryView"] | null;
         };
@@ -1535,6 +1542,7 @@ export interface components {
             change: "contradict";
             /** Reason */
             reason: string;
+            cause: components["schemas"]["ChangeCause"];
             memory: components["schemas"]["MemoryView"];
             /** Other Id */
             other_id: string;
@@ -2333,7 +2341,7 @@ export interface components {
          */
         Imported: {
             /** Files */
-            files: components["schemas"]["RuleFile"][];
+            files: components["schemas"]["RuleFileView"][];
             /** Changes */
             changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
         };
@@ -3703,6 +3711,7 @@ export interface components {
             change: "retire";
             /** Reason */
             reason: string;
+            cause: components["schemas"]["ChangeCause"];
             /** Memory Id */
             memory_id: string;
             /** At Ms */
@@ -3817,12 +3826,10 @@ export interface components {
             text?: string;
         };
         /**
-         * RuleFile
-         * @description One rule file: path relative to the project root, memories it stands for now, and what happened to it.
-         *
-         *     `left_out` = why statements of it were not stored, one reason each; only where the file was read anew.
+         * RuleFileView
+         * @description One rule file: its path in the project, how many memories it stands for now, and what happened to it.
          */
-        RuleFile: {
+        RuleFileView: {
             /** Path */
             path: string;
             /** Memories */
@@ -3834,7 +3841,7 @@ export interface components {
             status: "imported" | "unchanged" | "changed" | "gone" | "unreadable";
             /**
              * Left Out
-             * @default []
+             * @description why statements of it were not stored, one reason each
              */
             left_out: string[];
         };
@@ -4213,6 +4220,7 @@ export interface components {
             change: "skip";
             /** Reason */
             reason: string;
+            cause: components["schemas"]["ChangeCause"];
             /** Content */
             content: string;
             /** Memory Id */
@@ -4383,6 +4391,7 @@ export interface components {
             change: "supersede";
             /** Reason */
             reason: string;
+            cause: components["schemas"]["ChangeCause"];
             memory: components["schemas"]["MemoryView"];
             /** Old Id */
             old_id: string;
@@ -5031,6 +5040,7 @@ export interface components {
             change: "add" | "merge" | "edit";
             /** Reason */
             reason: string;
+            cause: components["schemas"]["ChangeCause"];
             memory: components["schemas"]["MemoryView"];
         };
         /**

@@ -69,7 +69,7 @@ def open_sqlite_store(home: Home, *, clock: Clock, step: Step = no_step) -> Sqli
     mark = damage_marker(home.database)
     if mark.exists():
         try:
-            if any(problem.startswith(health.DAMAGED) for problem in store.check()):
+            if any(isinstance(problem, health.Damage) for problem in store.check()):
                 raise StoreCorrupt(f"The database {home.database} is damaged.", hint=DAMAGED_HINT)
         except StoreError:
             store.close()

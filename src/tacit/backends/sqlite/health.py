@@ -20,8 +20,6 @@ from tacit.model.session import SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 
-DAMAGED = "The file is damaged"
-"""How a problem begins that makes the file unfit for use."""
 _MOST_PROBLEMS = 20
 _STEP_PAGES = 1024
 _OPERATIONS = 100_000
@@ -62,6 +60,16 @@ def no_progress(done: int, whole: int) -> None:
     """Progress that nobody looks at."""
 
 
+class Damage(str):
+    """A problem that makes the file itself unfit: it has to be replaced. Other problems can be mended in it."""
+
+    __slots__ = ()
+
+
+def _damaged(what: str) -> Damage:
+    return Damage(f"The file is damaged: {what}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
     """One step of the examination: sentences about what is wrong. `writes` = it needs the writer, as a command does."""
@@ -91,11 +99,11 @@ def examinations() -> tuple[Examination, ...]:
 
 def _damage(connection: sqlite3.Connection) -> list[str]:
     said = connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})").fetchall()
-    return [f"{DAMAGED}: {one}" for (one,) in said if one != "ok"]
+    return [_damaged(one) for (one,) in said if one != "ok"]
 
 
 def _incomplete(connection: sqlite3.Connection) -> list[str]:
-    return [f"{DAMAGED}: {one}" for one in missing_parts(connection) or missing_columns(connection)]
+    return [_damaged(one) for one in missing_parts(connection) or missing_columns(connection)]
 
 
 def _unreadable(connection: sqlite3.Connection) -> list[str]:
@@ -110,7 +118,7 @@ def _unreadable(connection: sqlite3.Connection) -> list[str]:
             except (msgspec.MsgspecError, TacitError, ValueError, TypeError):  # TypeError: NULL
                 count += 1
         if count:
-            bad.append(f"{DAMAGED}: {count} rows of {table} cannot be read")
+            bad.append(_damaged(f"{count} rows of {table} cannot be read"))
     return bad
 
 
@@ -130,7 +138,7 @@ def _disagreeing(index: str, connection: sqlite3.Connection) -> list[str]:
     try:
         connection.execute(f"INSERT INTO {index} ({index}, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError as error:
-        return [f"{DAMAGED}: the text index {index} does not agree with its documents: {error}"]
+        return [_damaged(f"the text index {index} does not agree with its documents: {error}")]
     return []
 
 
@@ -214,7 +222,7 @@ def _examine_copy(path: Path, interrupted: InterruptCheck) -> None:
     try:
         with closing(connect(path, read_only=True)) as copy:
             copy.set_progress_handler(lambda: int(interrupted()), _OPERATIONS)
-            problems = _damage(copy) or [f"{DAMAGED}: {one}" for one in missing_parts(copy)]
+            problems = _damage(copy) or [_damaged(one) for one in missing_parts(copy)]
             copy.set_progress_handler(None, 0)
     except sqlite3.OperationalError as error:
         if interrupted():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -52,11 +53,20 @@ def _load(path: Path) -> object:
         raise InvalidInput(f"{path.name} is no JSON: {error}.") from error
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BadLine:
+    """Stands in the list for a line that cannot be read."""
+
+    reason: str
+
+
 def _line(line: str) -> object:
     try:
-        return cast(object, json.loads(line)) if len(line) <= MAX_ENTRY_BYTES else "longer than a megabyte"
+        if len(line) > MAX_ENTRY_BYTES:
+            return _BadLine(reason="longer than a megabyte")
+        return cast(object, json.loads(line))
     except (ValueError, RecursionError) as error:
-        return f"no JSON: {str(error)[:100]}"
+        return _BadLine(reason=f"no JSON: {str(error)[:100]}")
 
 
 def _tool_of(value: object) -> str:
@@ -114,7 +124,7 @@ def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] |
         if isinstance(one, dict):
             yield cast(Row, one), where
         else:
-            said = one if isinstance(one, str) and one.startswith(("no JSON", "longer")) else "no object"
+            said = one.reason if isinstance(one, _BadLine) else "no object"
             yield RefusedHook(where=where, reason=said)
 
 
