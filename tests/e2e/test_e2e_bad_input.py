@@ -800,7 +800,7 @@ def test_a_transcript_survives_the_death_of_the_daemon_and_is_learnt_once(machin
     hook.write_text(whole[0])
     hook.with_suffix(".pyc").write_bytes(whole[1])
     assert len(list(machine.home.spool_dir.glob("*.event"))) == 1
-    assert "1 events of hooks" in machine.tacit("status").stdout
+    assert "1 hook events" in machine.tacit("status").stdout
     # Killed right after the answer, maybe in the middle of learning.
     machine.hook(end["right after"])
     machine.kill()

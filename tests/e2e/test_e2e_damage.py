@@ -272,7 +272,7 @@ def test_the_daemon_makes_a_backup_and_status_says_so(machine):
         time.sleep(1)  # upkeep waits for a minute without requests
     (made,) = machine.home.automatic_backups()
     assert made.stat().st_mode & 0o077 == 0
-    assert "the newest is of" in machine.tacit("status").stdout
+    assert "the newest was made" in machine.tacit("status").stdout
     for word in WORDS:
         if any(word in one for one in contents(machine)):
             machine.tacit("purge", "--matching", word, "--all", "--yes")

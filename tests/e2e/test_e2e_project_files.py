@@ -56,7 +56,7 @@ def call_tool(machine: Machine, name: str, **arguments: object) -> str:
 
 def test_it_is_found_with_its_source_asks_nothing_and_begins_no_session(machine: Machine) -> None:
     said = machine.tacit("init", "--yes").stdout
-    assert "What README, manifests and commits say is found when it is asked for" in said
+    assert "Facts from README, manifests and commits are found on demand" in said
     assert "tacit review" not in said
     assert machine.ask("review", "list")["review"] == []
 

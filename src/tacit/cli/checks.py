@@ -65,7 +65,7 @@ def failed(name: str, error: TacitError, *, home: Home) -> Finding:
     detail = f"{error.message} Failed call: {call}. {interpreter()}." if call else error.message
     advice = error.hint
     if "tacit doctor" in advice:  # which is what the user is reading
-        advice = f"`tacit stop`, then try again; {home.log_file} says more."
+        advice = f"`tacit stop`, then try again; see {home.log_file}."
         if isinstance(error, StoreError):
             advice = f"Keep a copy of {home.database}, then `tacit restore` a sound backup."
     return Finding(name=name, state="fail", detail=detail, advice=advice)
@@ -128,7 +128,7 @@ def check_settings(home: Home, project: Path | None = None) -> Finding:
         return Finding(name="settings", state="ok", detail=f"preset {report.settings.preset}")
     return Finding(
         name="settings", state="warn", detail="; ".join(str(warning) for warning in report.warnings),
-        advice=f"Correct the file named: {home.config_file} or the project's .tacit/config.yaml.",
+        advice=f"Correct the named file: {home.config_file} or the project's .tacit/config.yaml.",
     )  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def check_daemon(place: CommandContext) -> Iterator[Finding]:
         yield Finding(name="store", state="warn", detail=warning)
     if not engine["recall_enabled"] or engine["shadow"]:
         yield Finding(
-            name="recall", state="warn", detail="Recall is switched off or only shadows.",
+            name="recall", state="warn", detail="Recall is off or in shadow mode.",
             advice="Set recall.enabled: true and recall.shadow: false.",
         )  # fmt: skip
     yield _backup(place.home)
@@ -192,9 +192,7 @@ def _backup(home: Home) -> Finding:
     if not keep:
         return Finding(name="backup", state="ok", detail="automatic backups are off (backup.keep: 0)")
     if newest is None:
-        return Finding(
-            name="backup", state="ok", detail="none yet; the daemon makes one when it has nothing else to do"
-        )
+        return Finding(name="backup", state="ok", detail="none yet; the daemon makes one when it is idle")
     days = (time.time() * 1000 - newest.at_ms) / 86_400_000
     if days > LATE_BACKUP_DAYS:
         return Finding(
@@ -202,7 +200,7 @@ def _backup(home: Home) -> Finding:
             advice=f"`tacit logs` says why; make room for a copy of the store in {home.backups_dir}.",
         )  # fmt: skip
     return Finding(
-        name="backup", state="ok", detail=f"the newest is of {format_moment(newest.at_ms)}: {newest.path}"
+        name="backup", state="ok", detail=f"the newest was made {format_moment(newest.at_ms)}: {newest.path}"
     )
 
 
@@ -216,7 +214,7 @@ def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
     place = home.log_file.with_name("hook.log")
     return Finding(
         name="hooks", state="warn", detail=f"Since the log began: {said}.",
-        advice=f"`tacit logs --hooks` says when; remove {place} and hook.count to count anew.",
+        advice=f"`tacit logs --hooks` shows the times; remove {place} and hook.count to reset the counts.",
     )  # fmt: skip
 
 
@@ -226,7 +224,7 @@ def _recalls(engine: EngineStatus) -> Finding:
     if not engine["recent"]:
         return Finding(
             name="recalls", state="warn", detail="No session has asked the memory yet.",
-            advice="Start one after `tacit install`; it says in one line that Tacit is on.",
+            advice="Start one after `tacit install`; its first line says that Tacit is on.",
         )  # fmt: skip
     said = "; ".join((recalls_line(engine), *silence_lines(engine)))
     return Finding(name="recalls", state="ok", detail=said)
@@ -290,14 +288,14 @@ def check_models(found: ScratchHome) -> Iterator[Finding]:
     yield Finding(
         name="embedder", state="warn" if slow else "ok",
         detail=f"{found.embedder} loaded and embedded in {found.embed_ms:.0f} ms",
-        advice="This is slow; only the first use after a start pays for it." if slow else "",
+        advice="This is slow, but only at the first use after a start." if slow else "",
     )  # fmt: skip
     yield Finding(
         name="tokens",
         state="ok",
         detail="counted exactly"
         if found.tokens_exact
-        else "estimated, rather too high than too low; `tacit[tokens]` counts exactly",
+        else "estimated, with a margin; `tacit[tokens]` counts exactly",
     )
 
 
@@ -307,7 +305,7 @@ def check_launcher(home: Home, found: ScratchHome) -> Finding:
         return Finding(
             name="launcher",
             state="warn",
-            detail=f"{home.launcher} is not there yet.",
+            detail=f"{home.launcher} does not exist yet.",
             advice="`tacit install`",
         )
     payload = f'{{"event": "start", "session": "doctor-{found.nonce}", "cwd": "{found.home.root}"}}'
@@ -320,13 +318,13 @@ def check_launcher(home: Home, found: ScratchHome) -> Finding:
     except (OSError, subprocess.SubprocessError) as error:
         return Finding(
             name="launcher", state="fail", detail=f"It does not run: {type(error).__name__}.",
-            advice="`tacit install` writes it anew.",
+            advice="`tacit install` writes it again.",
         )  # fmt: skip
     took_ms = (time.monotonic() - began) * 1000
     if found.nonce not in done.stdout:
         return Finding(
-            name="launcher", state="fail", detail=f"It ran for {took_ms:.0f} ms and handed nothing over.",
-            advice=f"`tacit install` writes it anew; {found.home.log_file.with_name('hook.log').name} says more.",
+            name="launcher", state="fail", detail=f"It ran for {took_ms:.0f} ms and printed nothing.",
+            advice=f"`tacit install` writes it again; see {found.home.log_file.with_name('hook.log').name}.",
         )  # fmt: skip
     slow = took_ms > LAUNCHER_DEADLINE_MS
     return Finding(
@@ -355,7 +353,7 @@ def check_host(
     programs = {each.name: each for each in detect(place.user_home, place.search_path)}
     program = programs.get(host)
     if status.state == "absent":
-        there = f"version {program.version} is here" if program else "not on this machine"
+        there = f"version {program.version} is installed" if program else "not installed"
         state: State = "fail" if asked else "warn" if program else "skip"
         advice = f"`tacit install {host}` connects it." if program or asked else ""
         yield Finding(name=host, state=state, detail=f"not connected; {there}", advice=advice)
@@ -363,14 +361,14 @@ def check_host(
     if status.state != "installed" or status.problems:
         said = "; ".join(status.problems) or status.state
         mend = status.state != "installed" or not place.home.launcher.exists()
-        advice = f"`tacit install {host}`" if mend else "Correct what it names in the files of the host."
+        advice = f"`tacit install {host}`" if mend else "Correct the host's files that it names."
         yield Finding(name=host, state="fail", detail=said, advice=advice)
     else:
         yield Finding(name=host, state="ok", detail=f"{len(status.files)} files in place and current")
     if program is None:
         yield Finding(
             name=host, state="warn", detail="Its program was not found on PATH.",
-            advice="Nothing could be proven with it; install it, or call doctor where it is on PATH.",
+            advice="It could not be tested; install it, or run doctor where it is on PATH.",
         )  # fmt: skip
         return
     if found is not None:

@@ -190,7 +190,7 @@ def _problems(report: dict[str, Any]) -> list[str]:
     if not report["captured"]:
         problems.append("Nothing was captured from the recorded session.")
     if not report["start"]["given"]:
-        problems.append("The new session was given nothing at its start.")
+        problems.append("The new session got nothing at its start.")
     for each in (*report["prompts"], report["failure"]):
         asked = each.get("asked") or each["command"]
         if each["needs"] and each["needs"] not in each["given"]:
@@ -214,7 +214,7 @@ def _print(report: dict[str, Any]) -> None:
             style="dim",
         )
     print_line(
-        f"\n2. A new session starts. It is given (start budget {START_TOKENS} tokens here, 2000 by default):",
+        f"\n2. A new session starts. Its start pack (budget {START_TOKENS} tokens here, 2000 by default):",
         style="bold",
     )
     _print_given(report["start"])

@@ -62,8 +62,8 @@ def doctor(
     else:
         print_line()
         doubtful = sum(finding.state == "warn" for finding in found)
-        said = f"{broken} of {len(found)} checks failed." if broken else "Everything that was checked works."
-        print_line(f"{said} {doubtful} more are worth a look (warn)." if doubtful else said)
+        said = f"{broken} of {len(found)} checks failed." if broken else "All checks passed."
+        print_line(f"{said} {doubtful} more need attention (warn)." if doubtful else said)
     if broken:
         raise typer.Exit(SOME_PROBLEM)
 

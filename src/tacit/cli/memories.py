@@ -68,7 +68,7 @@ def remember(
 
     statement = " ".join(content).strip()
     if not statement:
-        raise typer.BadParameter("Say what to remember.")
+        raise typer.BadParameter("Give a statement to remember.")
     body = drop_empty(
         content=statement,
         kind=kind,
@@ -175,7 +175,7 @@ def recall(
 
     wanted = " ".join(text or []).strip()
     if not (wanted or command or path or tool or error):
-        raise typer.BadParameter("Say what to look for.")
+        raise typer.BadParameter("Give a search text.")
     host, _, session_id = session.partition("/")
     if session and not session_id:
         raise typer.BadParameter("Name the session as HOST/ID; `tacit why` shows them.")
@@ -214,7 +214,7 @@ def context(cwd: Here = Path(), as_json: AsJson = False) -> None:
     if as_json:
         print_json(answer)
         return
-    print_line(answer["block"]["text"] or "Nothing: a session that starts here gets silence.")
+    print_line(answer["block"]["text"] or "Nothing: a session that starts here gets no memory.")
 
 
 def list_(
@@ -248,9 +248,7 @@ def list_(
     if changes:
         chosen = drop_empty(TEXT=text, **{"--kind": kind, "--status": status, "--as-of": as_of})
         if chosen:
-            raise typer.BadParameter(
-                f"--changes lists everything that was written: it takes no {next(iter(chosen))}."
-            )
+            raise typer.BadParameter(f"--changes lists all changes and does not accept {next(iter(chosen))}.")
         from tacit.cli.maintenance.review import list_changes
 
         list_changes("" if everywhere else str(cwd.absolute()), limit=limit, as_json=as_json)
@@ -271,7 +269,7 @@ def list_(
         print_json(answer)
         return
     columns, rows = _table_of(answer["memories"], with_scope=everywhere)
-    empty = "No memory fits."
+    empty = "No memory matches."
     if not (rows or text or kind or status):
         waiting = ask("GET", "/v1/review", drop_empty(cwd=folder, limit=1))["waiting"]
         empty = (
@@ -281,7 +279,7 @@ def list_(
         )
     print_rows("", columns, rows, empty=empty)
     if answer.get("next_offset"):
-        print_line(f"There are more: --limit {min(500, limit * 2)}, or say which words.")
+        print_line(f"There are more: --limit {min(500, limit * 2)}, or add search words.")
 
 
 def show(memory: MemoryId, as_json: AsJson = False) -> None:
@@ -350,7 +348,7 @@ def edit(
                  sensitivity=_checked_level(sensitivity))  # fmt: skip
     if not body:
         raise typer.BadParameter(
-            "Say what to change: --content, --kind, --when, --scope, --importance, --sensitivity, --pin or --unpin."
+            "Use one of --content, --kind, --when, --scope, --importance, --sensitivity, --pin or --unpin."
         )
     answer = ask("PATCH", memory_path(memory), body)
     if as_json:
@@ -406,10 +404,10 @@ def memory_path(memory: str) -> str:
     name = memory.strip()
     if not name:
         raise typer.BadParameter(
-            "Name a memory by its id, its beginning or its ending; `tacit list` shows them."
+            "Name a memory by its id, or by the beginning or end of it; `tacit list` shows ids."
         )
     if not (name.isascii() and name.replace("_", "").isalnum()):
-        raise NotFound(f"No memory is called {name!r}.", hint="`tacit list` shows what there is.")
+        raise NotFound(f"No memory is called {name!r}.", hint="`tacit list` shows all memories.")
     return f"/v1/memories/{name}"
 
 

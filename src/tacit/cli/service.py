@@ -140,7 +140,7 @@ def logs(
         print_json([_entry(line) for line in newest])
         return
     if not newest:
-        print_line(f"Nothing was logged yet in {path}.")
+        print_line(f"{path} has no log entries yet.")
     for line in newest:
         _print_entry(line, as_json=as_json)
     while follow:
@@ -277,7 +277,7 @@ def restore(
     from tacit.errors import DaemonError
 
     place = current_context()
-    place.require_user("put another store in the place of yours")
+    place.require_user("replace your store by another one")
     file = source.expanduser().absolute()
     readable = examine_backup(place.home, file)
     what = (
@@ -285,12 +285,12 @@ def restore(
         if readable is None
         else f"the {readable} memories that can be read of {file}, which is damaged,"
     )
-    confirm(f"Make {what} the store of {place.home.root}? The present one is put aside.", yes=yes)
+    confirm(f"Make {what} the store of {place.home.root}? The present store is moved aside.", yes=yes)
     place.connect(place.home).stop()
     # While we hold the daemon's lock no hook can start one over the file that is being exchanged.
     claimed = claim(place.home)
     if claimed is None:
-        raise DaemonError("A daemon came back meanwhile. Nothing was changed.", hint="Run the command again.")
+        raise DaemonError("A daemon started meanwhile. Nothing was changed.", hint="Run the command again.")
     try:
         aside = restore_store(place.home, file)
     finally:
@@ -303,7 +303,7 @@ def restore(
     if readable is not None:
         print_line(f"  it is damaged: {format_count(readable)} could be read", style="yellow")
     if aside:
-        print_line(f"  the former store is {aside}")
+        print_line(f"  the former store is now {aside}")
 
 
 def reindex(as_json: AsJson = False) -> None:
@@ -322,7 +322,7 @@ def reindex(as_json: AsJson = False) -> None:
     if as_json:
         print_json({"embedded": renewed})
         return
-    print_line(f"renewed {renewed} vectors" if renewed else "every vector is of this embedder already")
+    print_line(f"renewed {renewed} vectors" if renewed else "every vector already belongs to this embedder")
 
 
 def redact(
@@ -337,7 +337,7 @@ def redact(
     from tacit.cli.terminal.output import print_json, print_line
 
     if not rescan:
-        raise typer.BadParameter("Say `tacit redact --rescan`; add --dry-run to see first.")
+        raise typer.BadParameter("Run `tacit redact --rescan`; add --dry-run for a preview.")
     found = ask("POST", "/v1/rescan", {"dry_run": dry_run})
     if as_json:
         print_json(found)
@@ -346,6 +346,8 @@ def redact(
     for place, count in (*found["rows"].items(), *found["files"].items()):
         print_line(f"  {place:<24} {count} {would}")
     if not found["rows"] and not found["files"]:
-        print_line("Nothing was found: what is stored holds no secret that the rules know.", style="green")
+        print_line(
+            "Nothing was found: the stored data holds no secret that the rules recognize.", style="green"
+        )
     for problem in found["left"]:
         print_line(f"  left: {problem}", style="yellow")

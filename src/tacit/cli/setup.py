@@ -82,7 +82,7 @@ def install(
         print_json(_report(plans, versions=versions, written=written))
     elif written:
         print_line(
-            "\nInstalled. Next: `tacit init` in a project, then start a session; `tacit doctor` proves it."
+            "\nInstalled. Next: `tacit init` in a project, then start a session; `tacit doctor` checks it."
         )
 
 
@@ -254,13 +254,13 @@ def init(
         _tell_what_others_wrote(made, confirmed=confirmed)
     report: dict[str, int] | None = None
     if backfill and not users:
-        current_context().require_user("have past sessions learned from, since they count as your words")
+        current_context().require_user("learn from past sessions, since they count as your words")
     if past and users and backfill is not False:
         sessions, whole = sum(each["sessions"] for each in past), sum(each["size_bytes"] for each in past)
         hosts = ", ".join(sorted({each["host"] for each in past}))
         question = (
             f"Learn from {sessions} past sessions of this project ({hosts}, {format_size(whole)})? "
-            "They stay on this machine, and secrets are taken out."
+            "They stay on this machine, and secrets are removed."
         )
         if _wanted(question, backfill=backfill, yes=yes):
             write_up = bool(ask("GET", "/v1/status")["extractor"])
@@ -274,10 +274,10 @@ def init(
         learned = f"{format_count(report['added'] + report['superseded'])}, {report['merged']} known already"
         print_line(f"Learned {learned}." + (f" {report['failed']} failed." if report["failed"] else ""))
     elif past:
-        print_line(f"{len(past)} past transcripts were left alone: `tacit init --backfill` learns from them.")
+        print_line(f"{len(past)} past transcripts were not read: `tacit init --backfill` learns from them.")
     if notice:
         print_line(f"! {notice}", style="yellow")
-    print_line("`tacit list` shows what is known here, `tacit context` what a session starts with.")
+    print_line("`tacit list` shows the memories here, `tacit context` the start pack of a session.")
 
 
 def _tell_what_others_wrote(made: list[dict[str, Any]], *, confirmed: bool) -> None:
@@ -285,11 +285,11 @@ def _tell_what_others_wrote(made: list[dict[str, Any]], *, confirmed: bool) -> N
     from tacit.cli.terminal.output import print_line
 
     if any(memory["status"] == "quarantined" for memory in made):
-        hint = "" if confirmed else " `tacit init` in a terminal of yours takes the rule files for your own."
-        print_line(f"What others wrote waits for you in `tacit review`.{hint}", style="yellow")
+        hint = "" if confirmed else " `tacit init` in your own terminal accepts the rule files as yours."
+        print_line(f"Statements of others wait for you in `tacit review`.{hint}", style="yellow")
     if any(memory["status"] == "active" and memory["provenance"]["tier"] == "import" for memory in made):
         print_line(
-            "What README, manifests and commits say is found when it is asked for; no session starts with it."
+            "Facts from README, manifests and commits are found on demand; no session starts with them."
         )
 
 
@@ -337,7 +337,7 @@ def separate(cwd: Here = Path(), as_json: AsJson = False) -> None:
     if as_json:
         print_json(separated)
         return
-    print_line(f"{separated['project']['root']} is a project of its own. `tacit join` takes that back.")
+    print_line(f"{separated['project']['root']} is now a separate project. `tacit join` undoes this.")
 
 
 def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:

@@ -184,7 +184,7 @@ def _ask_daemon(cwd: Path, *, recent: int, told: DaemonAnswers) -> None:
             )
             told["prompts"] = [_prompt(trace) for trace in traces["traces"]]
     except TacitError as error:
-        told["warnings"] = [f"The daemon runs but cannot tell more: {error}"]
+        told["warnings"] = [f"The daemon runs but did not answer: {error}"]
 
 
 def _prompt(trace: Trace) -> Prompt:
@@ -199,7 +199,7 @@ def _prompt(trace: Trace) -> Prompt:
 
 
 def _hosts(project: Path) -> list[HostFacts]:
-    """The state of every host: `absent` = its program is not on this machine, `not connected` = it is."""
+    """The state of every host: `absent` = its program is not installed, `not connected` = it is."""
     from tacit.cli.context import current_context
     from tacit.hosts.install import HOSTS, find_executable, installed
 
@@ -219,7 +219,7 @@ def _hosts(project: Path) -> list[HostFacts]:
 def _host_line(facts: HostFacts) -> str:
     match facts["state"]:
         case "absent":
-            return "absent: its program is not on this machine"
+            return "not installed"
         case "not connected":
             return f"not connected; `tacit install {facts['host']}` connects it"
         case "installed":
@@ -247,11 +247,11 @@ def _print(facts: StatusFacts) -> None:
     if facts["store_bytes"]:
         rows.append(("backup", _backup_line(facts["backup_at_ms"])))
     if facts["waiting"]:
-        rows.append(("waiting", f"{facts['waiting']} events of hooks, for the next daemon"))
+        rows.append(("waiting", f"{facts['waiting']} hook events, for the next daemon"))
     rows += [("host", f"{each['host']}: {_host_line(each)}") for each in facts["hosts"]]
     print_rows("", ("tacit", facts["version"]), rows, empty="")
     if facts["prompts"]:
-        print_line("\nLast prompts (`tacit why` explains each)", style="bold")
+        print_line("\nLast prompts (explained by `tacit why`)", style="bold")
         print_rows(
             "",
             ("when", "got", "asked"),
@@ -271,7 +271,7 @@ def _print(facts: StatusFacts) -> None:
 def _backup_line(at_ms: int | None) -> str:
     from tacit.cli.terminal.output import format_moment
 
-    return f"the newest is of {format_moment(at_ms)}" if at_ms else "none yet; the daemon makes one a day"
+    return f"the newest was made {format_moment(at_ms)}" if at_ms else "none yet; the daemon makes one a day"
 
 
 def _daemon_line(daemon: dict[str, object] | None) -> str:
@@ -307,7 +307,7 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         ("embedder", engine["embedder"]),
         (
             "tokens",
-            "counted exactly" if engine["tokens_exact"] else "estimated, rather too high than too low",
+            "counted exactly" if engine["tokens_exact"] else "estimated, with a margin",
         ),
         ("recalls", recalls_line(engine)),
         *(("silent", line) for line in silence_lines(engine)),
@@ -325,9 +325,9 @@ def _preset_line(facts: StatusFacts) -> str:
     if facts["off"]:
         line += f"; off here: {', '.join(facts['off'])}"
     if not facts["recall_enabled"]:
-        line += "; recall is switched off (recall.enabled)"
+        line += "; recall is off (recall.enabled)"
     if facts["shadow"]:
-        line += "; shadow mode: decides, but hands nothing over (recall.shadow)"
+        line += "; shadow mode: decides, but injects nothing (recall.shadow)"
     return line
 
 

@@ -53,7 +53,7 @@ def test_explain_names_the_layer_that_won_and_every_layers_value(tacit, monkeypa
     assert "->  environment  2" in said
     assert "call" in said
     warned = tacit("config", "set", "recall.max_items", "6").out
-    assert "stands above it" in warned
+    assert "overrides it" in warned
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def work(tacit):
 def test_before_the_first_session_there_is_nothing_to_tell(tacit):
     said = tacit("learned")
     assert said.code == 0
-    assert "No session was seen here yet." in said.out
+    assert "No session has been recorded here yet." in said.out
     assert tacit("learned", "nobody").code == 4
 
 

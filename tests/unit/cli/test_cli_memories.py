@@ -114,7 +114,7 @@ def test_a_secret_in_a_changed_trigger_is_refused(tacit):
 def test_what_was_written_is_not_filtered_and_says_so(tacit, words, named):
     said = tacit("list", "--changes", *words)
     assert said.code == 2
-    assert f"it takes no {named}." in said.err
+    assert f"does not accept {named}." in said.err
 
 
 def test_nothing_to_remember_is_wrong_usage(tacit):

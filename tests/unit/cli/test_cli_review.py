@@ -291,4 +291,7 @@ def test_what_waits_is_told_where_a_newcomer_looks_for_it(tacit):
     elsewhere.mkdir()
     told = tacit("review", "--cwd", str(elsewhere)).out
     assert "Nothing waits for you here; elsewhere 1 waits for you: `tacit review --all`." in told
-    assert "Nothing waits that fits; in all 1 waits for you" in tacit("review", "list", "--kind", "goal").out
+    assert (
+        "Nothing that matches waits; in total 1 waits for you"
+        in tacit("review", "list", "--kind", "goal").out
+    )

@@ -193,7 +193,7 @@ def test_logs_are_read_for_people_and_for_programs(tacit):
 
 
 def test_logs_that_are_not_there_are_said(tacit):
-    assert "Nothing was logged yet" in tacit("logs").out
+    assert "has no log entries yet" in tacit("logs").out
     assert tacit("logs", "--json").json == []
     assert tacit("logs", "--hooks").code == 0
 

@@ -71,9 +71,9 @@ def test_what_happened_is_told_in_tables_and_plots_as_json_and_in_one_file(tacit
     assert fresh.code == 0
     for words in (
         "Nothing is stored.",
-        "No recall in this time.",
+        "No recall in this period.",
         "recall.holdout",
-        "Nothing was handed over yet",
+        "No memory has been injected yet",
     ):
         assert words in fresh.out
     worked(tacit)

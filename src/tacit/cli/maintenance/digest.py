@@ -43,7 +43,7 @@ def digest(
     from tacit.cli.terminal.output import print_json, print_line
 
     if bool(session) + last + project > 1:
-        raise typer.BadParameter("Name a session, or say --last, or --project.")
+        raise typer.BadParameter("Name a session, or use --last or --project.")
     folder = "" if last else str(cwd.absolute())
     asked = {"session": session} if session else drop_empty(cwd=folder, limit=limit if project else 1)
     answer = ask("GET", "/v1/digests", asked)
@@ -54,19 +54,21 @@ def digest(
         newer = "The newest session " if answer["digests"] else "No digest: "
         print_line(f"{newer}{answer['reason']}.", style="yellow")
     elif not answer["digests"]:
-        print_line("No digest: no session that was learned from did, decided or left anything here yet.")
+        print_line("No digest yet: no session here has recorded work, decisions or open tasks.")
     for number, one in enumerate(answer["digests"]):
         if number or answer["reason"]:
             print_line()
         _print(one)
     if answer["digests"] and not project:
-        print_line(f"`tacit learned {answer['digests'][0]['session']}` shows what it taught.", style="dim")
+        print_line(
+            f"`tacit learned {answer['digests'][0]['session']}` shows what was learned from it.", style="dim"
+        )
 
 
 def _print(one: dict[str, Any]) -> None:
     from tacit.cli.terminal.output import format_moment, print_line
 
-    running = "  (it runs still)" if one["running"] else ""
+    running = "  (still running)" if one["running"] else ""
     print_line(f"{one['session']}  {format_moment(one['at_ms'])}{running}", style="bold")
     for line in one["lines"]:
         print_line(f"  {MEANINGS.get(line['code'], line['code']):<10} {line['text']}")

@@ -8,7 +8,7 @@ import typer
 
 from tacit.cli.terminal.arguments import AsJson
 
-NO_MODEL = "No language model is set: `tacit config set capture.extractor.provider claude` names one."
+NO_MODEL = "No language model is set. To set one: `tacit config set capture.extractor.provider claude`."
 
 
 def learn(
@@ -59,7 +59,7 @@ def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
             if answer["error"]:
                 return done
     except KeyboardInterrupt:
-        print_line("Stopped. The rest waits; `tacit learn --past` goes on.")
+        print_line("Stopped. The rest waits; `tacit learn --past` continues.")
         return done
 
 
@@ -78,7 +78,7 @@ def estimate(*, past: bool) -> dict[str, Any]:
         day = ask("GET", "/v1/status")["extractor"]
         left = max(0, day["tokens_per_day"] - day["tokens"])
         if told["tokens"] > left:
-            said += f" Today {left:,} are left; the rest waits for `tacit learn --past` on another day."
+            said += f" Today {left:,} are left; for the rest, run `tacit learn --past` on another day."
     return {**told, "said": said}
 
 
@@ -94,7 +94,7 @@ def offer_write_up(*, yes: bool, quiet: bool) -> bool:
         return bool(told["provider"])
     if not agreed("Send them now?", yes=yes, unattended=False, default=False):
         if not quiet:
-            print_line("Nothing was sent. `tacit learn --past` asks again.")
+            print_line("Nothing was sent. Run `tacit learn --past` to be asked again.")
         return True
     return not any(one["error"] for one in write_up(past=True, quiet=quiet))
 
@@ -104,7 +104,7 @@ def line_of(answer: dict[str, Any]) -> str:
     from tacit.cli.terminal.output import format_count
 
     if answer["error"]:
-        return f"{answer['session']}: {answer['error']} It waits and can be asked for again."
+        return f"{answer['session']}: {answer['error']} It keeps waiting; run the command again."
     changes = answer["changes"]
     kinds = [change["change"] for change in changes]
     brought = sum(kind in ("add", "supersede", "contradict") for kind in kinds)

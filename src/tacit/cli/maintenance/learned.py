@@ -11,12 +11,12 @@ from tacit.cli.terminal.arguments import AsJson, Here, drop_empty
 
 FATES = {
     "new": "new",
-    "merged": "merged with what is known",
+    "merged": "merged with a known memory",
     "replaced": "new",
     "contradicts": "new",
     "duplicate": "known already",
 }
-HOW = "Decide on what waits with `tacit review accept|edit|reject ID`, change the rest with `tacit edit` or `tacit forget ID`."
+HOW = "Decide on waiting statements with `tacit review accept|edit|reject ID`. Change the others with `tacit edit` or `tacit forget ID`."
 
 
 def learned(
@@ -36,13 +36,13 @@ def learned(
     from tacit.cli.terminal.output import print_json, print_line
 
     if session and last:
-        raise typer.BadParameter("Name a session, or say --last.")
+        raise typer.BadParameter("Name a session, or use --last.")
     asked = {"session": session} if session else drop_empty(cwd="" if last else str(cwd.absolute()))
     answer = ask("GET", "/v1/learned", asked)
     if as_json:
         print_json(answer)
     elif answer["learned"] is None:
-        print_line("No session was seen here yet.")
+        print_line("No session has been recorded here yet.")
     else:
         _print(answer["learned"])
 
@@ -51,7 +51,7 @@ def _print(found: dict[str, Any]) -> None:
     from tacit.cli.terminal.output import format_count, format_moment, print_line, short_ids, shorten_line
 
     when = f"  {format_moment(found['at_ms'])}" if found["at_ms"] else ""
-    print_line(f"{found['session']}{when}{'  (it runs still)' if found['running'] else ''}", style="bold")
+    print_line(f"{found['session']}{when}{'  (still running)' if found['running'] else ''}", style="bold")
     statements, waiting = found["statements"], found["waiting"]
     memories = [one["memory"] for one in statements]
     memories += [other for one in statements for other in (*one["replaced"], *one["questions"])]
@@ -133,5 +133,5 @@ def waiting_lines(waiting: dict[str, int]) -> list[str]:
     if waiting["messages"]:
         lines.append(f"{waiting['messages']} messages for the language model; `tacit learn` asks it now")
     if waiting["transcripts"]:
-        lines.append(f"{waiting['transcripts']} transcripts to be read; that happens in the background")
+        lines.append(f"{waiting['transcripts']} transcripts to be read, in the background")
     return lines

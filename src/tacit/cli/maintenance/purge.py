@@ -57,7 +57,7 @@ def purge(
 
     folder = str(cwd.absolute())
     if sum(map(bool, (memory, project, session, source, matching))) != 1:
-        raise typer.BadParameter("Name memories, or say one of --project, --session, --source, --matching.")
+        raise typer.BadParameter("Name memories, or use --project, --session, --source or --matching.")
     asked = drop_empty(
         ids=memory,
         project=folder if project else "",
@@ -70,7 +70,7 @@ def purge(
     if not as_json:
         _tell(seen)
     if not dry_run:
-        confirm(f"{_counted(seen)} for good? This cannot be taken back.", yes=yes, default=False)
+        confirm(f"{_counted(seen)} for good? This cannot be undone.", yes=yes, default=False)
         if memory or source or matching:  # what was shown, not what fits meanwhile
             seen = purge_in_batches(ask, [one["id"] for one in seen["memories"]])
         else:
@@ -132,7 +132,7 @@ def _tell(seen: dict[str, Any]) -> None:
     for one in seen["sessions"][:SHOWN] if seen["dry_run"] else ():
         print_line(f"- session {one}", style="red")
     if seen["dry_run"] and len(seen["memories"]) > SHOWN:
-        print_line(f"- ... and {len(seen['memories']) - SHOWN} more; --json tells all", style="red")
+        print_line(f"- ... and {len(seen['memories']) - SHOWN} more; --json lists all", style="red")
     for place, count in (*seen["rows"].items(), *seen["files"].items()):
         print_line(f"  {place:<24} {count} {would}")
     if seen["alike"]:
@@ -140,7 +140,7 @@ def _tell(seen: dict[str, Any]) -> None:
     for problem in seen["left"]:
         print_line(f"  may still hold it: {problem}", style="yellow")
     print_line(
-        "Nothing was changed: this is what would go."
+        "Nothing was changed: this was a preview."
         if seen["dry_run"]
         else f"{_counted(seen)[7:]} forgotten for good."
     )

@@ -15,7 +15,7 @@ from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes, drop_empty
 from tacit.cli.terminal.completing import complete_kind, complete_memory
 
 app = typer.Typer(
-    help="Decide on what contradicts each other or waits for a confirmation; on a terminal key by key.",
+    help="Decide on contradictions and on statements that wait for confirmation; in a terminal, key by key.",
     invoke_without_command=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -270,7 +270,7 @@ def _list(where: dict[str, object], *, as_json: bool) -> None:
         if elsewhere:
             empty = f"Nothing waits for you here; elsewhere {waiting_line(elsewhere, 'tacit review --all')}."
     elif answer["waiting"]:
-        empty = f"Nothing waits that fits; in all {waiting_line(answer['waiting'])}."
+        empty = f"Nothing that matches waits; in total {waiting_line(answer['waiting'])}."
     print_rows("", ("memory", "content", "contradicts", "why"), rows, empty=empty)
     if answer["total"] > len(rows):
         print_line(f"{len(rows)} of {answer['total']} shown.")
@@ -298,7 +298,7 @@ def _decide_all(
 
     if bool(memories) == bool(all_ or where):
         raise typer.BadParameter(
-            "Name memories, or say which with --all, --kind, --source, --cause or --text."
+            "Name memories, or select them with --all, --kind, --source, --cause or --text."
         )
     if len(memories) == 1:
         _decide(memories[0], {"action": action}, as_json=as_json)
@@ -310,7 +310,7 @@ def _decide_all(
         where = {**where, **drop_empty(cwd=folder)}
         total = ask("GET", "/v1/review", {**where, "limit": 1})["total"]
         if not total:
-            print_line("Nothing waits that fits.")
+            print_line("Nothing that matches waits.")
             return
         noun = "statement" if total == 1 else "statements"
         confirm(f"{action.capitalize()} {total} {noun}?", yes=yes, default=False)

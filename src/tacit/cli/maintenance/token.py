@@ -62,7 +62,7 @@ def list_(as_json: AsJson = False) -> None:
         return
     days = [datetime.fromtimestamp(one.created_at_ms / 1000, UTC).date().isoformat() for one in found]
     rows = [(one.name, day) for one, day in zip(found, days, strict=True)]
-    print_rows("", ("token", "created"), rows, empty="No token was made; `tacit token create` makes one.")
+    print_rows("", ("token", "created"), rows, empty="There is no token; `tacit token create` makes one.")
 
 
 def _authority() -> Authority:
@@ -83,7 +83,7 @@ def _at_terminal() -> Authority:
 
     if not current_context().at_terminal:
         raise RefusedByTrust(
-            "A token is shown in an interactive terminal only.",
+            "A token is shown only in an interactive terminal.",
             hint="Run the command yourself, with neither input nor output redirected.",
         )
     return _authority()

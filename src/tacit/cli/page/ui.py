@@ -52,7 +52,9 @@ def ui(
         return
     if port not in (None, 0, listening):
         print_line(f"The daemon listens on {listening} already; `tacit stop` frees it.", style="yellow")
-    print_line("opened in your browser" if opened else "Open this address within two minutes; it works once:")
+    print_line(
+        "Opened in your browser:" if opened else "Open this address within two minutes; it works once:"
+    )
     print_line(f"  {url}")
 
 

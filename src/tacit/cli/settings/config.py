@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tacit.config.overrides import SettingsTarget
 
 app = typer.Typer(
-    help="Look at settings and change them: for everything, for one project, for one agent.",
+    help="Show and change settings: for everything, one project, or one agent.",
     no_args_is_help=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -105,9 +105,9 @@ def set_(
     for note in notes:
         print_line(str(note), style="yellow")
     if now and not notes and given is not None and now[-1].plain != given:
-        print_line(f"It is written, but {_where(now[-1])} stands above it.", style="yellow")
+        print_line(f"It is written, but {_where(now[-1])} overrides it.", style="yellow")
     if about is not None and about.restart:
-        print_line("It takes effect when the daemon starts anew: `tacit stop`.", style="yellow")
+        print_line("It takes effect when the daemon restarts: `tacit stop`.", style="yellow")
 
 
 @app.command("explain")
@@ -160,7 +160,7 @@ def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None
             (key, _text(given[-1]), _text(given[0]), given[-1].layer, given[-1].place)
             for key, given in changed.items()
         ],
-        empty="Everything is as shipped.",
+        empty="All settings have their defaults.",
     )
 
 
@@ -183,7 +183,7 @@ def reset(
     from tacit.errors import InvalidInput
 
     if bool(key) == everything:
-        raise InvalidInput("Name a setting, or say --all.", hint="`tacit config diff` lists what is set.")
+        raise InvalidInput("Name a setting, or use --all.", hint="`tacit config diff` lists what is set.")
     if key and nearest_key(key) != key and not _known(key):
         raise unknown_setting(key, "settings")
     place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
@@ -192,9 +192,9 @@ def reset(
     if as_json:
         print_json({"reset": done, **(_facts(key, now) if now else {})})
     elif not done:
-        print_line("Nothing stands there; nothing was changed.")
+        print_line("No value is set there; nothing was changed.")
     else:
-        print_line(f"{key} = {_text(now[-1])}  ({_where(now[-1])})" if now else "Taken back.")
+        print_line(f"{key} = {_text(now[-1])}  ({_where(now[-1])})" if now else "Reset.")
 
 
 @app.command("agents")
@@ -216,7 +216,10 @@ def agents(as_json: AsJson = False) -> None:
         for one in found
     ]
     print_rows(
-        "", ("agent", "injection", "of its own"), rows, empty="No agent was seen yet, and none has settings."
+        "",
+        ("agent", "injection", "of its own"),
+        rows,
+        empty="No agent has been seen yet, and none has settings.",
     )
 
 

@@ -57,7 +57,7 @@ def render(facts: Stats) -> str:
         f"<p>{escape(wording.feedback_text(series))}</p>",
         _table("Latency", ("surface", "recalls", "p50", "p95", "p99"), wording.latency_rows(series)),
         _table("Tokens by kind", ("kind", "tokens", "share"), wording.kind_rows(series)),
-        _table("Why nothing was handed over", ("reason", "times"), wording.silence_rows(series, most=30)),
+        _table("Reasons for silence", ("reason", "times"), wording.silence_rows(series, most=30)),
         _table("Prompt caches", wording.CACHE_COLUMNS, _placed(series["cache"])),
         "" if series["cache"] else f"<p>{escape(wording.NO_CACHE)}</p>",
         _table("With and without memory", wording.HOLDOUT_COLUMNS, wording.holdout_rows(holdout)),

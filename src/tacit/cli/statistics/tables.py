@@ -36,7 +36,7 @@ def stored(store: Statistics) -> None:
         "",
         ("kind", "memories"),
         [(name, str(n)) for name, n in store["by_kind"].items()],
-        empty="Nothing is remembered now.",
+        empty="No memory is active.",
     )
     told = ", ".join(f"{n} {STATUS_WORDS.get(name, name)}" for name, n in store["by_status"].items())
     print_line(
@@ -61,10 +61,10 @@ def over_time(series: Series) -> None:
     ]
     print_line()
     columns = ("when (UTC)", "injections", "silences", "tokens", "p50", "precision")
-    print_rows("Over time", columns, rows, empty="No recall in this time.")
+    print_rows("Over time", columns, rows, empty="No recall in this period.")
     print_line(wording.feedback_text(series))
     if not series["complete"] and buckets:
-        print_line(f"Nothing is on record from before {rows[0][0]} (retention.traces, retention.trace_days).")
+        print_line(f"There are no records from before {rows[0][0]} (retention.traces, retention.trace_days).")
 
 
 def latency(series: Series) -> None:
@@ -86,7 +86,7 @@ def kinds_and_silences(series: Series) -> None:
     silences = wording.silence_rows(series)
     if silences:
         print_line()
-        print_rows("Why nothing was handed over", ("reason", "times"), silences, empty="")
+        print_rows("Reasons for silence", ("reason", "times"), silences, empty="")
 
 
 def cache(shares: Sequence[CacheShare]) -> None:
@@ -119,19 +119,19 @@ def impact_lines(answer: StoreUse) -> list[str]:
     """Describe the use of injected memories in sentences."""
     found = answer["impact"]
     if not found["shown"]:
-        return ["Nothing was handed over yet in a session that was learned from."]
+        return ["No memory has been injected yet in a session that was learned from."]
     lines = [
-        f"Handed over {found['shown']} times in {found['sessions']} sessions; used {found['used']} times ({answer['rate']:.0%})."
+        f"Injected {found['shown']} times in {found['sessions']} sessions; used {found['used']} times ({answer['rate']:.0%})."
     ]
     if answer["baseline"] is not None:
         lines.append(
             f"Of {found['control_shown']} that were not handed over {answer['baseline']:.0%} look used all the same."
         )
     lines += [
-        f"In {found['before']} cases what they say was in the conversation already.",
+        f"In {found['before']} cases the conversation already held their content.",
         f"Tokens: {found['tokens_used']} of {found['tokens']} in what was used.",
     ]
-    for title, counts in (("by what", found["by_cue"]), ("handed over at", found["by_surface"])):
+    for title, counts in (("by what", found["by_cue"]), ("injected at", found["by_surface"])):
         if counts:
             lines.append(f"  {title}: {', '.join(f'{name} {n}' for name, n in sorted(counts.items()))}")
     return lines

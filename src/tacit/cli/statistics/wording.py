@@ -10,10 +10,10 @@ from tacit.cli.answer_types import Bucket, CacheShare, Holdout, Series
 Rows = list[tuple[str, ...]]
 
 NO_CACHE = (
-    "Prompt caches: nothing is known yet. The SDK middleware tells of every request; of Claude Code and OpenCode it is known"
-    " once a session was learned from."
+    "Prompt caches: no data yet. The SDK middleware measures every request. For Claude Code and OpenCode there is data once a"
+    " session was learned from."
 )
-NO_HOLDOUT = "With and without memory: set recall.holdout (0.2, say) and a fifth of the sessions goes without, to compare."
+NO_HOLDOUT = "With and without memory: set recall.holdout, for example to 0.2, to compare with a fifth of the sessions without memory."
 
 
 def stretch(at_ms: int, bucket_ms: int) -> str:
@@ -89,7 +89,7 @@ CACHE_COLUMNS = (
 )
 PLACEMENTS = {
     "default": "system prompt, fixed; newest message",
-    "system_every_call": "system prompt, every call anew",
+    "system_every_call": "system prompt, renewed at every call",
     "none": "nowhere",
     "claude-code": "Claude Code",
     "opencode": "OpenCode",
@@ -117,4 +117,4 @@ def holdout_text(holdout: Holdout) -> str:
     told = f"{holdout['sessions_with']} sessions with memory, {holdout['sessions_without']} without"
     if not holdout["enough"]:
         return f"{told}: too few to tell; 20 of each are needed."
-    return f"{told}. Tokens are estimated from what hosts tell."
+    return f"{told}. Tokens are estimated from the hosts' data."

@@ -186,7 +186,7 @@ def _tell(report: ImportReport) -> None:
         for line in lines[:SHOWN]:
             _show(line, sign, style)
         if counts.get(sort, 0) > SHOWN:
-            print_line(f"{sign} ... and {counts[sort] - SHOWN} more; --json tells all", style=style)
+            print_line(f"{sign} ... and {counts[sort] - SHOWN} more; --json lists all", style=style)
     rows = [(words, str(counts[sort])) for sort, (_, _, words) in SIGNS.items() if counts.get(sort)]
     read = ", ".join(f"{Path(path).name} ({tool})" for path, tool in report.formats[:5])
     print_rows(read, ("statements", "number"), rows, empty="There is no statement in it.")
