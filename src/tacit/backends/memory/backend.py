@@ -25,7 +25,7 @@ class InMemoryBackend:
         if home.database.exists():
             raise StoreError(
                 f"{home.root} has a database; the store `memory` does not read it and would forget what it learns.",
-                hint="Set TACIT_HOME to an empty folder for a trial, or `store.provider` to `sqlite`.",
+                hint="Set TACIT_HOME to an empty folder for a trial, or `store.provider` to `sqlite` and stop the daemon.",
             )
         return InMemoryStore(clock=clock)
 
