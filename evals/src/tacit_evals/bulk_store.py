@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from tacit.backends.codec import encode_reason
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.backends.sqlite.documents import ALWAYS, ALWAYS_WEIGHT, PAIR, WEIGHT_STEPS, scope_token
-from tacit.backends.text import code_words
 from tacit.config.home import Home
 from tacit.model.changes import NEW
 from tacit.model.kinds import KindRegistry
@@ -33,6 +32,7 @@ from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import SystemClock
+from tacit.text.tokens import code_words
 from tacit_evals.workload import (
     KIND_SHARES,
     TEMPLATES,

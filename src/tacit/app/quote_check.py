@@ -22,6 +22,8 @@ from tacit.reading.prompts.voice import asks_about_text
 from tacit.reading.sentences import split_sentences
 from tacit.session.transitions import PROMPT_CHARS
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.stemming import quote_stem
+from tacit.text.stop_words import QUOTE_STOP_WORDS
 
 MIN_QUOTED_WORDS = 3
 MIN_WORDS = 2
@@ -133,14 +135,6 @@ _REWRITES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?:before|prior to)\b", " before "),
     )
 )
-_FILLER_WORDS = (
-    "a an the please kindly thanks thank cheers ok okay so well just also then now hey hi hello yes yeah yep "
-    "sure great cool btw fyi hm hmm hmmm oh ah uh um err oops alright yup basically here there you your we our "
-    "us my me mine that this these those to must should shall need needs have has do does is are be been being "
-    "will would get always every each really go ahead own it's which folks everyone thx pls team's user's "
-    "agents agent assistant claude like so-called ought actually very simply"
-)
-_FILLERS = frozenset(_FILLER_WORDS.split())
 _MEANT_HERE = frozenset(
     {"repo", "repository", "project", "codebase", "app", "workspace", "monorepo", "package", "library"}
 )
@@ -336,7 +330,7 @@ def _words(text: str, project: str) -> list[str]:
             continue
         word = _word(raw)
         again = words[-1:] == [_NOT] and word in (_NOT, _CHOOSE)  # "avoid mocks" and "do not use mocks"
-        if word and word not in _FILLERS and not again:
+        if word and word not in QUOTE_STOP_WORDS and not again:
             words.append(word)
     while words and words[0] in _BREAKS:
         words.pop(0)
@@ -355,19 +349,9 @@ def _word(raw: str) -> str:
     if re.search(r"[/\\_@#$%^&=+<>|~\d]|\w\.\w|^--?\w|^\.", bare):
         return bare
     word = bare.lower().replace("\u2019", "'").removesuffix("'s")
-    if not word.isalpha() or len(word) < 4 or word in _FILLERS or word in _LIMITS or word in _REASONS:
+    if word in QUOTE_STOP_WORDS or word in _LIMITS or word in _REASONS:
         return word
-    if word.endswith("ing") and len(word) > 5:
-        word = word[:-3]
-        word = word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
-        return word.rstrip("e")
-    if word.endswith("ies") and len(word) > 4:
-        word = word[:-3] + "y"
-    elif word.endswith(("ches", "shes", "xes", "sses", "zes")):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    return word.rstrip("e") if word != _CHOOSE else word
+    return _CHOOSE if word == f"{_CHOOSE}s" else quote_stem(word)
 
 
 def _harmless_before(before: Sequence[str], first: str) -> bool:

@@ -8,20 +8,18 @@ Longer texts score a little less. Words of function count only where the query h
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tacit.backends.text import QUERY_CHARS
-from tacit.reading.words.spelling import LEAST_PREFIX, near_words
-from tacit.reading.words.stems import content_words, stem
+from tacit.text.spelling import LEAST_PREFIX, near_words
+from tacit.text.stemming import content_words, porter_stem
+from tacit.text.tokens import QUERY_CHARS, WORD
 
 MOST_WORDS = 24
 NEAR_WORDS = 4
 BEGINNING, MISSPELLED = 0.8, 0.6
 """What a longer word, and a word spelled alike, count for."""
-_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +55,11 @@ def parse_query_words(
         vocabulary: all stems; asked for only where a word is in no document.
     """
     head = text[:QUERY_CHARS]
-    words = content_words(head) or tuple(dict.fromkeys(_WORD.findall(head.casefold())))
+    words = content_words(head) or tuple(dict.fromkeys(WORD.findall(head.casefold())))
     asked: list[QueryWord] = []
     known: tuple[str, ...] | None = None
     for word in words[:MOST_WORDS]:
-        root = stem(word)
+        root = porter_stem(word)
         begins = root.isalpha() and len(root) >= LEAST_PREFIX
         held = frequency(root, begins)
         near: tuple[str, ...] = ()
@@ -91,4 +89,4 @@ def word_score(content: str, asked: Sequence[QueryWord]) -> float:
 @lru_cache(maxsize=8192)
 def stems_of(content: str) -> frozenset[str]:
     """The stems of all words of a text."""
-    return frozenset(stem(word) for word in _WORD.findall(content.casefold()))
+    return frozenset(porter_stem(word) for word in WORD.findall(content.casefold()))

@@ -17,12 +17,12 @@ from tacit.capture.turn import Turn
 from tacit.model.memory import Memory
 from tacit.state.counted import SessionUsage, Totals
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.tokens import PATH_WORD
 
 Cue = Literal["citation", "file", "identifier", "phrase", ""]
 PHRASE_WORDS = 5
 MAX_SEEN = 4000
 """Most words of a session that are remembered, as digests of eight hexadecimal digits."""
-_WORD = lazy_regex(r"[\w@./:-]*\w")
 _CODE = lazy_regex(r"`([^`\n]{3,80})`")
 _NAME = lazy_regex(r"[_./:@\d-]|[a-z][A-Z]")
 
@@ -180,7 +180,7 @@ def _everything(turn: Turn) -> str:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+    return PATH_WORD.findall(text.lower())
 
 
 def _digest(word: str) -> str:

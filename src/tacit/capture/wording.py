@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from tacit.text.lazy_regex import keyword_regex, lazy_regex
+from tacit.text.tokens import LATIN_WORD
 
 _IMPERATIVES = (
     "add adhere align allow always annotate append apply ask assert avoid bump build bundle call catch check choose"
@@ -27,7 +28,6 @@ _IMPERATIVES = (
 )
 IMPERATIVES = frozenset(_IMPERATIVES.split())
 """Base forms that open an instruction."""
-_FIRST_WORD = lazy_regex(r"[a-z]+")
 
 _NEGATED = keyword_regex(
     r"\b(?:never|don'?t|do not|does not|doesn'?t|must ?n[o']t|should ?n[o']t|shouldn'?t|mustn'?t|can ?not|can'?t"
@@ -145,7 +145,7 @@ def imperative(content: str) -> bool:
 
 def opens_with_verb(content: str) -> bool:
     """Whether its first word is the base form of a verb that opens instructions."""
-    first = _FIRST_WORD.search(content.lower())
+    first = LATIN_WORD.search(content.lower())
     return first is not None and first[0] in IMPERATIVES
 
 

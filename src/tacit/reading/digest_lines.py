@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from tacit.text.stemming import statement_stem
+from tacit.text.stop_words import DIGEST_STOP_WORDS
+from tacit.text.tokens import WORD
+
 CODES = ("impl", "dec", "block", "next", "done", "fix")
 FINISHED = 0.6
 _LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")
-_WORD = re.compile(r"[^\W_]{3,}")
-_ENDING = re.compile(r"(?:ing|ed|es|s|e)$")
-_EMPTY_WORDS = frozenset(
-    {"the", "and", "for", "with", "that", "this", "from", "into", "still", "fails", "then", "also"}
-)
 
 
 def lines_of(content: str) -> tuple[tuple[str, str], ...]:
@@ -27,9 +26,9 @@ def lines_of(content: str) -> tuple[tuple[str, str], ...]:
 
 
 def stems(text: str) -> frozenset[str]:
-    """Words of three letters and more without their commonest endings."""
-    words = (word for word in _WORD.findall(text.casefold()) if word not in _EMPTY_WORDS)
-    return frozenset(_ENDING.sub("", word) if len(word) > 4 else word for word in words)
+    """Stems of the words of three letters and more."""
+    words = (word for word in WORD.findall(text.casefold()) if len(word) > 2)
+    return frozenset(statement_stem(word) for word in words if word not in DIGEST_STOP_WORDS)
 
 
 def finished(text: str, reports: Iterable[str]) -> bool:

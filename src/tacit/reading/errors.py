@@ -10,6 +10,8 @@ import re
 
 from tacit.reading.commands import main_command
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.stop_words import ERROR_STOP_WORDS
+from tacit.text.tokens import ERROR_WORD
 
 MAX_CHARS = 200
 _HEAD = 6_000
@@ -54,13 +56,6 @@ _HEX = lazy_regex(
     re.IGNORECASE,
 )
 _NUMBER = lazy_regex(r"\b\d[\d.,_]*(?:ms|s|m|h|kb|mb|gb|b|%|px)?\b|(?<=[a-z_-])\d+\b", re.IGNORECASE)
-_WORD = lazy_regex(r"[a-z][a-z_-]*[a-z]|[a-z]")
-_FILLER_TEXT = """
-a an the is are was were be been to of in on at by for from with and or as it its this that these those
-your you we i has have had do does did line lines column col file error errors err warning please see run
-try help more info about using use while when during because got there here s t re com org
-"""
-_FILLER = frozenset(_FILLER_TEXT.split())
 ERROR_TEXT = lazy_regex(
     r"Traceback \(most recent call last\)|^\s+at .+\(.+:\d+(?::\d+)?\)|^\s*File \".+\", line \d+|(?:^|\s)[\w.]*(?:Error|Exception)(?:\s*\[\w+\])?:\s|panic: |fatal: |error(?:\[E\d+\]|\s+TS\d+)?: |npm (?:ERR|error)!"
     r"|FAILED |AssertionError|segmentation fault|exit(?:ed with)? (?:code|status) [1-9]|✗|ENOENT|ECONNREFUSED|undefined is not|cannot find module|no such file or directory|command not found|permission denied",
@@ -144,8 +139,8 @@ def _essential_words(text: str, *, skip: set[str]) -> list[str]:
         plain = line[:600]
         for pattern in (_URL, _QUOTED, _STAMP, _PATH, _CLASS, _CODE, _HEX, _EXIT, _NUMBER):
             plain = pattern.sub(" ", plain)
-        for word in _WORD.findall(plain.lower()):
-            if word not in _FILLER and word not in skip and len(word) > 1:
+        for word in ERROR_WORD.findall(plain.lower()):
+            if word not in ERROR_STOP_WORDS and word not in skip and len(word) > 1:
                 found.setdefault(word)
         if len(found) >= 14:
             break

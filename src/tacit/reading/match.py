@@ -32,7 +32,8 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.reading.classifier.matching import SITUATION_POWER, MatchModel, shipped_match
 from tacit.reading.commands import command_actions
-from tacit.reading.words.lexicon import stem
+from tacit.text.stemming import light_stem
+from tacit.text.tokens import OBJECT_PART
 
 NO_CLASS_LIFT = 3.0
 COMMAND_RATE = 0.05
@@ -42,7 +43,6 @@ _GIVEN_PLACES = (0.55, 0.1, 0.3)
 """Where the situation names no place, other paths, other languages."""
 _GUESSED_PLACES = (0.8, 0.7, 0.6)
 _MOST_REASONS = 6
-_PART = re.compile(r"[a-z][a-z0-9]+|#?\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,9 +233,9 @@ def object_stems(items: tuple[str, ...]) -> frozenset[str]:
     """Stems of the words and path parts of `items`, under which two spellings of one thing meet."""
     found: set[str] = set()
     for item in items:
-        for word in _PART.findall(item.lower().replace("_", " ").replace("-", " ")):
+        for word in OBJECT_PART.findall(item.lower().replace("_", " ").replace("-", " ")):
             if len(word) > 2 or word[0] == "#":
-                found.add(stem(word))
+                found.add(light_stem(word))
     return frozenset(found)
 
 

@@ -21,6 +21,7 @@ from tacit.reading.prompts.proposals import Reply, asks_for_leave, proposal_in, 
 from tacit.reading.terms import find_paths, objects_of, prose_of
 from tacit.reading.words.action_words import QUESTION_OPENERS, REQUEST_OPENERS
 from tacit.reading.words.lexicon import Evidence, read_words
+from tacit.text.tokens import ENGLISH_WORD
 
 HEAD_CHARS = 3_000
 TAIL_CHARS = 1_500
@@ -28,7 +29,6 @@ _SENTENCE = re.compile(r"[^.!?\n]+(?:[.](?=\S)[^.!?\n]*)*[.!?]*")
 _REPORTS = re.compile(
     r"^(?:\W*\w+){0,4}\W*\b(?:it )?work(?:s|ed)\b(?:\W*\w+){0,3}\W*$", re.IGNORECASE
 )  # "self-heal worked fine"
-_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _PROGRAMS = (
     "git", "npm", "pnpm", "yarn", "bun", "npx", "uv", "pip", "cargo", "docker", "kubectl", "gh", "pytest", "dotnet", "terraform",
 )  # fmt: skip
@@ -226,7 +226,7 @@ def _read_sentences(prose: str, evidence: Evidence) -> None:
         sentence = match[0].strip()
         if not sentence:
             continue
-        words = _WORD.findall(sentence[:120].lower().replace("’", "'"))
+        words = ENGLISH_WORD.findall(sentence[:120].lower().replace("’", "'"))
         if not words:
             continue
         asks = sentence.rstrip("\"')*_ ").endswith("?")

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.stop_words import UNINFORMATIVE_WORDS
+from tacit.text.tokens import OBJECT_WORD
 
 _EXT = (
     r"(?:py|pyi|ipynb|ts|tsx|mts|cts|js|jsx|mjs|cjs|go|rs|java|kt|kts|cs|csproj|sln|c|h|cc|cpp|hpp|rb|php|swift|scala|dart|exs?|erl|hs|lua"
@@ -42,41 +44,6 @@ _MAYBE_IDENTIFIER = lazy_regex(r"[A-Z](?<=[a-z0-9][A-Z])|_|\(\)|--")
 """Without one of these there is no IDENTIFIER."""
 KEPT = 16
 """Texts whose reading is kept: what reads one prompt asks for the same things several times."""
-_WORD = lazy_regex(r"[a-z][a-z0-9+#]*(?:[-_.][a-z0-9]+)*|#\d+")
-
-_STOPWORDS_TEXT = """
-a about above across actually add added adding after again against ago agree all almost along already
-also although always am among an and another any anymore anyone anything anyway appear are around as ask
-asked asking at away back bad based basically be became because become been before behind being below
-best better between big bit both bring but by call called came can can't cannot case cases change changed
-changes changing check class clear clearly come comes common complete completely consider contain
-contains continue correct could couldn't create created current currently cut decide did didn't different
-directly do does doesn't doing don't done down due during each easier easy edit either else end enough
-ensure especially etc even ever every everything exactly example existing expect expected extra fact far
-few file files final finally find fine first fix fixed folder follow following for found from full
-further gave general get gets getting give given go goes going good got great had half handle happen
-happened happening happens hard has have haven't having he hello help her here hi him his hold how
-however i i'd i'll i'm i've idea if implement implemented important in include included including indeed
-inside instead into is isn't issue it it's its itself just keep kept kind know known last later latest
-least leave left less let let's like likely line lines list little ll long longer look looked looking
-looks lot made main make makes making many matter may maybe me mean means might mind missing more most
-move much multiple must my myself name need needed needs neither never new next nice no non nor not note
-nothing now of off often ok okay old on once one ones only onto or other others otherwise our out over
-own part particular pass past per perhaps place please point possible pretty previous probably problem
-proceed proper properly provide put question quite rather re read ready real really reason regarding
-related remain remains remove removed rest result return right run running said same saw say says second
-see seem seems seen set several shall she should shouldn't show shows side similar simple simply since
-single small so some someone something sometimes soon sorry sort spec specific start started state stay
-step steps still stop stuff such suggest sure take taken takes taking talk task tell than thank thanks
-that that's the their them then there there's these they they're thing things think this those though
-thought three through thus time times to today together told too took top toward towards tried try trying
-turn two type under understand unless until up update updated upon us use used useful user uses using
-usual usually ve version very via want wanted wants was wasn't way ways we we'd we'll we're we've well
-went were weren't what what's whatever when where whether which while who whole whose why will wish with
-within without won't work worked working works would wouldn't write wrong yeah yes yet you you'd you'll
-you're you've your yourself yup hey eg ie vs able actual according agent assistant code
-"""
-STOPWORDS = frozenset(_STOPWORDS_TEXT.split())
 
 
 @lru_cache(maxsize=KEPT)
@@ -155,9 +122,9 @@ def prose_of(text: str) -> str:
 def informative_words(text: str, *, limit: int = 48) -> tuple[str, ...]:
     """Lower-case words of `text` that say what it is about, in order, without repeats, at most `limit`."""
     found: dict[str, None] = {}
-    for word in _WORD.findall(text.lower()):
+    for word in OBJECT_WORD.findall(text.lower()):
         plain = word.rstrip(".-_")
-        if len(plain) > 2 and plain not in STOPWORDS:
+        if len(plain) > 2 and plain not in UNINFORMATIVE_WORDS:
             found.setdefault(plain)
             if len(found) >= limit:
                 break

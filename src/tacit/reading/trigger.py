@@ -18,9 +18,11 @@ from tacit.reading.languages import languages_in
 from tacit.reading.match import Match, Matcher, match_trigger
 from tacit.reading.terms import IDENTIFIER, code_spans, find_paths, informative_words, prose_of
 from tacit.reading.when import format_when, parse_phrases_with, parse_when_with
-from tacit.reading.words.lexicon import Evidence, load_table, read_table, stem
-from tacit.reading.words.trigger_words import ALWAYS_ANSWER, GENERIC, TRIGGER_CUES
+from tacit.reading.words.lexicon import Evidence, load_table, read_table
+from tacit.reading.words.trigger_words import ALWAYS_ANSWER, TRIGGER_CUES
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.stemming import light_stem
+from tacit.text.stop_words import GENERIC_TOPICS
 
 __all__ = ["Match", "Matcher", "format_when", "make_trigger", "match_trigger", "parse_when"]
 
@@ -141,7 +143,7 @@ def _objects(
     prescribed: tuple[str, ...],
     actions: tuple[tuple[str, float], ...],
 ) -> tuple[str, ...]:
-    said = {stem(word) for name, _ in actions for word in name.split("_")}
+    said = {light_stem(word) for name, _ in actions for word in name.split("_")}
     orders = {word for command in prescribed for word in command.lower().split()}
     found: dict[str, None] = {}
     for path in paths:
@@ -155,7 +157,7 @@ def _objects(
         found.setdefault(name.lower().rstrip("."))
     if len(found) < _MOST_OBJECTS:
         for word in informative_words(prose_of(content), limit=24):
-            if word not in GENERIC and len(word) > 3 and stem(word) not in said:
+            if word not in GENERIC_TOPICS and len(word) > 3 and light_stem(word) not in said:
                 found.setdefault(word)
     return tuple(found)[:_MOST_OBJECTS]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +15,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.spaces.character import closeness
 from tacit.recall.stage import PINNED, Outcome, RecallState
+from tacit.text.tokens import WORD
 
 SAME_WORDS = 0.8
 SAME_CHARACTERS = 0.9
@@ -23,14 +23,13 @@ LIKELY_WORDS = 0.6
 """Pairs that share fewer of their words are not looked at: no copy of real text is so far apart."""
 PAIRS_UP_TO = 12
 """So few are compared pair by pair: preparing to leave pairs out would take longer."""
-_WORD = re.compile(r"[^\W_]+")
 _NEGATIONS = frozenset({"not", "never", "no", "don", "without"})
 
 
 @lru_cache(maxsize=8192)
 def words_of(text: str) -> frozenset[str]:
     """The set of words of `text`, case folded."""
-    return frozenset(_WORD.findall(text.casefold()))
+    return frozenset(WORD.findall(text.casefold()))
 
 
 def near_identical(left: str, right: str) -> bool:

@@ -14,7 +14,6 @@ root. What was found is kept for `KEPT_S` seconds, a file's words as long as the
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from tacit.model.evidence import Candidate, Freshness
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
 from tacit.recall.stage import Outcome, RecallState
+from tacit.text.tokens import SOURCE_NAME
 
 MAX_PROBED = 64
 """So many candidates are looked at, best first; the others count as fresh."""
@@ -34,7 +34,6 @@ MAX_FILES = 4
 MAX_BYTES = 262_144
 KEPT_S = 5.0
 MAX_KEPT = 4_096
-_WORD = re.compile(r"[a-z_][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,4 +153,4 @@ def _words(path: str, changed_ms: int) -> frozenset[str]:
             data = file.read(MAX_BYTES)
     except OSError:
         return frozenset()
-    return frozenset(_WORD.findall(data.decode("utf-8", "replace").lower()))
+    return frozenset(SOURCE_NAME.findall(data.decode("utf-8", "replace").lower()))

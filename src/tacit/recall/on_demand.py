@@ -29,7 +29,6 @@ from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder
 from tacit.ports.store import SearchableStore
-from tacit.reading.words.stems import content_words
 from tacit.recall.fuse import truncate_fused
 from tacit.recall.retrieve import embed_query
 from tacit.recall.spaces import late
@@ -41,6 +40,7 @@ from tacit.recall.spaces.sequence import (
     session_position,
 )
 from tacit.recall.stage import Outcome, RecallState, Tools
+from tacit.text.stemming import content_words
 
 CANDIDATES_PER_SPACE = 128
 """Most memories that each space proposes."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tacit.model.memory import Memory
+from tacit.text.tokens import CODE_WORD
 
 PURGED = "[purged]"
 """Stands where the words stood."""
@@ -23,7 +24,6 @@ LONG_WORD = 8
 """A statement of one word is looked for if it has so many characters."""
 KEPT_TEXTS = 4096
 _WORD = re.compile(r"\\[nrtbf](?=\w)|(\w+)")
-_PLAIN_WORD = re.compile(r"\w+")
 _BOUND = re.compile(r'"\s*[:,]\s*["\[{]')
 _GAP = 12
 _CUT = re.compile(r"""\W{0,4}?(?:\.{3}|…)|\W*\Z|\\?["'`]""")
@@ -52,7 +52,7 @@ def words_to_forget(versions: Iterable[Memory]) -> list[str]:
     found: dict[str, None] = {}
     for one in versions:
         quoted = (one.provenance.span, *one.evidence)
-        sources = [text for text in quoted if len(_PLAIN_WORD.findall(text)) >= FEWEST_QUOTED]
+        sources = [text for text in quoted if len(CODE_WORD.findall(text)) >= FEWEST_QUOTED]
         found |= dict.fromkeys((one.content, *sources))
     return list(found)
 

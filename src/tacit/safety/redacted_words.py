@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tacit.safety.secret_shapes import entropy
+from tacit.text.tokens import WORD
 
 SHORTEST = 4
 """A piece of fewer characters says nothing of a secret."""
-_CHUNK = re.compile(r"[^\W_]+")
 _MARKED = re.compile(r"[\d@]")
 _OPAQUE_CHARS = 16
 
@@ -36,11 +36,11 @@ class RedactedWords:
         """Whether `text` holds a part of what was taken out."""
         if not self:
             return False
-        chunks = [chunk for chunk in _CHUNK.findall(text.lower()) if len(chunk) >= SHORTEST]
+        chunks = [chunk for chunk in WORD.findall(text.lower()) if len(chunk) >= SHORTEST]
         for chunk in chunks:
             if chunk in self.chunks or any(chunk in lost or lost in chunk for lost in self.chunks):
                 return True
-        joined = "".join(_CHUNK.findall(text.lower()))
+        joined = "".join(WORD.findall(text.lower()))
         return len(joined) >= SHORTEST + 2 and any(joined in run or run in joined for run in self.runs)
 
     def without(self, text: str) -> str:
@@ -62,14 +62,14 @@ def find_redacted_words(raw: str, cleaned: str) -> RedactedWords:
     if raw == cleaned:
         return NOTHING_REDACTED
     before, after = raw.lower(), cleaned.lower()
-    kept = set(_CHUNK.findall(after))
+    kept = set(WORD.findall(after))
     chunks = frozenset(
-        chunk for chunk in _CHUNK.findall(before) if len(chunk) >= SHORTEST and chunk not in kept
+        chunk for chunk in WORD.findall(before) if len(chunk) >= SHORTEST and chunk not in kept
     )
     words = set(after.split())
     # A run of short pieces (`a1-b2-c3`) is told apart from words by its digits; an address by its sign.
     marked = (
-        "".join(_CHUNK.findall(word)) for word in before.split() if word not in words and _MARKED.search(word)
+        "".join(WORD.findall(word)) for word in before.split() if word not in words and _MARKED.search(word)
     )
     marked = tuple(dict.fromkeys(run for run in marked if len(run) >= SHORTEST + 2))
     return RedactedWords(chunks, marked)
@@ -82,5 +82,5 @@ def is_opaque(term: str) -> bool:
         and any(ch.isdigit() for ch in chunk)
         and any(ch.isalpha() for ch in chunk)
         and entropy(chunk) > 3.3
-        for chunk in _CHUNK.findall(term)
+        for chunk in WORD.findall(term)
     )

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from tacit.safety.secret_shapes import REFERENCE, TECHNICAL, Shape, entropy, is_placeholder
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.tokens import LATIN_WORD
 
 _NAME = r"(?:pass(?:word|wd|phrase|code)|passw|pwd|secret)"
 _KEY_NAME = (
@@ -132,7 +133,7 @@ _MNEMONIC_STOPS = frozenset(
 
 
 def _no_mnemonic(value: str) -> bool:
-    words = re.findall(r"[a-z]+", value)
+    words = LATIN_WORD.findall(value)
     return len(words) < 12 or sum(word in _MNEMONIC_STOPS for word in words[:12]) > 0
 
 

@@ -1,1 +1,1 @@
-"""Text as such, for every room above: regular expressions that are compiled at their first use."""
+"""Text as such, for every layer above: tokens, stems, stop words, spelling, and lazy regular expressions."""

@@ -19,7 +19,7 @@ from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.embedding import FakeEmbedder
-from tacit.reading.words.stems import content_words
+from tacit.text.stemming import content_words
 
 pytestmark = pytest.mark.timeout(300)
 SEARCHES = 40

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.backends.sqlite.index.terms import MAX_POSTINGS, MAX_TERMS, QueryTerms, Stemmer, any_word
 from tacit.backends.sqlite.search import TEXT_DEADLINE_MS
-from tacit.backends.text import clean_text, query_words, words
+from tacit.backends.text import clean_text
 from tacit.config.home import Home
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.providers.clock import FakeClock
+from tacit.text.tokens import index_words, query_words
 
 EVERYONE = ScopeFilter.of(UNIVERSAL)
 
@@ -90,7 +91,7 @@ def test_every_word_of_a_stored_text_finds_it(text: str) -> None:
         scratch.execute("CREATE VIRTUAL TABLE v USING fts5vocab (t, row)")
         scratch.execute("INSERT INTO t (words) VALUES (?)", (text,))
         vocabulary = {row[0] for row in scratch.execute("SELECT term FROM v")}
-        for word, stems in stemmer.stems(words(text)).items():
+        for word, stems in stemmer.stems(index_words(text)).items():
             assert set(stems) <= vocabulary
             if stems:
                 found = scratch.execute(

@@ -6,7 +6,6 @@ anything.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,8 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.memory import BY_TOOL, Memory, Sensitivity, TrustTier
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.reading.words.spelling import holds_words
+from tacit.text.spelling import holds_words
+from tacit.text.tokens import PATH_WORD
 
 LIVE: tuple[Literal["active"], Literal["quarantined"]] = ("active", "quarantined")
 MAX_ENTRIES = 100_000
@@ -96,7 +96,6 @@ class ReviewPage:
     following: tuple[int, str] | None
 
 
-_WORD = re.compile(r"[^\W_][\w./-]*\w|[^\W_]")
 _EVERYTHING = ReviewFilter()
 _Entry = tuple[Memory, Memory | None]
 _Place = tuple[int, int, str, str]
@@ -233,7 +232,9 @@ def _source_text(memory: Memory) -> str:
 
 def _shared(text: str, others: frozenset[str]) -> list[str]:
     """Words of `text` as they are written there that mean something and stand in the other statement, too."""
-    words = dict.fromkeys(word for word in _WORD.findall(text) if set(parse_statement(word).order) & others)
+    words = dict.fromkeys(
+        word for word in PATH_WORD.findall(text) if set(parse_statement(word).order) & others
+    )
     return list(words)[:SHOWN_WORDS]
 
 

@@ -6,7 +6,6 @@ feedback on one memory counts once: a tool call can be somebody else's idea. Nev
 
 from __future__ import annotations
 
-import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -30,8 +29,9 @@ from tacit.model.memory import Memory, Speaker, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter
-from tacit.reading.words.stems import content_words
 from tacit.recall.pipeline import RecallPipeline
+from tacit.text.stemming import content_words
+from tacit.text.tokens import CODE_WORD
 
 """What is known of the user and how they want to work."""
 MAX_LISTED = 500
@@ -44,7 +44,6 @@ MAX_ADDED_BY_SEARCH = 5
 """Memories that the search may add to an answer."""
 MIN_WORD_SIMILARITY = 0.75
 """Similarity of two words from which one may be a slip of the other."""
-_WORD = re.compile(r"\w{3,}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -347,8 +346,8 @@ class AgentTools:
         prompts = prompts_of(self._store, self._projects.of(caller.cwd), None, now_ms=now)
         if not any(quoted in normalize_text(prompt) for prompt in prompts):
             return False
-        wanted = set(_WORD.findall(normalize_text(memory.content)))
-        return memory.id in user_words or 2 * len(wanted & set(_WORD.findall(quoted))) >= len(wanted)
+        wanted = _long_words(normalize_text(memory.content))
+        return memory.id in user_words or 2 * len(wanted & _long_words(quoted)) >= len(wanted)
 
 
 def _holds_most(content: str, query: str) -> bool:
@@ -362,3 +361,7 @@ def _holds_most(content: str, query: str) -> bool:
 def _looked_at(trace: Trace) -> set[str]:
     told = {candidate.memory_id for candidate in trace.candidates}
     return told | {drop.memory_id for stage in trace.stages for drop in stage.drops} | set(trace.injected)
+
+
+def _long_words(text: str) -> set[str]:
+    return {word for word in CODE_WORD.findall(text) if len(word) > 2}

@@ -6,30 +6,21 @@ In: the memories and vectors of that store. Out: rankings. Never caches, never a
 from __future__ import annotations
 
 import math
-import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Protocol, cast
+from typing import Protocol
 
 import numpy as np
-import snowballstemmer
 
-from tacit.backends.text import (
-    clean_text,
-    clean_value,
-    code_query_words,
-    fold_word,
-    memory_code_words,
-    query_words,
-    words,
-)
+from tacit.backends.text import clean_text, clean_value, memory_code_words
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.evidence import Background, Hit, Ranking, WordTable
 from tacit.model.memory import Entity, Memory
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.text.stemming import porter_stem
+from tacit.text.tokens import code_query_words, fold_word, index_words, query_words
 
 ALWAYS_SCORE = 0.25
 """What a trigger that always applies scores in the intent space."""
@@ -53,23 +44,8 @@ class _Data(Protocol):
         ...
 
 
-class _Stemmer(Protocol):
-    def stemWords(self, words: list[str]) -> list[str]: ...  # noqa: N802 - the library's name
-
-
-_STEMMER = cast(_Stemmer, snowballstemmer.stemmer("porter"))  # pyright: ignore[reportUnknownMemberType]
-_STEMMER_LOCK = threading.Lock()
-
-
-@lru_cache(maxsize=20_000)
-def _stem(word: str) -> str:
-    # The library keeps the word at hand in the stemmer itself: two threads at once would mix their words up.
-    with _STEMMER_LOCK:
-        return _STEMMER.stemWords([word])[0]
-
-
 def _stems(text: str) -> list[str]:
-    return [_stem(fold_word(word)) for word in words(text)]
+    return [porter_stem(fold_word(word)) for word in index_words(text)]
 
 
 class InMemorySearch:

@@ -34,13 +34,14 @@ from tacit.backends.sqlite.index.rows import Scores
 from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
 from tacit.backends.sqlite.matching import Postings, build_word_table, documents_in, read_postings, score_bm25
 from tacit.backends.sqlite.scopes import StoredScope
-from tacit.backends.text import clean_text, clean_value, code_query_words, query_words
+from tacit.backends.text import clean_text, clean_value
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.evidence import Background, Hit, Ranking, WordTable
 from tacit.model.memory import Entity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.text.tokens import code_query_words, query_words
 
 TEXT_DEADLINE_MS = 100.0
 """A text search that takes longer is given up; choosing rare words makes that the exception."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.tokens import CODE_WORD
 
 SHINGLE = 3
 MAX_ECHO_SHARE = 0.5
@@ -17,7 +18,6 @@ MAX_ECHO_SHARE = 0.5
 MAX_QUOTE_ECHO_SHARE = 0.6
 """The same for a passage of the user that quotes; one that does not is an echo only word by word."""
 _QUOTE = lazy_regex(r"[\"“”«»]|^\s*>|\byou (?:wrote|said|told)\b", re.IGNORECASE | re.MULTILINE)
-_WORD = lazy_regex(r"\w+")
 
 
 class EchoDetector:
@@ -53,7 +53,7 @@ class EchoDetector:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+    return CODE_WORD.findall(text.casefold())
 
 
 def _runs_of(words: list[str]) -> list[tuple[str, ...]]:

@@ -161,9 +161,9 @@ def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | 
         return None
     if not (missing or is_environment(error) or is_misuse(error)):
         return None
-    family = _stem(wrong.words[0]) == _stem(right.words[0]) or main_command(wrong.text) == main_command(
-        right.text
-    )
+    family = _program_family(wrong.words[0]) == _program_family(right.words[0]) or main_command(
+        wrong.text
+    ) == main_command(right.text)
     wrapped = right.text.endswith(wrong.text)
     other = _purpose(wrong) == _purpose(right) and any(
         "/" not in w and "." not in w and w[0] != "-" for w in rest
@@ -232,7 +232,9 @@ def _place(words: Sequence[str], name: str) -> int | None:
     """Where a program or module stands in a call, also as a file of the same family: `python3` for `python`."""
     whole = [index for index, word in enumerate(words) if _base(word) == name or word.split(".")[0] == name]
     near = [
-        index for index, word in enumerate(words) if not word.startswith("-") and _stem(word) == _stem(name)
+        index
+        for index, word in enumerate(words)
+        if not word.startswith("-") and _program_family(word) == _program_family(name)
     ]
     joined = [at + 1 for at, pair in enumerate(itertools.pairwise(words)) if "-".join(pair) == name]
     found = whole or near or joined
@@ -243,7 +245,7 @@ def _base(word: str) -> str:
     return word.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
 
 
-def _stem(word: str) -> str:
+def _program_family(word: str) -> str:
     return re.sub(r"[\d.]+$", "", _base(word))
 
 

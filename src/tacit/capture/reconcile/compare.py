@@ -15,6 +15,9 @@ from tacit.capture.reconcile.reversals import ended_thing, ends_order
 from tacit.capture.wording import denials, strip_negation
 from tacit.model.ids import normalize_text
 from tacit.text.lazy_regex import keyword_regex, lazy_regex
+from tacit.text.stemming import statement_stem
+from tacit.text.stop_words import STATEMENT_STOP_WORDS
+from tacit.text.tokens import STATEMENT_WORD
 
 WordVerdict = Literal["value_changed", "reversed", "replaced", "slot_changed", "different"]
 
@@ -25,18 +28,11 @@ SUBJECT_OVERLAP = 0.6
 
 CACHED_STATEMENTS = 128
 """Parsed statements that are kept, about 5 KB each: more than one new statement is compared with."""
-_WORD = lazy_regex(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNORECASE)
+
 _NUMBER = lazy_regex(
     r"^[v~<>=]*\d[\d.,:xX%_-]*(?:ms|s|m|h|d|px|kb|mb|gb|k|am|pm|st|nd|rd|th)?$", re.IGNORECASE
 )
 _IDENTIFIER = lazy_regex(r"[/_@]|\w\.\w|[a-z][A-Z]|^--?\w|::|\(\)")
-_STOP_WORDS = (
-    "a an the and or but of to in on at for with by from as is are was were be been being it its this that these"
-    " those we i you our your my they them their he she his her us me do does did so if then than when while also"
-    " just very really please always only must should shall will would can could may might have has had there here"
-    " now ever any all each every into about"
-)
-_STOP = frozenset(_STOP_WORDS.split())
 _CHANGE = keyword_regex(
     r"\b(?:no longer|instead|rather than|from now on|anymore|switch(?:ed|ing)? to|moved? to|migrated? to|replaced?"
     r"|changed? to|now|not|dropped|deprecated)\b",
@@ -96,11 +92,11 @@ def parse_statement(text: str) -> ParsedStatement:
     """Read a statement."""
     rejected: set[str] = set()
     for match in _REJECTED.finditer(text):
-        rejected.update(_stems(_WORD.findall(match["old"])))
+        rejected.update(_stems(STATEMENT_WORD.findall(match["old"])))
     kept = _REJECTED.sub(" ", text)
-    raw = _WORD.findall(kept)
+    raw = STATEMENT_WORD.findall(kept)
     negations = denials(kept)
-    order = tuple(_stems(_WORD.findall(strip_negation(kept)) if negations else raw))
+    order = tuple(_stems(STATEMENT_WORD.findall(strip_negation(kept)) if negations else raw))
     numbers = frozenset(word.lower().rstrip(".,:") for word in raw if _is_number(word))
     names = frozenset(word.lower() for word in raw if is_identifier(word))
     return ParsedStatement(
@@ -134,9 +130,9 @@ def differing_words(new: str, old: str) -> tuple[list[str], list[str], list[str]
 
 def _words_by_stem(text: str) -> dict[str, str]:
     words: dict[str, str] = {}
-    for word in (found.rstrip(".:") for found in _WORD.findall(strip_negation(text))):
-        if word.lower() not in _STOP:
-            words.setdefault(_stem(word.lower()), word)
+    for word in (found.rstrip(".:") for found in STATEMENT_WORD.findall(strip_negation(text))):
+        if word.lower() not in STATEMENT_STOP_WORDS:
+            words.setdefault(statement_stem(word.lower()), word)
     return words
 
 
@@ -166,22 +162,12 @@ def find_ordinals(text: str) -> frozenset[str]:
 
 def _stems(raw: Sequence[str]) -> list[str]:
     words = [word.lower().rstrip(".:") for word in raw]
-    return [_stem(word) for word in words if word not in _STOP]
+    return [statement_stem(word) for word in words if word not in STATEMENT_STOP_WORDS]
 
 
 def _is_number(word: str) -> bool:
     # Nearly every word is one of letters, which is known without the pattern.
     return not word.isalpha() and _NUMBER.match(word) is not None
-
-
-@lru_cache(maxsize=4096)
-def _stem(word: str) -> str:
-    if not word.isalpha() or len(word) < 5:
-        return word
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            return word[: -len(ending)]
-    return word.rstrip("e")
 
 
 def overlap(left: frozenset[str], right: frozenset[str]) -> float:

@@ -20,6 +20,8 @@ from tacit.capture.reconcile.reversals import (
     runs_command,
 )
 from tacit.text.lazy_regex import keyword_regex, lazy_regex
+from tacit.text.stemming import wording_stem
+from tacit.text.stop_words import WORDING_STOP_WORDS
 
 Finding = Literal["same", "denied", "replaced", "value_changed"]
 
@@ -31,33 +33,6 @@ _NEGATION = keyword_regex(
     r"|do\s+not\s+ever|don['’]t\s+ever)\b",
     "t not never avoid cannot",
 )
-_LIGHT = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "please",
-        "always",
-        "we",
-        "our",
-        "i",
-        "you",
-        "your",
-        "is",
-        "are",
-        "be",
-        "been",
-        "being",
-        "am",
-        "it's",
-        "that",
-        "ok",
-        "okay",
-        "so",
-        "and",
-    ]
-)
-"""Words that change nothing about what is said. `and` parts what a comma may part."""
 _LINK_FORMS = (
     "of to in on at for with by from as into onto or but this these those it its their his her they he she me us them now then just"
     " also only more any anymore longer instead rather than which who while because since when if"
@@ -285,23 +260,13 @@ def _words(text: str, code: set[str] | frozenset[str] = frozenset()) -> list[str
     for token in _TOKEN.findall(text):
         word = token.strip("`'’*").rstrip(".,:!`'’*") or token.strip("`'’")
         if word.endswith("?") and len(word) > 1:
-            found += [_stem(word.rstrip("?").lower()), "?"]
+            found += [wording_stem(word.rstrip("?").lower()), "?"]
             continue
         if word in code:
             found.append(word)
-        elif word.lower() not in _LIGHT and not set(word) <= set("-–—"):
-            found.append(_stem(word.lower()))
+        elif word.lower() not in WORDING_STOP_WORDS and not set(word) <= set("-–—"):
+            found.append(wording_stem(word.lower()))
     return found
-
-
-def _stem(word: str) -> str:
-    if not word.isalpha() or len(word) < 4:
-        return word
-    for ending in ("ing", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
-            word = word[: -len(ending)]
-            break
-    return word.rstrip("e") if len(word) > 3 else word
 
 
 def _is_number(word: str) -> bool:
@@ -309,8 +274,8 @@ def _is_number(word: str) -> bool:
 
 
 # Stemmed as the statements are.
-_NEUTRAL = frozenset(_stem(word) for word in _NEUTRAL_FORMS.split())
-_LINKS = frozenset(_stem(word) for word in _LINK_FORMS.split())
+_NEUTRAL = frozenset(wording_stem(word) for word in _NEUTRAL_FORMS.split())
+_LINKS = frozenset(wording_stem(word) for word in _LINK_FORMS.split())
 _FRAMELESS = _LINKS | _NEUTRAL | _CHANGE_WORDS
 
 

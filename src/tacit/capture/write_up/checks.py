@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from tacit.capture.wording import word_count
 from tacit.reading.digest_lines import stems
+from tacit.text.tokens import WORD
 
 MIN_GROUNDED_SHARE = 0.5
 """Least share of a statement's word stems that the session holds."""
@@ -30,7 +31,6 @@ _NAME = re.compile(
 )
 _PROSE = re.compile(r"(?:e\.g|i\.e|etc|vs|and/or|either/or|w/o|n/a)\.?$", re.IGNORECASE)
 _OMITTED = re.compile(r"\[?(?:\.\.\.|\u2026)\]?")
-_PLAIN = re.compile(r"[^\W_]+")
 _END = re.compile(r"(?:['\u2019]s|\+)$")
 _EDGES = "\"'`\u201c\u201d\u2018\u2019 .,;:!"
 
@@ -41,7 +41,7 @@ def find_quote(quote: str, text: str) -> str:
     Of a quote with an omission its longest part counts.
     """
     part = max(_OMITTED.split(quote), key=len)
-    words = _PLAIN.findall(part)
+    words = WORD.findall(part)
     if len(words) < MIN_QUOTED_WORDS:
         return ""
     sequence = r"[\W_]+".join(map(re.escape, words))

@@ -6,15 +6,13 @@ In: texts. Out: unit vectors in which texts that share words lie close together.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from tacit.ports.models import EmbedderIdentity, Vectors
-
-_WORD = re.compile(r"\w+")
+from tacit.text.tokens import CODE_WORD
 
 
 class FakeEmbedder:
@@ -36,7 +34,7 @@ class FakeEmbedder:
         self.texts += len(texts)
         out = np.zeros((len(texts), self._identity.dimensions), dtype=np.float32)
         for row, text in zip(out, texts, strict=True):
-            for word, times in Counter(_WORD.findall(text.lower()) or [text]).items():
+            for word, times in Counter(CODE_WORD.findall(text.lower()) or [text]).items():
                 digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
                 index = int.from_bytes(digest[:4], "little") % self._identity.dimensions
                 row[index] += times**0.5 * (1 if digest[4] & 1 else -1)
@@ -48,7 +46,7 @@ class FakeEmbedder:
 
     def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
         """1 for each word of `text` that the other text holds, else 0."""
-        asked = _WORD.findall(text.lower())
-        held = [set(_WORD.findall(other.lower())) for other in others]
+        asked = CODE_WORD.findall(text.lower())
+        held = [set(CODE_WORD.findall(other.lower())) for other in others]
         rows = [[float(word in words) for word in asked] for words in held]
         return np.array(rows, dtype=np.float32).reshape(len(others), len(asked))

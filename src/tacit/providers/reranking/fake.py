@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-_WORD = re.compile(r"[^\W_]+")
+from tacit.text.tokens import WORD
 
 
 class FakeReranker:
@@ -17,5 +15,5 @@ class FakeReranker:
 
     def score(self, text: str, other: str) -> float:
         """Words of `text` that stand in `other`, as a share of all of them; 0 without words."""
-        asked = set(_WORD.findall(text.casefold()))
-        return len(asked & set(_WORD.findall(other.casefold()))) / len(asked) if asked else 0.0
+        asked = set(WORD.findall(text.casefold()))
+        return len(asked & set(WORD.findall(other.casefold()))) / len(asked) if asked else 0.0

@@ -6,7 +6,6 @@ Used alike when fitting and when reading. Pure; never reads more than the head a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 from tacit.reading.errors import looks_like_error
 from tacit.reading.prompts.proposals import read_reply
 from tacit.reading.terms import find_paths, names_path, prose_of
-from tacit.reading.words.lexicon import stem
+from tacit.text.stemming import light_stem
+from tacit.text.tokens import READER_TOKEN
 
 Row = NDArray[np.float32]
 
@@ -30,7 +30,6 @@ VECTOR_CHARS = 480
 """So much of a prompt is embedded: what recall itself embeds."""
 FILES = 8
 
-_TOKEN = re.compile(r"[a-z][a-z']*|[?!]|#?\d+|§")
 _TESTS = ("test", "spec")
 _DOCS = (".md", ".mdx", ".rst", ".txt")
 _SETTINGS = (".json", ".yml", ".yaml", ".toml")
@@ -48,7 +47,7 @@ def shortened(text: str) -> str:
 
 def stems_of(text: str, limit: int = WORDS) -> list[str]:
     """Stems of the first `limit` words of the prose of `text`; code and paths are the mark `§`."""
-    return list(map(stem, _TOKEN.findall(prose_of(text).lower())[:limit]))
+    return list(map(light_stem, READER_TOKEN.findall(prose_of(text).lower())[:limit]))
 
 
 def prompt_words(text: str) -> set[str]:
@@ -84,7 +83,7 @@ class WordRows:
 
     def single(self, word: str) -> list[int]:
         """Rows of single words alone in what stands between two spaces; code and paths are not told apart."""
-        stems = map(stem, _TOKEN.findall(word.lower()))
+        stems = map(light_stem, READER_TOKEN.findall(word.lower()))
         return [self._words[one] for one in stems if one in self._words]
 
     def of_stems(self, stems: Sequence[str]) -> list[int]:

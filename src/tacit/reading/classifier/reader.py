@@ -19,7 +19,7 @@ from tacit.reading.classifier.matching import shipped_match
 from tacit.reading.classifier.shipped import shipped_situation
 from tacit.reading.classifier.situation import KEPT_ENDS, PromptInput, SituationModel
 from tacit.reading.situation import read_situation
-from tacit.reading.words.stems import by_library
+from tacit.text.stemming import porter_stem_by_library
 
 
 class SituationReader:
@@ -61,7 +61,7 @@ class SituationReader:
     def warm(self) -> None:
         """Load the weights and the stemmer, and read once, so that the tables of the rules are built too."""
         shipped_match()
-        by_library("warm")
+        porter_stem_by_library("warm")
         self("warm up, then fix the bug in src/warm.py and run the tests", previous_end="Shall I begin?")
 
     @property

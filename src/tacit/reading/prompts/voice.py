@@ -12,6 +12,7 @@ import re
 from typing import Literal
 
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.tokens import TEXT_WORD
 
 Reach = Literal["", "below", "all"]
 
@@ -163,7 +164,6 @@ _HAVE_TEXT = lazy_regex(
     r"(?:this|that|the following|me this|these)\b",
     re.IGNORECASE,
 )
-_WORD = lazy_regex(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _OTHER_SCRIPT = lazy_regex(
     r"[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\u0590-\u05ff\u0600-\u06ff\u0900-\u0dff\u0e00-\u0eff\u10a0-\u10ff\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
@@ -225,7 +225,7 @@ def other_language(text: str) -> bool:
     """Whether `text` is in another language than English, by its script, its marks and its short words."""
     if len(_OTHER_SCRIPT.findall(text)) >= 2 or _TRANSLATES.search(text):
         return True
-    words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(text)]
+    words = [word.lower().replace("\u2019", "'") for word in TEXT_WORD.findall(text)]
     if not words:
         return False
     other = sum(word in _ELSEWHERE for word in words) + sum(bool(_ACCENTED.search(word)) for word in words)

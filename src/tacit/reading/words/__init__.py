@@ -1,1 +1,1 @@
-"""Words by themselves: their stems, and the tables of what they announce."""
+"""Tables of phrases, and what they announce."""

@@ -6,47 +6,16 @@ order (`don't push`), counts a told past (`I fixed ...`) little. Never learns, n
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from tacit.reading.words.action_words import CUES, NEGATIONS, ORDER_LEADS, PAST_LEADS, VERBS
+from tacit.text.stemming import light_stem
+from tacit.text.tokens import PHRASE_TOKEN
 
-_TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)*|\.?[a-z]+\.md|§|[?!.;:,\n()-]|\d+")
 _MARKS = frozenset("?!.;:\n(),-")
 _TELLERS = frozenset({"i'll", "ill", "i'd", "i've"})
 _MAX_PHRASE = 4
-_IRREGULAR = {
-    "wrote": "write", "written": "write", "ran": "run", "broke": "broken", "built": "build", "made": "make", "done": "done", "went": "go",
-    "was": "was", "does": "does", "this": "this", "has": "has", "is": "is", "tests": "test", "fails": "fail", "failed": "fail", "failing": "fail",
-    "failure": "fail", "failures": "fail", "analysis": "analyz", "docs": "doc", "found": "find", "chose": "choose", "began": "begin",
-    "fixes": "fix", "fixing": "fix", "fixed": "fix",
-}  # fmt: skip
-
-
-@lru_cache(maxsize=8192)
-def stem(word: str) -> str:
-    """A light English stem: plural, -ing, -ed and a final -e go. Made for looking words up, not for reading."""
-    word = word.replace("’", "'")
-    known = _IRREGULAR.get(word)
-    if known is not None:
-        return known.removesuffix("e") if len(known) > 4 else known
-    if len(word) <= 3 or "'" in word:
-        return word
-    if word.endswith("ies") and len(word) > 4:
-        word = word[:-3] + "y"
-    elif word.endswith("sses"):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending in ("ing", "ed"):
-        rest = word.removesuffix(ending)
-        if rest != word and len(rest) >= 3 and re.search(r"[aeiouy]", rest):
-            word = rest[:-1] if len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "lsz" else rest
-            break
-    return word.removesuffix("e") if len(word) > 4 else word
-
 
 Weights = tuple[tuple[str, float], ...]
 
@@ -62,7 +31,7 @@ def load_table(table: str) -> PhraseTable:
         pairs = [pair.split() for pair in tail.split(", ")]
         weights = tuple((name, float(value)) for name, value in pairs)
         for head in heads.split(", "):
-            key = tuple(stem(token) for token in _TOKEN.findall(head))
+            key = tuple(light_stem(token) for token in PHRASE_TOKEN.findall(head))
             phrases[key] = weights
     return phrases
 
@@ -129,8 +98,8 @@ class Evidence:
 
 def read_words(prose: str, evidence: Evidence, *, scale: float = 1.0) -> None:
     """Add what the words of `prose` announce to `evidence`, every phrase once, longest phrase first."""
-    words = _TOKEN.findall(prose.lower().replace("’", "'"))
-    stems = list(map(stem, words))
+    words = PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))
+    stems = list(map(light_stem, words))
     seen: dict[_Step, float] = {}
     after = 0
     for position, word in enumerate(stems):
@@ -170,7 +139,7 @@ def _longest(stems: list[str], position: int) -> tuple[_Step, int]:
 
 def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
     """Add what the phrases of `table` found in `prose` speak for, every phrase once, longest first. Knows no orders."""
-    stems = [stem(word) for word in _TOKEN.findall(prose.lower().replace("’", "'"))]
+    stems = [light_stem(word) for word in PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))]
     seen: set[tuple[str, ...]] = set()
     position = 0
     while position < len(stems):

@@ -71,11 +71,3 @@ ALWAYS_ANSWER = (
     r"|\b(?:answer|reply|respond|speak)\b (?:\w+ ){0,3}(?:in|with|briefly|concisely|short|always|without)\b"
     r"|\b(?:my name is|the user(?:'s name)? is (?:called )?[A-Z]|call me|i am a|i'm a|pronouns)\b|\b(?:be|keep answers|keep responses|stay) (?:brief|concise|terse|short|direct)\b|\b(?:no|without) (?:emojis?|flattery|preamble|apolog\w+)\b"
 )
-
-_GENERIC_TEXT = """
-code codebase project repo repository file files change changes function functions class classes module
-modules user agent always never every all any test tests command commands error errors rule rules feature
-features work task tasks using instead new must should default value values set run before after when
-data type types name names support supported
-"""
-GENERIC = frozenset(_GENERIC_TEXT.split())

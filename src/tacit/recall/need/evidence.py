@@ -7,7 +7,6 @@ of its pool; the rest is read from the memory alone.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -16,20 +15,20 @@ from numpy.typing import NDArray
 
 from tacit.model.memory import Memory
 from tacit.model.trigger import GREATEST_BREADTH
-from tacit.reading.words.lexicon import stem
+from tacit.text.stemming import light_stem
+from tacit.text.tokens import ALPHANUMERIC
 
 EVIDENCE: tuple[str, ...] = ("breadth", "known", "recent", "short", "learned", "few_objects", "no_places")
 """Columns, in order; the higher each, the more it should speak for the memory."""
 
 LINE_TOKENS = 6
 CHARS_PER_TOKEN = 4
-_WORD = re.compile(r"[a-z0-9]+")
 
 
 @lru_cache(maxsize=8192)
 def words_in(text: str) -> frozenset[str]:
     """Stems of the words of `text`; a path or an identifier falls into its parts."""
-    return frozenset(stem(word) for word in _WORD.findall(text.lower()))
+    return frozenset(light_stem(word) for word in ALPHANUMERIC.findall(text.lower()))
 
 
 def from_rule_file(memory: Memory) -> bool:

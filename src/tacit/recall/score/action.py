@@ -31,6 +31,7 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger, TriggerMaker
 from tacit.reading.trigger_fit import UNSPECIFIC_ACTIONS, CallMatcher, TriggerFit
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.tokens import SIGNATURE_WORD
 
 STANDING_WORTH, OTHER_WORTH = 1.0, 0.5
 EPISODIC_WORTH = 0.3
@@ -59,7 +60,6 @@ NAMED_ERROR_CLASS_RELEVANCE = 0.6
 MIN_QUOTE_CHARS = 12
 """Shorter quoted words are names of things, not what an error says."""
 _UNVERIFIED = 0.8
-_WORDS = lazy_regex(r"[a-z][a-z0-9_-]+")
 _QUOTED = lazy_regex(r"['\"`\u201c]([^'\"`\u201d\n]{8,120})['\"`\u201d]")
 _CONDITIONAL = lazy_regex(r"(?:if|when|while|whenever|in case|unless)\b", re.IGNORECASE)
 _AFTER = lazy_regex(
@@ -219,4 +219,4 @@ def _parts(signature: str) -> tuple[str, frozenset[str]]:
     program, bar, said = signature.partition(" | ")
     if not bar:
         program, said = "", signature
-    return program, frozenset(_WORDS.findall(said))
+    return program, frozenset(SIGNATURE_WORD.findall(said))

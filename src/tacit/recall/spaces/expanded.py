@@ -19,11 +19,11 @@ from dataclasses import replace
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
-from tacit.reading.words.stems import stem_list
 from tacit.recall.second_stage import expand
 from tacit.recall.spaces.space import Space
 from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
 from tacit.recall.stage import Outcome, Tools
+from tacit.text.stemming import stem_list
 
 LOW, HIGH = SPACE_THRESHOLDS["expanded"]
 FEEDBACK_MEMORIES = 8

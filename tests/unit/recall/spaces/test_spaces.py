@@ -14,11 +14,11 @@ from tacit.model.evidence import Shortlist
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.pack import Surface
-from tacit.reading.words.stems import stem_list, stems
 from tacit.recall.measure import measure_spaces
 from tacit.recall.spaces import SPACES, causal, expanded, graph, late, periodic, sequence
 from tacit.recall.spaces.agreement import MAX_AGREEMENT, weighted_agreement
 from tacit.recall.spaces.late import token_matches_of
+from tacit.text.stemming import stem_list, stems
 
 HOUR_MS = 3_600_000
 

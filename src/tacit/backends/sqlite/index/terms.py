@@ -15,7 +15,7 @@ from typing import Literal
 
 from tacit.backends.sqlite.documents import scope_token
 from tacit.backends.sqlite.scopes import StoredScope
-from tacit.reading.words.stems import stem
+from tacit.text.stemming import porter_stem
 
 TextIndex = Literal["words", "code"]
 
@@ -74,7 +74,7 @@ def _stemmed(word: str) -> str:
         return lowered
     if not word.isascii() or not word.isalpha() or "yy" in lowered or lowered in _UNLIKE:
         return ""
-    term = stem(lowered)
+    term = porter_stem(lowered)
     return "" if term.endswith(_OTHERWISE) or term[-2:-1] == term[-1] else term
 
 

@@ -9,7 +9,6 @@ The tables are the seed's; kinds that it does not have stand under the one they 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from tacit.config.settings import TypedScore
@@ -17,6 +16,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import BUILTIN, Kind
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.text.tokens import LATIN_WORD
 
 DAY_MS = 86_400_000
 RULES = frozenset(kind.name for kind in BUILTIN if kind.standing and kind.name != "decision")
@@ -63,7 +63,6 @@ TASK_TYPES: Mapping[str, tuple[str, ...]] = {
     "test": ("preference", "file_context", "error_pattern"),
     "general": ("preference", "decision", "file_context", "error_pattern"),
 }
-_WORD = re.compile(r"[a-z]+")
 
 
 def typed_relevance(
@@ -116,7 +115,7 @@ def priority(kind: str, task: str) -> float:
 
 def task_of(query: Query) -> str:
     """`fix`, `feature`, `refactor`, `test` or `general`: by the seed's words; of an accepted proposal as it was read."""
-    words = set(_WORD.findall(query.raw_text.lower()))
+    words = set(LATIN_WORD.findall(query.raw_text.lower()))
     for task, known in TASK_WORDS:
         if any(f"{word}{ending}" in words for word in known for ending in _ENDINGS):
             return task

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Candidate
 from tacit.model.query import Query
-from tacit.reading.words.stems import stem_list
+from tacit.text.stemming import stem_list
 
 Row = NDArray[np.float64]
 

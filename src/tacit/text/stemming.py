@@ -1,9 +1,13 @@
-"""Stems of a text, for whatever compares words itself. In: text. Out: Porter stems of its content words.
+"""Stems of words. In: words or texts. Out: stems. Pure.
 
-Source: Porter, An algorithm for suffix stripping, 1980, in Snowball's wording (porter.sbl); the text index of the store stems
-the same way. Words of function (articles, pronouns, auxiliaries) are left out. A rare word is stemmed for the first time
+`porter_stem` is the stemmer: of searches and of whatever compares words of any text. Source: Porter, An algorithm for suffix stripping,
+1980, in Snowball's wording (porter.sbl); the text index of the store stems the same way. A rare word is stemmed for the first time
 while a prompt waits, and the library takes 16 microseconds for it, a third of an embedding for one short list: plain words
 are stemmed here in 3, all others by the library.
+
+The others are lighter and stay for a reason each: `light_stem` because the fitted weights and phrase tables belong to its stems,
+`statement_stem` and `wording_stem` because their stems are beginnings of their words, which `capture` relies on, and `quote_stem`
+because whether a user said something must not hang on an ending that Porter drops (`policy`, `police`).
 """
 
 from __future__ import annotations
@@ -16,14 +20,10 @@ import threading
 from functools import cache, lru_cache
 from typing import Protocol, cast
 
-_WORD = re.compile(r"[^\W_]+")
-_FUNCTION_TEXT = """
-a about after all also am an and any are as at be because been before being but by can could did do does doing done down each few for from
-further get got had has have having he her here him his how i if in into is it its just let like make me more most my no nor not now of off
-on once only or other our out over own please same she should so some such than that the their them then there these they this those through
-to too under until up us very want was we were what when where which while who why will with would yes you your s t re d ll m
-"""
-_FUNCTION = frozenset(_FUNCTION_TEXT.split())
+from tacit.text.stop_words import CONTRACTION_ENDS, FUNCTION_WORDS
+from tacit.text.tokens import WORD
+
+_LEFT_OUT = FUNCTION_WORDS | CONTRACTION_ENDS
 MAX_CHARS = 2000
 """So much of a text is read: the head says what it is about."""
 
@@ -90,7 +90,7 @@ _LOCK = threading.Lock()
 @lru_cache(maxsize=8192)
 def stem_list(text: str) -> tuple[str, ...]:
     """Stems of the content words of `text` (first 2000 characters), in order, with repeats."""
-    return tuple(filter(None, map(_stem_or_nothing, _WORD.findall(text[:MAX_CHARS].casefold()))))
+    return tuple(filter(None, map(_stem_or_nothing, WORD.findall(text[:MAX_CHARS].casefold()))))
 
 
 @lru_cache(maxsize=8192)
@@ -102,21 +102,21 @@ def stems(text: str) -> frozenset[str]:
 def content_words(text: str) -> tuple[str, ...]:
     """Content words of `text` (first 2000 characters), one for each stem, in order."""
     found: dict[str, str] = {}
-    for word in _WORD.findall(text[:MAX_CHARS].casefold()):
-        if word not in _FUNCTION:
+    for word in WORD.findall(text[:MAX_CHARS].casefold()):
+        if word not in _LEFT_OUT:
             found.setdefault(_stem_or_nothing(word), word)
     return tuple(found.values())
 
 
 @lru_cache(maxsize=8192)
 def _stem_or_nothing(word: str) -> str:
-    return "" if word in _FUNCTION else stem(word)
+    return "" if word in _LEFT_OUT else porter_stem(word)
 
 
-def stem(word: str) -> str:
-    """The stem of a lower-case word."""
+def porter_stem(word: str) -> str:
+    """The Porter stem of a lower-case word."""
     if len(word) <= 2 or not _PLAIN.match(word) or "yy" in word:
-        return by_library(word)
+        return porter_stem_by_library(word)
     if word[-1] not in _CHANGED_ENDS:
         return word
     if "y" in word:
@@ -134,8 +134,8 @@ def stem(word: str) -> str:
     return _last_letter(word, first, second).lower()
 
 
-def by_library(word: str) -> str:
-    """The stem as the library makes it."""
+def porter_stem_by_library(word: str) -> str:
+    """The Porter stem as the library makes it."""
     with _LOCK:  # it keeps the word at hand in the stemmer itself
         return _library().stemWord(word)
 
@@ -183,3 +183,85 @@ def _last_letter(word: str, first: int, second: int) -> str:
     if word.endswith("e") and (start >= second or (start >= first and not _SHORT.search(word[:-1]))):
         word = word[:-1]
     return word[:-1] if word.endswith("ll") and len(word) - 1 >= second else word
+
+
+_IRREGULAR = {
+    "wrote": "write", "written": "write", "ran": "run", "broke": "broken", "built": "build", "made": "make", "done": "done", "went": "go",
+    "was": "was", "does": "does", "this": "this", "has": "has", "is": "is", "tests": "test", "fails": "fail", "failed": "fail", "failing": "fail",
+    "failure": "fail", "failures": "fail", "analysis": "analyz", "docs": "doc", "found": "find", "chose": "choose", "began": "begin",
+    "fixes": "fix", "fixing": "fix", "fixed": "fix",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=8192)
+def light_stem(word: str) -> str:
+    """A light English stem of a lower-case word: plural, -ing, -ed and a final -e go, and some irregular forms meet.
+
+    For looking words up. The phrase tables, the fitted readers, the match of triggers and the need model belong to these stems.
+    """
+    word = word.replace("’", "'")
+    known = _IRREGULAR.get(word)
+    if known is not None:
+        return known.removesuffix("e") if len(known) > 4 else known
+    if len(word) <= 3 or "'" in word:
+        return word
+    if word.endswith("ies") and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith("sses"):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) >= 3 and re.search(r"[aeiouy]", rest):
+            word = rest[:-1] if len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "lsz" else rest
+            break
+    return word.removesuffix("e") if len(word) > 4 else word
+
+
+@lru_cache(maxsize=4096)
+def statement_stem(word: str) -> str:
+    """A lower-case word without -ing, -ed, -es, -s or else a final -e; always a beginning of the word.
+
+    For statements and reports that are compared by their sets of words. Words below five letters stay as they are.
+    """
+    if not word.isalpha() or len(word) < 5:
+        return word
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            return word[: -len(ending)]
+    return word.rstrip("e")
+
+
+def wording_stem(word: str) -> str:
+    """A lower-case word without -ing, -es, -s and a final -e; always a beginning of the word.
+
+    For statements that are compared word by word. -ed stays: the past tense says that something changed.
+    """
+    if not word.isalpha() or len(word) < 4:
+        return word
+    for ending in ("ing", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+            word = word[: -len(ending)]
+            break
+    return word.rstrip("e") if len(word) > 3 else word
+
+
+def quote_stem(word: str) -> str:
+    """A lower-case word without its plural, -ing and a final -e.
+
+    For holding a statement against the user's own words. -ed stays: "we used tabs" is no order to use them.
+    """
+    if not word.isalpha() or len(word) < 4:
+        return word
+    if word.endswith("ing") and len(word) > 5:
+        word = word[:-3]
+        word = word[:-1] if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsz" else word
+        return word.rstrip("e")
+    if word.endswith("ies") and len(word) > 4:
+        word = word[:-3] + "y"
+    elif word.endswith(("ches", "shes", "xes", "sses", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    return word.rstrip("e")

@@ -1,4 +1,4 @@
-"""Our stemmer beside the library's: the same stem for every word."""
+"""The Porter stemmer beside the library's: the same stem for every word. The lighter stemmers by examples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.providers.embedding.minilm import FOLDER
-from tacit.reading.words.stems import stem
+from tacit.text.stemming import (
+    content_words,
+    light_stem,
+    porter_stem,
+    quote_stem,
+    statement_stem,
+    stems,
+    wording_stem,
+)
 
 LIBRARY = snowballstemmer.stemmer("porter")
 SUFFIXES = (
@@ -43,13 +51,13 @@ SUFFIXES = (
 )
 def test_by_hand(word: str, expected: str):
     """Most are examples of Porter's paper."""
-    assert stem(word) == expected
+    assert porter_stem(word) == expected
 
 
 def test_words_of_a_real_vocabulary_have_the_librarys_stems():
     words = [word for word in (FOLDER / "vocab.txt").read_text("utf-8").split("\n") if word.isalpha()]
     assert len(words) > 20_000
-    assert [word for word in words if stem(word) != LIBRARY.stemWord(word)] == []
+    assert [word for word in words if porter_stem(word) != LIBRARY.stemWord(word)] == []
 
 
 @given(
@@ -57,18 +65,18 @@ def test_words_of_a_real_vocabulary_have_the_librarys_stems():
     st.lists(st.sampled_from(SUFFIXES), max_size=3).map("".join),
 )
 def test_made_up_words_have_the_librarys_stems(beginning: str, suffix: str):
-    assert stem(beginning + suffix) == LIBRARY.stemWord(beginning + suffix)
+    assert porter_stem(beginning + suffix) == LIBRARY.stemWord(beginning + suffix)
 
 
 @given(st.text(max_size=12).map(str.casefold))
 def test_any_text_has_the_librarys_stem(word: str):
-    assert stem(word) == LIBRARY.stemWord(word)
+    assert porter_stem(word) == LIBRARY.stemWord(word)
 
 
 _ONE_STEMMER = """
 import sys
-from tacit.reading.words.stems import by_library
-word = by_library("caf\\u00e9s")
+from tacit.text.stemming import porter_stem_by_library
+word = porter_stem_by_library("caf\\u00e9s")
 loaded = sorted(name for name in sys.modules if name.startswith("snowballstemmer."))
 import snowballstemmer
 print(word, *loaded, snowballstemmer.stemmer("german").stemWord("laufen"))
@@ -80,3 +88,36 @@ def test_no_other_language_is_loaded_and_the_library_still_imports() -> None:
     assert done.stdout.split() == [
         "café", "snowballstemmer.among", "snowballstemmer.basestemmer", "snowballstemmer.porter_stemmer", "lauf",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("word", "light", "statement", "wording", "quote"),
+    [
+        ("names", "name", "nam", "nam", "nam"),
+        ("name", "name", "name", "nam", "nam"),
+        ("running", "run", "runn", "runn", "run"),
+        ("used", "used", "used", "used", "used"),
+        ("renamed", "renam", "renam", "renamed", "renamed"),
+        ("policies", "policy", "polici", "polici", "policy"),
+        ("classes", "class", "class", "class", "class"),
+        ("class", "class", "class", "class", "class"),
+        ("written", "writ", "written", "written", "written"),
+        ("a.py", "a.py", "a.py", "a.py", "a.py"),
+    ],
+)
+def test_the_lighter_stemmers_by_hand(word: str, light: str, statement: str, wording: str, quote: str):
+    assert (light_stem(word), statement_stem(word), wording_stem(word), quote_stem(word)) == (
+        light, statement, wording, quote,
+    )  # fmt: skip
+
+
+@given(st.text(alphabet="abcdeginstxyz", max_size=12))
+def test_stems_of_statements_are_beginnings_of_their_words(word: str):
+    """`find_explicit_relation` looks for a stem in a text before it parses it."""
+    assert word.startswith(statement_stem(word))
+    assert word.startswith(wording_stem(word))
+
+
+def test_content_words_leave_out_function_words_and_ends_of_contractions():
+    assert content_words("It's what we'll run: the linters, then the linter") == ("run", "linters")
+    assert stems("It's what we'll run: the linters") == {"run", "linter"}

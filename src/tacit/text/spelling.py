@@ -5,13 +5,12 @@ In: words and texts. Out: whether they match, and which words of a vocabulary ar
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from tacit.reading.words.stems import content_words, stem
+from tacit.text.stemming import content_words, porter_stem
+from tacit.text.tokens import WORD
 
-_WORD = re.compile(r"[^\W_]+")
 LEAST_CHARS = 4
 """Shorter words are taken as they are: too many others differ from them in one letter."""
 LONG_CHARS = 8
@@ -79,7 +78,7 @@ def holds_words(text: str, asked: str) -> bool:
 
 
 def _holds(held: frozenset[str], word: str) -> bool:
-    wanted = stem(word)
+    wanted = porter_stem(word)
     if wanted in held:
         return True
     if not wanted.isalpha() or len(wanted) < LEAST_PREFIX:
@@ -89,4 +88,4 @@ def _holds(held: frozenset[str], word: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in _WORD.findall(text.casefold()))
+    return frozenset(porter_stem(word) for word in WORD.findall(text.casefold()))

@@ -1,0 +1,108 @@
+"""Tokenizers: where a text is split into words. In: a text. Out: words. Pure.
+
+There is one pattern for each purpose. They differ because results depend on where they split: the text index must split like FTS5,
+fitted weights belong to the tokens that they were fitted on, and a path is one word here and several there.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from tacit.text.lazy_regex import lazy_regex
+from tacit.text.stop_words import FUNCTION_WORDS
+
+WORD = re.compile(r"[^\W_]+")
+"""A run of letters and digits of any script; `_` separates. The default."""
+CODE_WORD = re.compile(r"\w+")
+"""The same with `_` inside, so that a name in code is one word."""
+LATIN_WORD = re.compile(r"[a-z]+")
+"""A run of lower-case ASCII letters; digits and all else separate. For lookups in lists of English words."""
+ALPHANUMERIC = re.compile(r"[a-z0-9]+")
+"""A run of lower-case ASCII letters and digits. The need model was fitted on these words."""
+TEXT_WORD = lazy_regex(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+"""A word of prose in any script, with its apostrophes and without digits."""
+ENGLISH_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+"""A lower-case English word, contractions whole."""
+PHRASE_TOKEN = re.compile(r"[a-z]+(?:['’][a-z]+)*|\.?[a-z]+\.md|§|[?!.;:,\n()-]|\d+")
+"""Words of the phrase tables and the marks between clauses, which end the reach of a denial."""
+READER_TOKEN = re.compile(r"[a-z][a-z']*|[?!]|#?\d+|§")
+"""Tokens of the fitted readers; the weights belong to them."""
+OBJECT_WORD = lazy_regex(r"[a-z][a-z0-9+#]*(?:[-_.][a-z0-9]+)*|#\d+")
+"""A word or number that a prompt may be about: `c++`, `web-server`, `#12`. Stored triggers hold these."""
+OBJECT_PART = re.compile(r"[a-z][a-z0-9]+|#?\d+")
+"""A part of an object, where spellings of one thing meet. The match of triggers was fitted on these."""
+STATEMENT_WORD = lazy_regex(r"[a-z0-9][a-z0-9_'+#./:@*-]*[a-z0-9+#*]|[a-z0-9]", re.IGNORECASE)
+"""A word of a statement; a path, a version or a symbol is one word, because it is compared as one value."""
+PATH_WORD = lazy_regex(r"[\w@./:-]*\w")
+"""A word of any script; a path, an address or a symbol is one word."""
+SOURCE_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+"""A lower-case identifier of source code."""
+ERROR_WORD = lazy_regex(r"[a-z][a-z_-]*[a-z]|[a-z]")
+"""A word of an error message without digits. Stored signatures are made of these."""
+SIGNATURE_WORD = lazy_regex(r"[a-z][a-z0-9_-]+")
+"""A word of a signature, where two signatures are compared; single letters say nothing."""
+
+QUERY_CHARS = 10_000
+"""Only so many characters at the beginning of a query are read; a pasted log must not make a search slow."""
+_INDEX_WORD = re.compile(r"[^\W_](?:[^\W_]|[\u0300-\u0362])*")  # with the combining marks that FTS5 keeps
+_CHUNK = re.compile(r"[\w./\\:@#+-]+")
+_QUOTED = re.compile(r"`([^`\n]{1,200})`")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
+_CODE_SHAPE = re.compile(r"[_/\\]|\w\.\w|::|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\W\d_]\d|\d[^\W\d_]|^--?\w")
+
+
+def index_words(text: str) -> tuple[str, ...]:
+    """Runs of letters and digits in order, as written; the text index splits text in the same places."""
+    return tuple(_INDEX_WORD.findall(text))
+
+
+def query_words(text: str) -> tuple[str, ...]:
+    """Words to look up in the word index, without stop words and repeats."""
+    found = (
+        word for word in _INDEX_WORD.findall(text[:QUERY_CHARS]) if fold_word(word) not in FUNCTION_WORDS
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def fold_word(word: str) -> str:
+    """Lower case without diacritics, as the full-text index compares words."""
+    if word.isascii():
+        return word.lower()
+    decomposed = unicodedata.normalize("NFKD", word)
+    return "".join(ch for ch in decomposed if not unicodedata.combining(ch)).lower()
+
+
+def code_words(text: str, extra: Iterable[str] = ()) -> tuple[str, ...]:
+    """Parts of everything in `text` that looks like code, and of each of `extra` (paths, symbols).
+
+    `getUserName` gives get, user, name and getusername, so that `get_user_name` and `getUserName` meet. Plain words
+    outside back quotes give nothing.
+    """
+    quoted = _QUOTED.findall(text)
+    chunks = [c.strip(".:-+@#") for c in _CHUNK.findall(text) if _CODE_SHAPE.search(c.rstrip(".:-+@#"))]
+    found: list[str] = []
+    for chunk in (*chunks, *quoted, *extra):
+        found += _parts(chunk)
+        for segment in re.split(r"[^\w]+", chunk):
+            joined = segment.replace("_", "").lower()
+            if joined and len(_PART.findall(segment)) > 1:
+                found.append(joined)
+    return tuple(found)
+
+
+def _parts(chunk: str) -> list[str]:
+    found: list[str] = []
+    for run in _INDEX_WORD.findall(chunk):
+        pieces = [piece.lower() for piece in _PART.findall(run)]
+        found += [piece for piece in pieces if len(piece) > 1 or len(pieces) == 1]
+    return found
+
+
+def code_query_words(text: str) -> tuple[str, ...]:
+    """Words to look up in the code index: parts of code-like text, and plain words that are no stop words."""
+    text = text[:QUERY_CHARS]
+    plain = (word.lower() for word in _INDEX_WORD.findall(text))
+    kept = (word for word in plain if word not in FUNCTION_WORDS and len(word) > 1)
+    return tuple(dict.fromkeys((*code_words(text), *kept)))
