@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.app.wiring import examine_backup, open_engine, restore_store, store_backend
+from tacit.app.wiring import examine_backup, open_engine, restore_store
 from tacit.config.home import Home
 from tacit.errors import StoreError
 from tacit.model.memory import TrustTier
@@ -63,17 +63,6 @@ def test_the_store_in_memory_refuses_a_home_that_has_a_database(tmp_path: Path):
     with pytest.raises(StoreError, match="cannot become the store"):
         restore_store(Home(home), tmp_path / "copy.db")
     assert (home / "tacit.db").read_bytes() == before
-
-
-@pytest.mark.parametrize("name", ["sqlite", "memory"])
-def test_what_every_backend_says_of_a_home_without_a_store(name: str, tmp_path: Path):
-    backend, home = store_backend(name), Home(tmp_path / "home")
-    assert not backend.needs_migration(home)
-    assert not backend.suspects_damage(home)
-    assert backend.file_id(home) == -1
-    assert backend.keeps_files == (name == "sqlite")
-    with pytest.raises(StoreError if name == "memory" else Exception):
-        backend.examine(tmp_path / "absent")
 
 
 @pytest.mark.slow
