@@ -326,6 +326,11 @@ def check_launcher(home: Home, found: ScratchHome) -> Finding:
             name="launcher", state="fail", detail=f"It ran for {took_ms:.0f} ms and printed nothing.",
             advice=f"`tacit install` writes it again; see {found.home.log_file.with_name('hook.log').name}.",
         )  # fmt: skip
+    from tacit.daemon.launcher import launcher_problem
+
+    problem = launcher_problem(home)
+    if problem:
+        return Finding(name="launcher", state="warn", detail=problem, advice="`tacit install` renews it.")
     slow = took_ms > LAUNCHER_DEADLINE_MS
     return Finding(
         name="launcher", state="warn" if slow else "ok", detail=f"{home.launcher} answered in {took_ms:.0f} ms",

@@ -50,6 +50,7 @@ def install(
     from tacit.cli.context import current_context
     from tacit.cli.settings.writer import settle_writer
     from tacit.cli.terminal.output import print_json, print_line
+    from tacit.daemon.launcher import launcher_problem
     from tacit.errors import NotFound
     from tacit.hosts.install import HOSTS, detect, plan
 
@@ -74,7 +75,10 @@ def install(
             _show(each, version=versions[each.host], whole=dry_run)
     written = False
     if not dry_run:
+        stale = place.home.launcher.exists() and bool(launcher_problem(place.home))
         written = _carry_out(plans, question="Write these files?", yes=yes, launcher=True)
+        if stale and not as_json:
+            print_line(f"Renewed the launcher {place.home.launcher}.")
     settled = "" if dry_run or project or (as_json and not writer) else settle_writer(names, named=writer)
     if settled and not as_json:
         print_line(settled)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import py_compile
+import re
 import shlex
 import sys
 import tempfile
@@ -22,12 +23,15 @@ from tacit.client.start import hook_source
 from tacit.config.home import Home
 from tacit.daemon.lifecycle import write_private
 from tacit.errors import HostError, StoreReadOnly
+from tacit.hosts.install import INSTALL_VERSION, STAMP, describe_age, version_in
 
 HOOK_NAME = "tacit_hook.py"
+_INTERPRETER = re.compile(r"""\nPYTHON = ('[^'\n]*'|"[^"\n]*")""")
+"""The line of the copy that names the interpreter."""
 
 _SCRIPT = """\
 #!/bin/sh
-# Tacit's launcher, written by version {version}. Hosts call it; it prints what is to be injected, or nothing.
+# Tacit's launcher, {stamp}. Hosts call it; it prints what is to be injected, or nothing.
 for python in {pythons} "$(command -v python3)"; do
   [ -x "$python" ] && break
 done
@@ -59,10 +63,7 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
     place = home if isinstance(home, Home) else Home(home)
     place.ensure()
     python = python or sys.executable
-    source = hook_source()
-    text = source.read_text("utf-8")
-    if text.count('\nPYTHON = ""') != 1:
-        raise HostError(f"{source} is not the hook client of this version.", hint="Install Tacit again.")
+    text = _hook_text()
     copied = text.replace('\nPYTHON = ""', f"\nPYTHON = {python!r}")
     hook = place.bin_dir / HOOK_NAME
     write_private(hook, copied.encode("utf-8", "surrogateescape"))
@@ -70,7 +71,7 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
     names = [python, os.path.realpath(python)]
     pythons = " ".join(shlex.quote(name) for name in dict.fromkeys(names))
     script = _SCRIPT.format(
-        version=_version_of(text),
+        stamp=STAMP,
         pythons=pythons,
         hook=shlex.quote(os.fspath(hook)),
         home=shlex.quote(os.fspath(place.root)),
@@ -79,16 +80,39 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
     return place.launcher
 
 
+def launcher_problem(home: Home) -> str:
+    """Why the launcher of a home is not the one that this version writes; "" where it is."""
+    try:
+        version = version_in(home.launcher.read_text("utf-8", "surrogateescape"))
+        hook = (home.bin_dir / HOOK_NAME).read_text("utf-8", "surrogateescape")
+        current = version == INSTALL_VERSION and _INTERPRETER.sub('\nPYTHON = ""', hook) == _hook_text()
+    except (OSError, HostError) as error:
+        return f"{home.launcher} and {HOOK_NAME} cannot be read: {error}."
+    return "" if current else f"{home.launcher} {describe_age(version)}."
+
+
 def refresh_launcher(home: Home) -> bool:
     """Renew a launcher that an older version wrote, so that an upgrade needs no second step; whether it was needed."""
     try:
         written = _version_of((home.bin_dir / HOOK_NAME).read_text("utf-8"))
-        if version_key(written) >= version_key(_version_of(hook_source().read_text("utf-8"))):
+        newer_hook = version_key(_version_of(_hook_text())) > version_key(written)
+        if (
+            not newer_hook
+            and version_in(home.launcher.read_text("utf-8", "surrogateescape")) >= INSTALL_VERSION
+        ):
             return False
         write_launcher(home)
     except (OSError, UnicodeDecodeError, HostError, StoreReadOnly):
         return False
     return True
+
+
+def _hook_text() -> str:
+    source = hook_source()
+    text = source.read_text("utf-8")
+    if text.count('\nPYTHON = ""') != 1:
+        raise HostError(f"{source} is not the hook client of this version.", hint="Install Tacit again.")
+    return text
 
 
 def _version_of(text: str) -> str:

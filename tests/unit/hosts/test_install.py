@@ -11,7 +11,7 @@ import pytest
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import HOSTS, InstallPlan, apply, installed, plan, uninstall
+from tacit.hosts.install import HOSTS, STAMP, InstallPlan, apply, installed, plan, uninstall
 from tacit.hosts.install.claude import EVENTS
 
 SETTINGS = """{
@@ -138,7 +138,7 @@ def test_every_event_has_one_group_behind_those_of_others(place: Place) -> None:
     assert hooks["Stop"][0]["hooks"][0]["command"] == "a"
     handler = hooks["SessionEnd"][0]["hooks"][0]
     assert handler == {
-        "type": "command", "command": str(place.home.launcher), "args": ["claude-code"], "timeout": 10,
+        "type": "command", "command": str(place.home.launcher), "args": ["claude-code", STAMP], "timeout": 10,
     }  # fmt: skip
     assert hooks["PreToolUse"][0]["matcher"] == "Read|Edit|Write|MultiEdit|NotebookEdit|Bash"
 

@@ -3,17 +3,22 @@
 from tacit.hosts.install.detect import DetectedHost, detect, find_executable
 from tacit.hosts.install.files import FileEdit, InstallPlan, apply
 from tacit.hosts.install.planning import HOSTS, HostStatus, installed, plan, uninstall
+from tacit.hosts.install.target import INSTALL_VERSION, STAMP, describe_age, version_in
 
 __all__ = [
     "HOSTS",
+    "INSTALL_VERSION",
+    "STAMP",
     "DetectedHost",
     "FileEdit",
     "HostStatus",
     "InstallPlan",
     "apply",
+    "describe_age",
     "detect",
     "find_executable",
     "installed",
     "plan",
     "uninstall",
+    "version_in",
 ]

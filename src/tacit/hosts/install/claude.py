@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import cast
 
 from tacit.hosts.install import jsonc
-from tacit.hosts.install.target import JsonMember, OwnFile, Target, plugin_text
+from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Target, plugin_text, version_in
 
 TOOLS = "Read|Edit|Write|MultiEdit|NotebookEdit|Bash"
 EVENTS: tuple[tuple[str, str, int], ...] = (
@@ -51,7 +51,9 @@ def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tu
         OwnFile(
             path=folder / "commands" / "tacit.md",
             why="adds the slash command /tacit",
-            content=plugin_text("claude-code", "user-commands", "tacit.md"),
+            content=plugin_text("claude-code", "user-commands", "tacit.md").replace(
+                COMMAND_MARK, f"{COMMAND_MARK}, {STAMP}", 1
+            ),
             mark=COMMAND_MARK,
         ),
     )
@@ -74,6 +76,10 @@ class HookSettings:
     def present(self, text: str) -> bool:
         """Whether any hook of ours is in it."""
         return next(self._ours(text), None) is not None
+
+    def version(self, text: str) -> int:
+        """The oldest version among our groups."""
+        return min((version_in(json.dumps(group)) for _, _, group in self._ours(text)), default=1)
 
     def add(self, text: str | None) -> str:
         """The text with a group per event."""
@@ -109,7 +115,7 @@ class HookSettings:
         handler = {
             "type": "command",
             "command": str(self.launcher),
-            "args": ["claude-code"],
+            "args": ["claude-code", STAMP],  # the hook client reads no more than the host
             "timeout": timeout,
         }
         return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}

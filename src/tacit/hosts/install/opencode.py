@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tacit.config.home import Home
 from tacit.errors import HostError
-from tacit.hosts.install.target import JsonMember, OwnFile, Target, plugin_text
+from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Target, plugin_text
 
 PLUGIN_MARK = 'export default { id: "tacit"'
 _BLANK = 'const INSTALLED = { home: "", launcher: "" }'
@@ -51,9 +51,7 @@ def plugin(*, home: Home, launcher: Path) -> str:
     text = plugin_text("opencode", "tacit.js")
     if text.count(_BLANK) != 1:
         raise HostError("plugins/opencode/tacit.js has no line to fill in.", hint="Install Tacit again.")
-    facts = (
-        f"const INSTALLED = {{ home: {json.dumps(str(home.root))}, launcher: {json.dumps(str(launcher))} }}"
-    )
+    facts = f"const INSTALLED = {{ home: {json.dumps(str(home.root))}, launcher: {json.dumps(str(launcher))} }} // {STAMP}"
     return text.replace(_BLANK, facts)
 
 

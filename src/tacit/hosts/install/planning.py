@@ -15,7 +15,7 @@ from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
 from tacit.hosts.install import claude, files, opencode, record
 from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
-from tacit.hosts.install.target import Target
+from tacit.hosts.install.target import Target, describe_age
 
 HOSTS = ("claude-code", "opencode")
 State = Literal["absent", "installed", "outdated", "partial"]
@@ -182,6 +182,8 @@ def installed(
             text = read_text(target.path)
             word = _word(target, text)
             files.append((target.path, word))
+            if word == "outdated" and text is not None:
+                problems.append(f"{target.path} {describe_age(target.version(text))}.")
             problems += _unread(target, text) if word != "missing" else ()
         except HostError as error:
             files.append((target.path, "missing"))

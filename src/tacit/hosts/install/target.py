@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -9,6 +10,28 @@ from typing import Protocol
 import tacit
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
+
+INSTALL_VERSION = 2
+"""Version of what an installation writes: the launcher, plugins, hooks and commands. A release that changes one of them raises it.
+
+The first release wrote no version; that counts as 1.
+"""
+STAMP = f"tacit-install:{INSTALL_VERSION}"
+"""Stands in every file or entry that carries the version."""
+_STAMPS = re.compile(r"tacit-install:(\d+)")
+
+
+def version_in(text: str) -> int:
+    """The version that an installation left in `text`, the oldest where it holds several."""
+    return min(map(int, _STAMPS.findall(text)), default=1)
+
+
+def describe_age(version: int) -> str:
+    """What is wrong with something of an installation that is not what this version writes."""
+    if version == INSTALL_VERSION:
+        return "differs from what this Tacit writes"
+    said = f"version {version}" if version > 1 else "no version, as the first release wrote it"
+    return f"is stale: it carries {said}, and this Tacit writes version {INSTALL_VERSION}"
 
 
 class Target(Protocol):
@@ -30,6 +53,10 @@ class Target(Protocol):
 
     def present(self, text: str) -> bool:
         """Whether anything of ours is in it."""
+        ...
+
+    def version(self, text: str) -> int:
+        """Version of ours in `text`; `INSTALL_VERSION` where this sort of file carries none."""
         ...
 
     def add(self, text: str | None) -> str:
@@ -57,6 +84,10 @@ class OwnFile:
     def present(self, text: str) -> bool:
         """Whether it is one of our versions."""
         return self.mark in text
+
+    def version(self, text: str) -> int:
+        """The version in `text`, if our content carries one."""
+        return version_in(text) if STAMP in self.content else INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
         """Our content, if there is no file of someone else.
@@ -94,6 +125,10 @@ class JsonMember:
     def present(self, text: str) -> bool:
         """Whether there is such a member."""
         return jsonc.find(jsonc.read(text, path=self.path), self.keys) is not None
+
+    def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
+        """A member carries none: other programs read it."""
+        return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
         """The text with the member."""
