@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, make_dataclass
 from functools import cache
+from inspect import cleandoc
 from typing import Annotated, Any, Literal, TypeVar, cast, get_type_hints
 
 from pydantic import (
@@ -33,7 +35,8 @@ from tacit.app.maintenance.jobs import Job
 from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
-from tacit.app.reasons import change_text, in_words
+from tacit.app.reasons import cause_text, change_text, in_words
+from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -154,6 +157,30 @@ def _found_memory(item: PackItem) -> FoundMemory:
 
 MemoryAnswer = Annotated[Memory, SentAs(_memory_view, MemoryView)]
 TraceAnswer = Annotated[Trace, SentAs(in_words, Trace)]
+
+
+_StatusView = _view(
+    EngineStatus,
+    "EngineStatus",
+    cleandoc(EngineStatus.__doc__ or ""),
+    silence=Annotated[
+        Sequence[tuple[str, int]],
+        Field(
+            description="old, for this release only: `silences` in words",
+            json_schema_extra={"deprecated": True},
+        ),
+    ],
+)
+
+
+def _status_view(status: EngineStatus) -> object:
+    words: Counter[str] = Counter()
+    for silence in status.silences:
+        words[cause_text(silence.cause)] += silence.count
+    return _fill(_StatusView, status, silence=words.most_common())
+
+
+StatusAnswer = Annotated[EngineStatus, SentAs(_status_view, _StatusView)]
 
 
 class Written(_Answer):

@@ -24,7 +24,7 @@ Handler = Callable[..., Answer[Any]]
 
 @cache
 def _hints(handler: Handler) -> dict[str, Any]:
-    return get_type_hints(handler)
+    return get_type_hints(handler, include_extras=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

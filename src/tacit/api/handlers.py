@@ -19,7 +19,6 @@ from tacit.app.maintenance.maintenance import StoreUse
 from tacit.app.maintenance.review import DECISIONS
 from tacit.app.reasons import change_text
 from tacit.app.tuning import TuneReport
-from tacit.app.values import EngineStatus
 from tacit.app.visibility import first_rows
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import served_transcripts
@@ -39,13 +38,14 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[s
 
     It is the user's word with a personal token, from the page or a terminal; else an agent's, which waits unless `user_words` prove it.
     """
+    speaker = at.speaker if request.tier in (None, "user") else Speaker.AGENT
     changes = engine.remember(
         request.content,
         kind=request.kind,
         scope=request.wanted_scope,
         when=request.when,
         cwd=request.cwd,
-        speaker=at.speaker,
+        speaker=speaker,
         user_words=request.user_words,
         source=request.source,
         session=request.session.key if request.session is not None else None,
@@ -396,7 +396,7 @@ def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[
     )
 
 
-def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[EngineStatus]:  # noqa: ARG001
+def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.StatusAnswer]:  # noqa: ARG001
     """State and counts."""
     return Answer(engine.status(speaker=at.speaker))
 

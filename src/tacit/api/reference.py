@@ -38,6 +38,8 @@ writes it without a daemon.
 - **Sending twice.** With an `Idempotency-Key` of your own a request that is sent again is done once and answered as before, for
   a day while the daemon runs; the same key with another request is refused.
 - **Long lists.** `next_cursor` given back as `cursor` goes on where a page ended, whatever was added meanwhile.
+- **Old fields.** A field with a successor works for one more release. The answer then has a header `Warning: 299 tacit "..."`
+  that names the successor, and the OpenAPI document marks the field as deprecated.
 - **From a browser.** The loopback port answers only to a loopback `Host` (421), never to a page of another origin (403), and
   only with the token or a signed-in page (401).
 """

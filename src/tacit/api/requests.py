@@ -6,7 +6,7 @@ In: JSON bodies and query strings. Out: checked values. Never touches the engine
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -29,6 +29,14 @@ def _absolute(path: str) -> str:
     return path
 
 
+def _change_id(text: str) -> str:
+    if not text.startswith("chg_"):
+        raise ValueError(
+            "names a change: the `change_id` of the answer to a write, or of GET /v1/changes; a memory of it goes into `memory`"
+        )
+    return text
+
+
 def _scope(text: str) -> str:
     try:
         Scope.parse(text)
@@ -36,6 +44,9 @@ def _scope(text: str) -> str:
         raise ValueError(str(error)) from error
     return text
 
+
+DEPRECATED: dict[str, Any] = {"deprecated": True}
+"""Marks a field that works for one more release; `tacit.api.renamed` names its successor."""
 
 Folder = Annotated[str, Field(max_length=4096), AfterValidator(_absolute)]
 ScopeText = Annotated[str, Field(max_length=4096), AfterValidator(_scope)]
@@ -115,6 +126,11 @@ class Remember(Request):
     )
     replaces: tuple[Annotated[str, Field(max_length=100)], ...] = Field(
         default=(), max_length=20, description="ids of memories that it replaces"
+    )
+    tier: Literal["user", "assistant", "tool", "import"] | None = Field(
+        default=None,
+        description="old, for this release only: another tier than `user` stores it as an agent's statement",
+        json_schema_extra=DEPRECATED,
     )
 
     @property
@@ -391,11 +407,16 @@ class ListChanges(Request):
 class Undo(Request):
     """Take back one change."""
 
-    id: str = Field(
+    id: Annotated[str, AfterValidator(_change_id)] = Field(
         min_length=5,
         max_length=100,
-        pattern="^chg_",
+        json_schema_extra={"pattern": "^chg_"},
         description="`change_id` of the answer to a write, or of an entry of `GET /v1/changes`",
+    )
+    cwd: Folder = Field(
+        default="",
+        description="old, for this release only: not read, since `id` names the change",
+        json_schema_extra=DEPRECATED,
     )
     memory: str | None = Field(
         default=None,

@@ -23,6 +23,7 @@ from tacit.api.conditions import IdempotencyCache, matching
 from tacit.api.encoding import encode, to_bytes
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.problems import RequestRefused, problem, problem_of
+from tacit.api.renamed import old_forms
 from tacit.api.stream import Streams
 from tacit.errors import InvalidInput, InvalidPayload, TacitError
 from tacit.model.memory import Speaker
@@ -100,11 +101,11 @@ def _serve(
         at = replace(process, values=values, speaker=admitted(request, asked))
         with matching(endpoint, engine, at, request.headers):
             if not endpoint.names_change:
-                return _encoded(endpoint.handler(engine, at, asked), endpoint)
+                return _encoded(endpoint.handler(engine, at, asked), endpoint, asked)
             with engine.noting_changes() as written:
                 answer = endpoint.handler(engine, at, asked)
             named = answer.body.model_copy(update={"change_id": written[-1] if written else None})
-            return _encoded(replace(answer, body=named), endpoint)
+            return _encoded(replace(answer, body=named), endpoint, asked)
 
     def admitted(request: Request, asked: BaseModel) -> Speaker:
         speaker = speaker_of(request.scope)
@@ -135,14 +136,19 @@ def _serve(
     return serve
 
 
-def _encoded(answer: Answer[Any], endpoint: Endpoint) -> Answer[Any]:
+def _encoded(answer: Answer[Any], endpoint: Endpoint, request: BaseModel) -> Answer[Any]:
     """The answer as plain values, made on the thread of the handler, not on the event loop."""
-    body = None if answer.body is None else encode(answer.body)
-    return replace(answer, body=body, status=answer.status or endpoint.statuses[0])
+    warnings = old_forms(endpoint.name, request)
+    for warning in warnings:
+        _log.warning("%s %s: %s.", endpoint.method, endpoint.path, warning)
+    body = None if answer.body is None else encode(answer.body, endpoint.answer)
+    return replace(answer, body=body, status=answer.status or endpoint.statuses[0], warnings=warnings)
 
 
 def _response(answer: Answer[Any]) -> Response:
     headers = {"ETag": f'"{answer.etag}"'} if answer.etag else {}
+    if answer.warnings:
+        headers["Warning"] = ", ".join(f'299 tacit "{warning}"' for warning in answer.warnings)
     if answer.events is not None:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(answer.events, media_type=answer.media_type, headers=headers)

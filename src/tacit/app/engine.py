@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -75,6 +76,14 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.upkeep.rescan import Rescan
 
 _LOG = logging.getLogger(__name__)
+RENAMED = {"care": "maintenance", "desk": "admin"}
+"""Attributes of the engine that work under their old name for one more release, and their successors."""
+
+
+def _warn_renamed(old: str, new: str) -> None:
+    warnings.warn(f"`{old}` is now `{new}`; it works in this release only.", DeprecationWarning, stacklevel=3)
+
+
 RECALL_THREADS = 4
 
 
@@ -116,6 +125,16 @@ class Engine:
             salvaged=parts.salvaged, nudges=self.nudges,
         )  # fmt: skip
         self._replaying: dict[str, ReplayingHost | None] = {}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """An attribute under its old name, with a warning."""
+            successor = RENAMED.get(name)
+            if successor is None:
+                raise AttributeError(f"'Engine' object has no attribute {name!r}")
+            _warn_renamed(f"Engine.{name}", f"Engine.{successor}")
+            return getattr(self, successor)
 
     @property
     def maintenance(self) -> Maintenance:
@@ -380,6 +399,7 @@ class Engine:
         user_words: str = "",
         sensitivity: Sensitivity | None = None,
         replaces: Sequence[str] = (),
+        tier: TrustTier | None = None,
     ) -> tuple[Change, ...]:
         """Store one statement.
 
@@ -399,6 +419,7 @@ class Engine:
                 them and says the same as `content`, it is stored as the user's, for this project only.
             sensitivity: where it may appear; None = `project`. `session` without `session` = the one at work in `cwd`.
             replaces: ids of memories that it replaces: those of equal or lower trust end, of the others the user is asked.
+            tier: old, for this release only: another than `USER` stands for `speaker=Speaker.AGENT`.
 
         Raises:
             UnknownKind, InvalidInput: naming what is wrong.
@@ -406,6 +427,9 @@ class Engine:
             RefusedByRedaction: if only a secret was left.
             RefusedByTrust: if an agent states something where incognito is on.
         """
+        if tier is not None:
+            _warn_renamed("Engine.remember(tier=...)", "speaker")
+            speaker = speaker if tier is TrustTier.USER else Speaker.AGENT
         if speaker is Speaker.AGENT and self._settings_at(cwd).privacy.incognito:
             raise RefusedByTrust(
                 "Nothing is stored here: privacy.incognito is on.",

@@ -160,6 +160,7 @@ class EngineStatus(TypedDict):
     recall_enabled: bool
     shadow: bool
     extractor: ExtractorStatus | None
+    silence: list[tuple[str, int]]
 
 
 class ExtractorStatus(TypedDict):

@@ -26,6 +26,7 @@ from tacit.errors import HostError, StoreReadOnly
 from tacit.hosts.install import INSTALL_VERSION, STAMP, describe_age, version_in
 
 HOOK_NAME = "tacit_hook.py"
+_OURS = "# Tacit's launcher,"
 _INTERPRETER = re.compile(r"""\nPYTHON = ('[^'\n]*'|"[^"\n]*")""")
 """The line of the copy that names the interpreter."""
 
@@ -95,11 +96,9 @@ def refresh_launcher(home: Home) -> bool:
     """Renew a launcher that an older version wrote, so that an upgrade needs no second step; whether it was needed."""
     try:
         written = _version_of((home.bin_dir / HOOK_NAME).read_text("utf-8"))
-        newer_hook = version_key(_version_of(_hook_text())) > version_key(written)
-        if (
-            not newer_hook
-            and version_in(home.launcher.read_text("utf-8", "surrogateescape")) >= INSTALL_VERSION
-        ):
+        script = home.launcher.read_text("utf-8", "surrogateescape")
+        older_script = _OURS in script and version_in(script) < INSTALL_VERSION
+        if not older_script and version_key(written) >= version_key(_version_of(_hook_text())):
             return False
         write_launcher(home)
     except (OSError, UnicodeDecodeError, HostError, StoreReadOnly):

@@ -17,7 +17,9 @@ from tacit.api import requests as ask
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.routes import MAX_BODY_BYTES, build_routes
 from tacit.app.values import EngineStatus, Recalled
+from tacit.capture.bootstrap.project_import import RulesImport
 from tacit.capture.discover import TranscriptInfo
+from tacit.capture.report import CaptureReport
 from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, TacitError
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import DUPLICATE, Add, Contradict, Edit, Merge, Retire, Skip, Supersede
@@ -49,14 +51,6 @@ TRACE = Trace(
     stages=(StageRecord(stage="guard", took_ms=0.5, drops=(Drop(memory_id="mem_2", reason="below threshold"),)),),
     injected=("mem_0001",),
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Report:
-    added: int
-    failed: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    changes: tuple = ()
 
 
 @dataclass
@@ -155,7 +149,7 @@ class ListEngine:
 
     def init_project(self, cwd, *, speaker, dry_run=False):
         self._called("init", cwd=cwd)
-        return Report(added=3)
+        return RulesImport(files=(), changes=())
 
     def transcripts(self, cwd="", **how):
         self._called("transcripts", cwd=cwd)
@@ -167,7 +161,7 @@ class ListEngine:
 
     def backfill(self, infos, *, wanted):
         self._called("backfill", paths=[str(info.path) for info in infos])
-        return Report(added=len(infos))
+        return CaptureReport(added=len(infos))
 
     def status(self, *, speaker):
         self._called("status")
@@ -413,7 +407,7 @@ def test_what_a_turn_waits_for_has_its_own_way(engine):
         ({"content": "x", "scope": "planet"}, ["`scope`", "'planet'", "universal"]),
         ({"content": "x", "scope": "language"}, ["`scope`", "language:python"]),
         ({"content": "x", "cwd": "relative/path"}, ["`cwd`", "absolute path"]),
-        ({"content": "x", "tier": "user"}, ["`tier`"]),
+        ({"content": "x", "tier": "owner"}, ["`tier`"]),
         ({"content": "x", "session": {"host": "h"}}, ["`session.session_id`", "missing"]),
         ({"content": "x" * (ask.MAX_CONTENT_CHARS + 1)}, ["`content`", "1000000"]),
     ],

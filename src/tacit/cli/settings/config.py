@@ -48,6 +48,7 @@ def get(
     """Print the effective values in this folder: of one setting, of a section, or of everything."""
     from tacit.cli.terminal.output import print_json, print_line
 
+    key = _current_name(key)
     report = _report(cwd, agent, warn=not as_json)
     found = _below(report, key)
     if as_json:
@@ -82,18 +83,24 @@ def set_(
     from tacit.config.describe import describe_settings
     from tacit.config.fields import unknown_setting
     from tacit.config.overrides import file_of, reset_values, set_values
+    from tacit.config.renamed import RENAMED
 
+    old, key = key, _current_name(key)
     about = describe_settings().get(key)
     if about is None and not key.startswith("kinds."):
         raise unknown_setting(key, "settings")
     place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
     given = _value(about, value)
+    if old in RENAMED and given is not None:
+        given = RENAMED[old].convert(given)
     home = current_context().home
     notes = ()
     if given is None and (about is None or not about.nullable):
         reset_values(home, place, key=key)
     else:
         notes = set_values(home, place, {key: given})
+    if old != key:
+        reset_values(home, place, key=old)
     now = _report(cwd, agent).origins.get(key, ())
     if as_json:
         print_json(
@@ -117,6 +124,7 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
     from tacit.config.describe import describe_settings
     from tacit.config.layers import LayerName
 
+    key = _current_name(key)
     report = _report(cwd, agent, warn=not as_json)
     given = report.explain(key)
     about = describe_settings()[key]
@@ -184,10 +192,12 @@ def reset(
 
     if bool(key) == everything:
         raise InvalidInput("Name a setting, or use --all.", hint="`tacit config diff` lists what is set.")
+    old, key = key, _current_name(key)
     if key and nearest_key(key) != key and not _known(key):
         raise unknown_setting(key, "settings")
     place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
-    done = reset_values(current_context().home, place, key=key)
+    home = current_context().home
+    done = sum(reset_values(home, place, key=name) for name in {old, key}) > 0
     now = _report(cwd, agent).origins.get(key, ())
     if as_json:
         print_json({"reset": done, **(_facts(key, now) if now else {})})
@@ -299,6 +309,18 @@ def _below(report: SettingsReport, key: str) -> dict[str, tuple[Origin, ...]]:
     if not found and key != "kinds":
         raise unknown_setting(key, "settings")
     return found
+
+
+def _current_name(key: str) -> str:
+    """The name that `key` has now, with a warning where it is an old one."""
+    from tacit.cli.terminal.output import print_warning
+    from tacit.config.renamed import RENAMED
+
+    renamed = RENAMED.get(key)
+    if renamed is None:
+        return key
+    print_warning(f"`{key}` is now called `{renamed.new}`. The old name still works in this release.")
+    return renamed.new
 
 
 def _known(key: str) -> bool:
