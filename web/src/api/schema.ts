@@ -1907,43 +1907,30 @@ export interface components {
             embedder: string;
             /** Tokens Exact */
             tokens_exact: boolean;
-            /**
-             * Warnings
-             * @default []
-             */
+            /** Warnings */
             warnings: string[];
-            /**
-             * Silences
-             * @default []
-             */
+            /** Silences */
             silences: components["schemas"]["SilenceCount"][];
-            /**
-             * Injections
-             * @default 0
-             */
+            /** Injections */
             injections: number;
-            /**
-             * Recent
-             * @default 0
-             */
+            /** Recent */
             recent: number;
-            /**
-             * Sessions Cached
-             * @default 0
-             */
+            /** Sessions Cached */
             sessions_cached: number;
-            /**
-             * Recall Enabled
-             * @default true
-             */
+            /** Recall Enabled */
             recall_enabled: boolean;
-            /**
-             * Shadow
-             * @default false
-             */
+            /** Shadow */
             shadow: boolean;
-            /** @default null */
             extractor: components["schemas"]["ExtractorStatus"] | null;
+            /**
+             * Silence
+             * @deprecated
+             * @description old, for this release only: `silences` in words
+             */
+            silence: [
+                string,
+                number
+            ][];
         };
         /**
          * Entity
@@ -3528,6 +3515,13 @@ export interface components {
              * @default []
              */
             replaces?: string[];
+            /**
+             * Tier
+             * @deprecated
+             * @description old, for this release only: another tier than `user` stores it as an agent's statement
+             * @default null
+             */
+            tier?: ("user" | "assistant" | "tool" | "import") | null;
         };
         /**
          * Replace
@@ -4900,6 +4894,13 @@ export interface components {
              * @description `change_id` of the answer to a write, or of an entry of `GET /v1/changes`
              */
             id: string;
+            /**
+             * Cwd
+             * @deprecated
+             * @description old, for this release only: not read, since `id` names the change
+             * @default
+             */
+            cwd?: string;
             /**
              * Memory
              * @description only what it did to this memory and to what that replaced; left out = the whole change
