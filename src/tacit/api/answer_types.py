@@ -38,7 +38,7 @@ def answer_types() -> str:
             needed.append(name)
             waiting += _references(schemas[name])
     named = sorted(needed, key=lambda name: (name not in _enums(schemas), name))
-    return "\n\n".join([_HEAD, *(_definition(name, schemas[name]) for name in named)])
+    return "\n".join([_HEAD, "\n\n".join(_definition(name, schemas[name]) for name in named)])
 
 
 def _enums(schemas: Mapping[str, Any]) -> set[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-
 DropCause = Literal[
     "nothing_coming",
     "not_valid",
