@@ -115,8 +115,8 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
 
     async def call_tool(asked: Asked, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in BY_NAME:
-            successor = f" ({REMOVED[params.name]})" if params.name in REMOVED else ""
-            raise MCPError(code=types.INVALID_PARAMS, message=f"Unknown tool: {params.name[:100]}{successor}")
+            message = REMOVED.get(params.name, f"Unknown tool: {params.name[:100]}")
+            raise MCPError(code=types.INVALID_PARAMS, message=message)
         try:
             text = await work(asked, lambda who: call(engine, who, params.name, params.arguments or {}))
         except TacitError as error:

@@ -301,7 +301,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
 )
 BY_NAME = {tool.name: tool for tool in TOOLS}
-REMOVED = {"hook": "events come through the command hooks that `tacit install` writes"}
+REMOVED = {"hook": "Unknown tool: hook (events come through the command hooks that `tacit install` writes)"}
 """Tools of the first release that cannot be kept, and what takes their place: what a tool says is no word of the user's."""
 
 
