@@ -30,7 +30,7 @@ from tacit.app.queries.agent_tools import Caller
 from tacit.errors import TacitError
 from tacit.mcp.prompts import PROMPTS, message
 from tacit.mcp.resources import RESOURCES, read
-from tacit.mcp.tools import BY_NAME, REMOVED, TOOLS, Tool, call
+from tacit.mcp.tools import BY_NAME, TOOLS, Tool, call, unknown_tool
 from tacit.session.answer_priority import wait_for_pending_answers
 
 if TYPE_CHECKING:
@@ -115,8 +115,7 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
 
     async def call_tool(asked: Asked, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in BY_NAME:
-            message = REMOVED.get(params.name, f"Unknown tool: {params.name[:100]}")
-            raise MCPError(code=types.INVALID_PARAMS, message=message)
+            raise MCPError(code=types.INVALID_PARAMS, message=unknown_tool(params.name))
         try:
             text = await work(asked, lambda who: call(engine, who, params.name, params.arguments or {}))
         except TacitError as error:
