@@ -1,4 +1,4 @@
-"""Words as somebody types them into a search box: other endings, beginnings of words, slips of the finger.
+"""Words as people type them into a search box: with other endings, unfinished, misspelled.
 
 In: words and texts. Out: whether they match, and which words of a vocabulary are spelled nearly alike. Pure.
 """
@@ -12,9 +12,9 @@ from tacit.text.stemming import content_words, porter_stem
 from tacit.text.tokens import WORD
 
 LEAST_CHARS = 4
-"""Shorter words are taken as they are: too many others differ from them in one letter."""
+"""Shorter words must match exactly, because too many others differ from them in one letter."""
 LONG_CHARS = 8
-"""From this length on two slips are forgiven."""
+"""From this length on two edits are allowed."""
 LEAST_PREFIX = 3
 """So many letters may stand for the beginning of a longer word."""
 ENDING_CHARS = 3
@@ -43,8 +43,8 @@ def edits(left: str, right: str, *, most: int) -> int:
     return min(row[-1], most + 1)
 
 
-def slips(word: str) -> int:
-    """How many edits are forgiven in a word."""
+def allowed_edits(word: str) -> int:
+    """How many edits are allowed in a word."""
     return 0 if len(word) < LEAST_CHARS else 1 if len(word) < LONG_CHARS else 2
 
 
@@ -53,7 +53,7 @@ def near_words(word: str, vocabulary: Iterable[str], *, limit: int) -> tuple[str
 
     A word that is misspelled at its end has no stem of its own: it is compared without its last letters, too.
     """
-    most = slips(word)
+    most = allowed_edits(word)
     if not most:
         return ()
     forms = [
@@ -61,18 +61,18 @@ def near_words(word: str, vocabulary: Iterable[str], *, limit: int) -> tuple[str
     ]
     letters = set(word)
     shortest = min(map(len, forms)) - most
-    found: list[tuple[int, int, str]] = []
+    matches: list[tuple[int, int, str]] = []
     for other in vocabulary:
         if not shortest <= len(other) <= len(word) + most or len(set(other) - letters) > most:
             continue
         best = min((edits(form, other, most=most), cut) for cut, form in enumerate(forms))
         if best[0] <= most and other != word:
-            found.append((*best, other))
-    return tuple(other for _, _, other in sorted(found)[:limit])
+            matches.append((*best, other))
+    return tuple(other for _, _, other in sorted(matches)[:limit])
 
 
 def holds_words(text: str, asked: str) -> bool:
-    """Whether `text` holds every content word of `asked`, in any order: inflected, longer, or with a slip in it."""
+    """Whether `text` holds every content word of `asked`, in any order: inflected, longer, or misspelled."""
     held = _stems(text)
     return all(_holds(held, word) for word in content_words(asked))
 
@@ -83,7 +83,7 @@ def _holds(held: frozenset[str], word: str) -> bool:
         return True
     if not wanted.isalpha() or len(wanted) < LEAST_PREFIX:
         return False
-    return any(one.startswith(wanted) for one in held) or bool(near_words(word, held, limit=1))
+    return any(stem.startswith(wanted) for stem in held) or bool(near_words(word, held, limit=1))
 
 
 @lru_cache(maxsize=4096)

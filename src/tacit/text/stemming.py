@@ -25,7 +25,7 @@ from tacit.text.tokens import WORD
 
 _LEFT_OUT = FUNCTION_WORDS | CONTRACTION_ENDS
 MAX_CHARS = 2000
-"""So much of a text is read: the head says what it is about."""
+"""Characters at the beginning of a text that are read; they say what it is about."""
 
 _PLAIN = re.compile(r"[a-z]+\Z")
 _REGION = r"[^aeiouy]*[aeiouy]+[^aeiouy]"
@@ -34,7 +34,7 @@ _CONSONANT_Y = re.compile(r"\Ay|(?<=[aeiou])y")
 _VOWEL = re.compile("[aeiouy]")
 _SHORT = re.compile(r"[^aeiouy][aeiouy][^aeiouywxY]\Z")
 _CHANGED_ENDS = frozenset("cdegilmnrstuy")
-"""Every suffix ends in one of these letters; other words are their own stems."""
+"""Every suffix ends in one of these letters. A word with another end is its own stem."""
 _AFTER_ED = ("at", "bl", "iz")
 _DOUBLES = frozenset(("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"))
 
@@ -43,10 +43,10 @@ Rules = dict[str, tuple[tuple[str, str], ...]]
 
 def _by_end(rules: dict[str, str]) -> Rules:
     """Suffixes and what takes their place, the longest first, by their last two letters."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    by_end: dict[str, list[tuple[str, str]]] = {}
     for suffix in sorted(rules, key=lambda suffix: (-len(suffix), suffix)):
-        found.setdefault(suffix[-2:], []).append((suffix, rules[suffix]))
-    return {end: tuple(pairs) for end, pairs in found.items()}
+        by_end.setdefault(suffix[-2:], []).append((suffix, rules[suffix]))
+    return {end: tuple(pairs) for end, pairs in by_end.items()}
 
 
 _STEP_2 = _by_end({
@@ -71,11 +71,11 @@ class _Stemmer(Protocol):
 def _library() -> _Stemmer:
     """The Porter stemmer of `snowballstemmer`, without its `__init__`, which loads thirty languages: 3 MB and 20 ms."""
     package = "snowballstemmer"
-    found = importlib.util.find_spec(package)
-    if found is None:
+    spec = importlib.util.find_spec(package)
+    if spec is None:
         raise ImportError(package)
     empty = package not in sys.modules
-    sys.modules.setdefault(package, importlib.util.module_from_spec(found))
+    sys.modules.setdefault(package, importlib.util.module_from_spec(spec))
     try:
         module = importlib.import_module(f"{package}.porter_stemmer")
     finally:
@@ -101,11 +101,11 @@ def stems(text: str) -> frozenset[str]:
 
 def content_words(text: str) -> tuple[str, ...]:
     """Content words of `text` (first 2000 characters), one for each stem, in order."""
-    found: dict[str, str] = {}
+    word_of: dict[str, str] = {}
     for word in WORD.findall(text[:MAX_CHARS].casefold()):
         if word not in _LEFT_OUT:
-            found.setdefault(_stem_or_nothing(word), word)
-    return tuple(found.values())
+            word_of.setdefault(_stem_or_nothing(word), word)
+    return tuple(word_of.values())
 
 
 @lru_cache(maxsize=8192)

@@ -60,10 +60,10 @@ def index_words(text: str) -> tuple[str, ...]:
 
 def query_words(text: str) -> tuple[str, ...]:
     """Words to look up in the word index, without stop words and repeats."""
-    found = (
+    words = (
         word for word in _INDEX_WORD.findall(text[:QUERY_CHARS]) if fold_word(word) not in FUNCTION_WORDS
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(words))
 
 
 def fold_word(word: str) -> str:
@@ -82,22 +82,22 @@ def code_words(text: str, extra: Iterable[str] = ()) -> tuple[str, ...]:
     """
     quoted = _QUOTED.findall(text)
     chunks = [c.strip(".:-+@#") for c in _CHUNK.findall(text) if _CODE_SHAPE.search(c.rstrip(".:-+@#"))]
-    found: list[str] = []
+    words: list[str] = []
     for chunk in (*chunks, *quoted, *extra):
-        found += _parts(chunk)
+        words += _parts(chunk)
         for segment in re.split(r"[^\w]+", chunk):
             joined = segment.replace("_", "").lower()
             if joined and len(_PART.findall(segment)) > 1:
-                found.append(joined)
-    return tuple(found)
+                words.append(joined)
+    return tuple(words)
 
 
 def _parts(chunk: str) -> list[str]:
-    found: list[str] = []
+    parts: list[str] = []
     for run in _INDEX_WORD.findall(chunk):
         pieces = [piece.lower() for piece in _PART.findall(run)]
-        found += [piece for piece in pieces if len(piece) > 1 or len(pieces) == 1]
-    return found
+        parts += [piece for piece in pieces if len(piece) > 1 or len(pieces) == 1]
+    return parts
 
 
 def code_query_words(text: str) -> tuple[str, ...]:
