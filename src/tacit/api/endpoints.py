@@ -212,7 +212,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
               matched="settings"),
     ),
     *_group(
-        "The whole",
+        "System",
         _get("/v1/status", handlers.status),
         _get("/v1/health", admin_handlers.health),
         _get("/v1/metrics", metrics, media_type="text/plain"),

@@ -27,11 +27,11 @@ class Inject(Request):
     session_id: str = Field(
         min_length=1,
         max_length=500,
-        description="names the conversation: what it was given does not come again",
+        description="names the conversation; it gets no memory twice",
     )
     cwd: Folder = Field(default="", description="working folder: decides what may be seen")
     deadline_ms: float | None = Field(
-        default=None, gt=0, le=60_000, description="longest time; left out = as the settings say"
+        default=None, gt=0, le=60_000, description="longest time; default: the setting"
     )
     categories: Categories | None = Field(default=None, description="tokens per section, for this prompt")
     recency: RecencyWeights | None = Field(default=None, description="factors by age, for this prompt")
@@ -41,11 +41,11 @@ class TrialTime(Request):
     """A stretch of time."""
 
     since_ms: Millis | None = Field(default=None, description="from this time on; left out = 90 days")
-    until_ms: Millis | None = Field(default=None, description="before this time; left out = now")
+    until_ms: Millis | None = Field(default=None, description="before this time; default: now")
 
 
 def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.Injected]:  # noqa: ARG001 - one shape for all
-    """What to put before a prompt, with counts and alerts; mostly nothing. A failure comes with a result that may be used."""
+    """Return the text to put before a prompt, with counts and alerts; often it is empty. A failure has a usable result."""
     asking = Injection(engine, host=HOST)
     if request.categories is not None:
         asking.set_token_budget(request.categories)

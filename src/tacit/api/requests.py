@@ -105,7 +105,7 @@ class Remember(Request):
     """Store a statement."""
 
     content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
-    kind: str | None = Field(default=None, max_length=100, description="its kind; found out when left out")
+    kind: str | None = Field(default=None, max_length=100, description="its kind; default: detected")
     scope: ScopeText | None = Field(default=None, description="`universal`, `language:python`, `project:...`")
     when: Whens | None = Field(
         default=None,
@@ -115,14 +115,14 @@ class Remember(Request):
     user_words: str = Field(
         default="",
         max_length=4000,
-        description="for a caller without the user's authority: what they said of it, verbatim from one prompt",
+        description="for a caller without the user's authority: the user's words about it, verbatim from one prompt",
     )
     source: str = Field(default="api", min_length=1, max_length=200, description="where it came from")
     session: SessionName | None = Field(default=None, description="the session it was said in")
-    pinned: bool = Field(default=False, description="packed first where a preset pins")
-    files: tuple[str, ...] = Field(default=(), max_length=200, description="files it speaks of")
+    pinned: bool = Field(default=False, description="packed first in presets that pin")
+    files: tuple[str, ...] = Field(default=(), max_length=200, description="files that it is about")
     sensitivity: SensitivityName | None = Field(
-        default=None, description="where it may appear; `project` when left out"
+        default=None, description="where it may appear; default: `project`"
     )
     replaces: tuple[Annotated[str, Field(max_length=100)], ...] = Field(
         default=(), max_length=20, description="ids of memories that it replaces"
@@ -157,7 +157,7 @@ class Recall(Request):
     text: str = Field(
         default="",
         max_length=MAX_CONTENT_CHARS,
-        description="the words to ask with; `action` and `failure` need a tool, command or file instead",
+        description="the query text; `action` and `failure` need a tool, command or file instead",
     )
     cwd: Folder = Field(default="", description="working folder: decides what may be seen")
     surface: AskedSurface = Field(default="on_demand", description="answer as this surface would")
@@ -165,7 +165,7 @@ class Recall(Request):
     as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="answer as of this time")
     store_trace: bool = Field(default=True, description="keep the trace for `why`; false = a dry run")
     threshold: float | None = Field(
-        default=None, ge=0.0, le=1.0, description="least relevance handed over, instead of the setting"
+        default=None, ge=0.0, le=1.0, description="least relevance for an injection, instead of the setting"
     )
     preset: str | None = Field(default=None, max_length=40, description="answer as this preset would")
     previous: str = Field(
@@ -175,26 +175,24 @@ class Recall(Request):
     )
     prompts: Some = Field(default=(), description="the prompts before, newest last")
     tools: Some = Field(default=(), description="recent tool steps, newest last")
-    files: Some = Field(default=(), description="files at hand, relative to the project")
-    tool: str = Field(
-        default="", max_length=200, description="`action` and `failure`: the tool that is called"
-    )
+    files: Some = Field(default=(), description="files in use, relative to the project")
+    tool: str = Field(default="", max_length=200, description="`action` and `failure`: the called tool")
     command: str = Field(default="", max_length=20_000, description="the command it runs")
     paths: Some = Field(default=(), description="the files it touches")
     written: str = Field(default="", max_length=MAX_CONTENT_CHARS, description="the text it writes")
     finished: bool = Field(
-        default=False, description="`action`: the call has run; what follows it is asked for"
+        default=False, description="`action`: the call has run; recall for what follows it"
     )
     error: str = Field(
-        default="", max_length=MAX_CONTENT_CHARS, description="`failure`: what the call failed with"
+        default="", max_length=MAX_CONTENT_CHARS, description="`failure`: the error of the call"
     )
     turn: int = Field(default=0, ge=0, le=1_000_000, description="turn of the session")
     session: SessionName | None = Field(
-        default=None, description="the session it is asked for; its situation is taken where none is given"
+        default=None, description="the session; its situation is used if none is given"
     )
-    held: Some = Field(default=(), description="ids of memories that the context holds already")
+    held: Some = Field(default=(), description="ids of memories that the context already holds")
     replay_at: tuple[Annotated[float, Field(ge=0.0, le=1.0)], ...] = Field(
-        default=(), max_length=20, description="also decide the answer again at these thresholds"
+        default=(), max_length=20, description="also repeat the decision at these thresholds"
     )
 
     @model_validator(mode="after")
@@ -225,17 +223,17 @@ class AtFolder(Request):
 class InitProject(AtFolder):
     """A project to set up."""
 
-    dry_run: bool = Field(default=False, description="only tell what the rule files would add")
-    confirmed: bool = Field(default=True, description="false: what the rule files hold waits in review")
+    dry_run: bool = Field(default=False, description="only list what the rule files would add")
+    confirmed: bool = Field(
+        default=True, description="false: the statements of the rule files wait in review"
+    )
 
 
 class ListMemories(Request):
     """Which memories to list, and which part of the list."""
 
-    cwd: Folder = Field(
-        default="", description="only what may be seen from this folder; without it everything"
-    )
-    path: tuple[str, ...] = Field(default=(), max_length=200, description="files at hand, for path scopes")
+    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
+    path: tuple[str, ...] = Field(default=(), max_length=200, description="files in use, for path scopes")
     kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
     status: tuple[StoredStatus, ...] = Field(
         default=("active",), max_length=5, description="only these states; `all` for any"
@@ -244,8 +242,8 @@ class ListMemories(Request):
     text: str | None = Field(
         default=None,
         max_length=1000,
-        description="found by these words, in any order and with slips, or by their meaning; at most 200, best first"
-        " unless `order` says otherwise",
+        description="search text: words in any order, misspelled, or by meaning; at most 200 results, best first"
+        " unless `order` is set",
     )
     as_of_ms: int | None = Field(
         default=None, ge=0, le=MOST_MS, description="as known and valid at this time"
@@ -256,17 +254,17 @@ class ListMemories(Request):
         description="only these scopes; a project's stands for its paths and tasks, too",
     )
     tier: tuple[Literal["user", "assistant", "tool", "import"], ...] = Field(
-        default=(), max_length=4, description="only vouched for by these"
+        default=(), max_length=4, description="only with these trust tiers"
     )
     sensitivity: tuple[SensitivityName, ...] = Field(
         default=(), max_length=4, description="only of these levels"
     )
     pinned: bool | None = Field(default=None, description="only pinned ones, or only others")
     order: Literal["created", "updated", "importance", "used"] | None = Field(
-        default=None, description="the greatest of it first; ties newest first; left out = `created`"
+        default=None, description="sort key, greatest first; ties newest first; default: `created`"
     )
-    limit: int = Field(default=50, ge=1, le=500, description="most memories of one answer")
-    offset: int = Field(default=0, ge=0, le=10_000_000, description="how many to leave out")
+    limit: int = Field(default=50, ge=1, le=500, description="most memories in one answer")
+    offset: int = Field(default=0, ge=0, le=10_000_000, description="number of memories to skip")
     cursor: str | None = Field(
         default=None, max_length=400, description="`next_cursor` of the page before, instead of `offset`"
     )
@@ -299,7 +297,7 @@ class Edit(Request):
     when: str | None = Field(default=None, max_length=2000, description="when it applies, in words")
     scope: ScopeText | None = Field(default=None, description="who may see it")
     importance: float | None = Field(default=None, ge=0.0, le=1.0, description="0 to 1")
-    pinned: bool | None = Field(default=None, description="packed first where a preset pins")
+    pinned: bool | None = Field(default=None, description="packed first in presets that pin")
     sensitivity: SensitivityName | None = Field(default=None, description="where it may appear")
 
     @property
@@ -326,17 +324,14 @@ ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Fiel
 class ReviewWhere(Request):
     """Which entries of the review queue; what is left out asks for all."""
 
-    cwd: Folder = Field(
-        default="", description="only what may be seen from this folder; without it everything"
-    )
+    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
     kind: ReviewValues = Field(default=(), description="only these kinds")
     source: ReviewValues = Field(default=(), description="only from these sources, such as an imported file")
-    tier: ReviewValues = Field(default=(), description="only vouched for by these")
+    tier: ReviewValues = Field(default=(), description="only with these trust tiers")
     cause: tuple[ReviewCauseName, ...] = Field(
         default=(),
         max_length=4,
-        description="only these reasons: it contradicts another, an agent added it, it was imported, it was captured"
-        " and not confirmed",
+        description="only these causes: a contradiction, added by an agent, imported, captured and not confirmed",
     )
     scope: ReviewValues = Field(default=(), description="only of these projects or other scopes")
     text: str = Field(default="", max_length=1000, description="only with all of these words, in any order")
@@ -364,9 +359,11 @@ class DecideAll(Request):
     ids: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = Field(
         default=(), max_length=10_000, description="of these statements"
     )
-    where: ReviewWhere | None = Field(default=None, description="instead of `ids`: all entries that fit")
+    where: ReviewWhere | None = Field(default=None, description="instead of `ids`: all entries that match")
     count: int | None = Field(
-        default=None, ge=0, description="with `where`: how many fit, as `total` said; else nothing is decided"
+        default=None,
+        ge=0,
+        description="with `where`: the expected number of matches, from `total`; if it differs, nothing is decided",
     )
 
     @model_validator(mode="after")
@@ -382,8 +379,8 @@ class Decide(Request):
     """A decision on one statement of the review queue."""
 
     action: Literal["accept", "reject", "merge", "keep"] = Field(
-        description="`accept` = it holds and ends what it contradicts; `reject` = it goes and is not learned again;"
-        " `merge` = it says what the other says; `keep` = both hold"
+        description="`accept` = it is active and ends what it contradicts; `reject` = it is dropped and not learned again;"
+        " `merge` = both say the same; `keep` = both stay active"
     )
     content: str | None = Field(
         default=None, min_length=1, max_length=MAX_CONTENT_CHARS, description="for `accept`: better words"
@@ -396,11 +393,9 @@ class Decide(Request):
 class ListChanges(Request):
     """Which changes to tell."""
 
-    cwd: Folder = Field(
-        default="", description="only what may be seen from this folder; without it everything"
-    )
+    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
     id: str | None = Field(default=None, max_length=100, description="only of this memory")
-    change: str | None = Field(default=None, max_length=100, description="only what this change wrote")
+    change: str | None = Field(default=None, max_length=100, description="only the entries of this change")
     limit: int = Field(default=20, ge=1, le=500, description="most changes")
 
 
@@ -421,11 +416,11 @@ class Undo(Request):
     memory: str | None = Field(
         default=None,
         max_length=100,
-        description="only what it did to this memory and to what that replaced; left out = the whole change",
+        description="only its effect on this memory and the ones that it replaced; default: the whole change",
     )
     keep_both: bool = Field(
         default=False,
-        description="let the later statement of a supersession or a merge stay as one of its own",
+        description="keep the later statement of a supersession or a merge as a separate memory",
     )
 
 
@@ -438,11 +433,11 @@ class Forget(Request):
 class Feedback(Request):
     """Whether a memory was of use."""
 
-    useful: bool = Field(description="false = it was wrong or in the way")
+    useful: bool = Field(description="false = it was wrong or unwanted")
     trace_id: str | None = Field(
         default=None,
         max_length=100,
-        description="of the recall it was handed over by: charts and `tune` read that",
+        description="the recall that injected it; charts and `tune` read it",
     )
 
 
@@ -453,7 +448,7 @@ class ListTraces(Request):
     surface: AskedSurface | None = Field(default=None, description="only this surface")
     limit: int = Field(default=10, ge=1, le=200, description="most traces")
     threshold: float | None = Field(
-        default=None, ge=0.0, le=1.0, description="also decide each again with this threshold"
+        default=None, ge=0.0, le=1.0, description="also repeat each decision with this threshold"
     )
 
 
@@ -486,7 +481,7 @@ class FindTranscripts(Request):
 
     cwd: Folder = Field(default="", description="working folder of the project; left out = every project")
     path: tuple[Folder, ...] = Field(
-        default=(), max_length=1000, description="files and folders to look into instead"
+        default=(), max_length=1000, description="files and folders to search instead"
     )
     host: str = Field(default="", max_length=100, description="only sessions of this host")
     since_ms: int = Field(default=0, ge=0, le=MOST_MS, description="only files changed since")
@@ -495,7 +490,7 @@ class FindTranscripts(Request):
 class WriteUps(Request):
     """Have a session that waits written up by the language model."""
 
-    past: bool = Field(default=False, description="of the sessions that were imported, not of those of today")
+    past: bool = Field(default=False, description="for imported sessions instead of current ones")
     dry_run: bool = Field(default=False, description="only show the requests; nothing is sent")
 
 
@@ -506,19 +501,21 @@ class Backfill(Request):
         default="", description="working folder of the project; with `named`, of sessions that name none"
     )
     paths: tuple[str, ...] | None = Field(
-        default=None, max_length=10_000, description="only these of `GET /v1/transcripts`; left out = all"
+        default=None, max_length=10_000, description="only these of `GET /v1/transcripts`; default: all"
     )
     named: bool = Field(
         default=False, description="`paths` are files of the user's choice, wherever they are"
     )
     since_ms: int = Field(default=0, ge=0, le=MOST_MS, description="leave out sessions that ended before")
-    subagents: bool = Field(default=False, description="learn from what subagents were told, too")
-    dry_run: bool = Field(default=False, description="only look; nothing is stored")
+    subagents: bool = Field(default=False, description="also learn from subagents")
+    dry_run: bool = Field(default=False, description="preview; nothing is stored")
     write_up: bool = Field(
         default=False, description="let the sessions wait for the language model; POST /v1/write-ups asks it"
     )
     server: str = Field(
-        default="", max_length=500, description="all that a running OpenCode server at this address tells of"
+        default="",
+        max_length=500,
+        description="read the sessions of a running OpenCode server at this address",
     )
 
     @model_validator(mode="after")

@@ -433,7 +433,7 @@ class Engine:
         if speaker is Speaker.AGENT and self._settings_at(cwd).privacy.incognito:
             raise RefusedByTrust(
                 "Nothing is stored here: privacy.incognito is on.",
-                hint="Only the user's own commands store now.",
+                hint="Only the user's own commands can store now.",
             )
         if sensitivity is Sensitivity.SESSION and session is None:
             session = self.agents.queries.only_session(cwd)

@@ -242,7 +242,7 @@ class LiveSessions:
                 last.result(timeout=timeout_s)
             except TimeoutError:
                 raise StoreBusy(
-                    "What was said last is not stored yet: another program writes to the store.",
+                    "The last messages are not stored yet: another program writes to the store.",
                     hint="Try again in a moment.",
                 ) from None
             finally:

@@ -114,7 +114,7 @@ def salvage_words(salvage: Salvage) -> str:
         said += "A new one is in use. "
     return (
         said
-        + "`tacit restore FILE` brings a backup back, or what can be read of that file; moving it away ends this notice."
+        + "`tacit restore FILE` restores a backup, or what can be read of that file; moving it away ends this notice."
     )
 
 

@@ -313,7 +313,7 @@ def _make_private(folder: Path) -> None:
                 f"No space is left for {folder}.", hint="Free some space, then try again."
             ) from error
         raise StoreReadOnly(
-            f"The folder {folder} cannot be made: {error.strerror or error}.",
+            f"The folder {folder} cannot be created: {error.strerror or error}.",
             hint=f"Make {folder.parent} writable, or set {HOME_VARIABLE} to a folder you own.",
         ) from error
 

@@ -147,7 +147,7 @@ def _alone(home: Home) -> Generator[None]:
             yield
     except Timeout:
         raise InvalidSetting(
-            f"Somebody else is writing {home.config_file}.", hint="Try again in a moment."
+            f"Another program is writing {home.config_file}.", hint="Try again in a moment."
         ) from None
 
 

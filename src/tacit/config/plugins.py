@@ -54,7 +54,7 @@ class PluginGroup:
             except (ImportError, AttributeError) as error:
                 raise ProviderError(
                     f"{point.value}, which provides `{name}` ({self.group}), cannot be imported: {error}.",
-                    hint="Install its package anew, or name another one in the settings.",
+                    hint="Reinstall its package, or name another one in the settings.",
                 ) from error
         raise KeyError(name)
 

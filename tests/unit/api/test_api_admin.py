@@ -351,7 +351,7 @@ def test_digests_have_their_shape_and_their_reason(client, shop):
     folder, _ = shop
     answer = ask(client, "GET", f"/v1/digests?cwd={folder}")
     assert answer["digests"] == []
-    assert "has none: it runs still" in answer["reason"]
+    assert "has none: it is still running" in answer["reason"]
     assert ask(client, "GET", "/v1/digests?session=nosuch/session", status=404)["code"] == "not_found"
     ask(client, "GET", "/v1/digests?limit=0", status=422)
 

@@ -115,4 +115,4 @@ def test_closing_the_store_ends_a_job_between_two_steps(opened: Callable):
         ("check", "failed", 0),
         ("reindex", "failed", 0),
     ]
-    assert {one.error for one in jobs.all()} == {"The daemon ended before the work did."}
+    assert {one.error for one in jobs.all()} == {"The daemon ended before the job was done."}

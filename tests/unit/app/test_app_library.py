@@ -100,7 +100,7 @@ def test_messages_come_back_with_a_block_and_stay_as_they_were(memory: Tacit) ->
 
 
 def test_one_text_is_no_list_of_messages(memory: Tacit) -> None:
-    with pytest.raises(InvalidInput, match="one text"):
+    with pytest.raises(InvalidInput, match="a text instead of a list"):
         memory.session().prepare("commit this")
 
 

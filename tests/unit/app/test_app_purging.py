@@ -146,7 +146,7 @@ def test_a_project_goes_whole_and_no_other(engine, home, shop, tmp_path):
     assert [one.project.name for one in engine.admin.projects()] == ["other"]
     assert [str(one.key) for one in engine.sessions()] == ["claude-code/s2"]
     assert places_with(home, "quokka", tmp_path / "backup.db") == places_with(home, PROMPT) == []
-    with pytest.raises(NotFound, match="Nothing is known"):
+    with pytest.raises(NotFound, match="There is no session"):
         purging.of_session(SessionKey(host="claude-code", session_id="s1"))
 
 
@@ -217,7 +217,7 @@ def test_a_statement_goes_from_what_waits_where_json_escapes_its_letters(engine,
 
 
 def test_nothing_to_purge_is_an_error(engine):
-    with pytest.raises(NotFound, match="Nothing fits"):
+    with pytest.raises(NotFound, match="Nothing matches"):
         engine.admin.purging.purge(
             engine.admin.purging.matching(scope=None, source="mcp", text=None), dry_run=False
         )
@@ -259,7 +259,7 @@ def test_a_project_takes_what_was_asked_there_and_what_was_noted_of_it(engine, h
     left = rows(home, "SELECT json_extract(body, '$.project_id') FROM traces")
     assert left
     assert set(left) == {stays}
-    with pytest.raises(NotFound, match="Nothing is known of a project"):
+    with pytest.raises(NotFound, match="There is no project"):
         purging.of_project(engine.project(str(shop)))
 
 

@@ -84,17 +84,17 @@ def test_sessions_by_name_of_the_project_and_of_all(tacit):
     assert [one["session"] for one in listed] == ["claude-code/newer", "claude-code/older"]
     elsewhere = tacit.project.parent / "other"
     elsewhere.mkdir()
-    assert tacit("digest", "--cwd", elsewhere).out.startswith("No digest: no session was seen here")
+    assert tacit("digest", "--cwd", elsewhere).out.startswith("No digest: no session has been recorded here")
     assert "claude-code/newer" in tacit("digest", "--last", "--cwd", elsewhere).out
 
 
 def test_why_there_is_none(tacit):
-    assert tacit("digest").out == "No digest: no session was seen here yet.\n"
+    assert tacit("digest").out == "No digest: no session has been recorded here yet.\n"
     started(tacit, "s9")
-    assert "claude-code/s9 has none: it runs still" in tacit("digest").out
+    assert "claude-code/s9 has none: it is still running" in tacit("digest").out
     learn(tacit, transcript(tacit))
     said = tacit("digest")
-    assert said.out.startswith("The newest session claude-code/s9 has none: it runs still")
+    assert said.out.startswith("The newest session claude-code/s9 has none: it is still running")
     assert "src/parse.py" in said.out
     (one,) = tacit("digest", "s1", "--json").json["digests"]
     tacit("forget", one["memory_id"])

@@ -75,4 +75,4 @@ def test_many_go_in_parts_and_what_is_gone_meanwhile_is_passed_over(tacit, store
 def test_a_project_that_nothing_is_known_of_is_not_found(tacit, tmp_path):
     (tmp_path / "never").mkdir()
     said = tacit("purge", "--project", "--cwd", tmp_path / "never", "--yes")
-    assert (said.code, "Nothing is known of a project" in said.err) == (4, True)
+    assert (said.code, "There is no project" in said.err) == (4, True)

@@ -421,7 +421,7 @@ def test_a_hundred_thousand_rows_are_bounded_and_told(tmp_path):
     ("line", "reason"),
     [
         (b'{"memory": "mem_a"}', "'versions' is missing"),
-        (b'{"memory": "mem_a", "versions": "no"}', "a field is of another sort than it must be"),
+        (b'{"memory": "mem_a", "versions": "no"}', "a field has the wrong type"),
         (b"[1]", "no object"),
         (b"[" * 100_000, "nested too deep"),
     ],

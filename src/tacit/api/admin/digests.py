@@ -9,7 +9,7 @@ from tacit.app.admin.digests import Digests
 
 
 def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer[Digests]:
-    """What sessions did and left open, newest first; `reason` says why there is none, or why the newest session has none."""
+    """List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none."""
     reader, visibility = engine.admin.digests, engine.visibility(at.speaker)
     if request.session is not None:
         one = reader.of_session(request.session, visibility=visibility)
@@ -21,9 +21,9 @@ def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer
 
 
 def learned(engine: Service, at: Parameters, request: ask.AskLearned) -> Answer[SessionLearned]:
-    """What a session taught: its statements with evidence and fate, reminders, requests to a language model, what waits.
+    """Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits.
 
-    A program that is not the user's gets neither the requests nor the counts of what was dropped.
+    A program without the user's authority gets neither the requests nor the counts of dropped statements.
     """
     reader, visibility = engine.admin.learned, engine.visibility(at.speaker)
     if request.session is not None:

@@ -30,7 +30,7 @@ def _seen(engine: Service, cwd: str, scopes: tuple[str, ...] = ()) -> ScopeFilte
 
 
 def replace(engine: Service, at: Parameters, request: ask.Replace) -> Answer[shapes.OneMemory]:
-    """Put another version in its place, whole; needs `If-Match`. Its history keeps the old one."""
+    """Replace a memory as a whole; needs `If-Match`. The history keeps the old version."""
     changed = engine.edit(
         at["id"],
         content=request.content,
@@ -44,7 +44,7 @@ def replace(engine: Service, at: Parameters, request: ask.Replace) -> Answer[sha
 
 
 def supersede(engine: Service, at: Parameters, request: ask.Supersede) -> Answer[shapes.Changed]:
-    """Put another statement in its place: the old one holds no longer, its history stays."""
+    """Supersede a memory by another statement. The history of the old one stays."""
     scope = Scope.parse(request.scope) if request.scope is not None else None
     changes = engine.admin.supersede(
         engine.show(at["id"]), request.content, kind=request.kind, when=request.when, scope=scope
@@ -53,13 +53,13 @@ def supersede(engine: Service, at: Parameters, request: ask.Supersede) -> Answer
 
 
 def merge(engine: Service, at: Parameters, request: ask.MergeInto) -> Answer[shapes.Changed]:
-    """Let it go into another memory that says the same."""
+    """Merge a memory into another one that says the same."""
     changes = engine.admin.merge(engine.show(at["id"]), request.into)
     return Answer(shapes.Changed(changes=changes))
 
 
 def relations(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Relations]:  # noqa: ARG001
-    """What it hangs together with, strongest first."""
+    """List the relations of a memory, strongest first."""
     found, others = engine.admin.relations(engine.show(at["id"], speaker=at.speaker).id)
     seen = engine.visible_to(at.speaker, others)
     hidden = {memory.id for memory in others} - {memory.id for memory in seen}
@@ -68,12 +68,12 @@ def relations(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes
 
 
 def exposures_of(engine: Service, at: Parameters, request: ask.Page) -> Answer[shapes.ExposurePage]:
-    """When it was handed over, newest first, and whether it was used."""
+    """List the injections of a memory, newest first, and whether it was used."""
     return _exposures(engine, at, request, memory_id=engine.show(at["id"], speaker=at.speaker).id)
 
 
 def search(engine: Service, at: Parameters, request: ask.Search) -> Answer[shapes.Hits]:
-    """Find memories by words, in any order and with slips, and by meaning, best first."""
+    """Find memories by words, in any order and misspelled, and by meaning, best first."""
     where = MemoryFilter(
         kinds=request.kind or None,
         statuses=request.wanted_statuses,
@@ -101,7 +101,7 @@ def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer[shap
 
 
 def projects(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Projects]:  # noqa: ARG001
-    """Projects by name."""
+    """List projects by name."""
     rows = [
         shapes.ProjectRow(project=row.project, scope=str(project_scope(row.project.id)), active=row.active)
         for row in engine.admin.projects(levels=engine.visibility(at.speaker).levels)
@@ -110,12 +110,12 @@ def projects(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.
 
 
 def membership(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
-    """The project of a folder, and what else may belong to it."""
+    """Get the project of a folder, and other projects that may belong to it."""
     return Answer(_folder_project(engine.admin.membership(request.cwd)))
 
 
 def join(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
-    """Let a folder share the memories of the projects that it may belong to: the user's word, never an agent's."""
+    """Share the memories of the projects that a folder may belong to. Only the user can do this."""
     return Answer(_folder_project(engine.admin.join(request.cwd)))
 
 
@@ -129,7 +129,7 @@ def _folder_project(found: Membership) -> shapes.FolderProject:
 
 
 def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Kinds]:  # noqa: ARG001
-    """The kinds that hold."""
+    """List the defined kinds."""
     rows = [
         shapes.KindRow(**{name: getattr(kind, name) for name in shapes.KindRow.model_fields})
         for kind in engine.admin.kinds()
@@ -141,7 +141,7 @@ def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Kin
 
 
 def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer[shapes.TimelinePage]:
-    """Recalls in one line each, newest first: what was handed over, or why nothing."""
+    """List recalls in one line each, newest first: the injected memories, or the reason for silence."""
     where = TraceFilter(
         sessions=(request.session,) if request.session is not None else None,
         surface=request.wanted_surface,
@@ -167,27 +167,27 @@ def _root(engine: Service, cwd: str) -> str:
 
 
 def trace(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneTrace]:  # noqa: ARG001
-    """One recall with every stage's keeps and drops, and what was said of it."""
+    """Get one recall with every stage's keeps and drops, and its verdicts."""
     (found,) = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
     said = _verdicts(engine, at, engine.admin.verdicts.of(found.id))
     return Answer(shapes.OneTrace(trace=found, verdicts=said))
 
 
 def replay(engine: Service, at: Parameters, request: ask.Threshold) -> Answer[shapes.ReplayedView]:
-    """Decide one recall again at another threshold."""
+    """Repeat the decision of one recall at another threshold."""
     found = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
     (replayed,) = engine.replayed(found, threshold=request.threshold)
     return Answer(shapes.ReplayedView(replayed=replayed))
 
 
 def judge(engine: Service, at: Parameters, request: ask.TraceFeedback) -> Answer[shapes.Verdicts]:
-    """Say whether what a recall handed over was useful, or should have come; charts and `tune` read it."""
+    """Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it."""
     said = engine.admin.say(at["id"], request.memory_ids, useful=request.useful)
     return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, said)))
 
 
 def verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Verdicts]:  # noqa: ARG001
-    """What was said of injections, newest first."""
+    """List verdicts on injections, newest first."""
     return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, engine.admin.verdicts.all()[::-1])))
 
 
@@ -197,7 +197,7 @@ def _verdicts(engine: Service, at: Parameters, said: Sequence[Verdict]) -> list[
 
 
 def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer[shapes.SessionPage]:
-    """Sessions, newest signal first."""
+    """List sessions, newest signal first."""
     skip = rows_before(request.cursor) if request.cursor else 0
     found = engine.admin.recalls.sessions(
         limit=request.limit + 1, offset=skip, visibility=engine.visibility(at.speaker)
@@ -207,14 +207,14 @@ def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answ
 
 
 def session(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneSession]:  # noqa: ARG001
-    """One session turn by turn: what was asked, handed over and left out."""
+    """Get one session turn by turn: prompts, injected and dropped memories."""
     key = SessionName.of(at["host"], at["session_id"])
     found = engine.admin.recalls.session(key, visibility=engine.visibility(at.speaker))
     return Answer(shapes.OneSession(session=found))
 
 
 def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> Answer[shapes.ExposurePage]:
-    """What was handed over, newest first, and whether it was used."""
+    """List injected memories, newest first, and whether they were used."""
     key = None
     if request.host is not None and request.session_id is not None:
         key = SessionKey(host=request.host, session_id=request.session_id)
@@ -243,7 +243,7 @@ def _exposures(
 
 
 def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer[shapes.SeriesView]:  # noqa: ARG001
-    """Numbers over time: injections and silences, latency, tokens by kind, what was said of it, what was used."""
+    """Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories."""
     until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
     since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
     found = engine.admin.charts.series(
@@ -256,7 +256,7 @@ def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer[sh
 
 
 def health(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Health]:  # noqa: ARG001
-    """Whether all is well: what was looked at, what to do, and numbers of the process."""
+    """Get the results of health checks, advice, and numbers of the process."""
     status = engine.status(speaker=at.speaker)
     checks = [
         _check(

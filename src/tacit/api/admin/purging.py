@@ -8,7 +8,7 @@ from tacit.app.admin.purging import Purged
 
 
 def purge(engine: Service, at: Parameters, request: ask.Purge) -> Answer[Purged]:  # noqa: ARG001
-    """Remove memories, or all of a project, session or source, from everything that is stored. Cannot be taken back."""
+    """Remove memories, or all of a project, session or source, from all stored data. This cannot be undone."""
     purging = engine.admin.purging
     if request.ids and request.shown:
         purge_target = purging.still_there(request.ids)

@@ -29,7 +29,7 @@ Millis = Annotated[int, Field(ge=0, le=NOW)]
 class Page(Request):
     """A part of a list."""
 
-    limit: int = Field(default=50, ge=1, le=500, description="most rows of one answer")
+    limit: int = Field(default=50, ge=1, le=500, description="most rows in one answer")
     cursor: Cursor | None = Field(default=None, description="`next_cursor` of the part before")
 
 
@@ -38,28 +38,26 @@ class Replace(Request):
 
     content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the statement")
     kind: str = Field(min_length=1, max_length=100, description="its kind")
-    when: str = Field(default="", max_length=2000, description="when it applies, in words; empty = as it is")
+    when: str = Field(default="", max_length=2000, description="when it applies, in words; empty = unchanged")
     scope: ScopeText = Field(description="who may see it")
     importance: float = Field(ge=0.0, le=1.0, description="0 to 1")
-    pinned: bool = Field(default=False, description="packed first where a preset pins")
+    pinned: bool = Field(default=False, description="packed first in presets that pin")
 
 
 class Supersede(Request):
     """Another statement in its place."""
 
-    content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="what holds from now on")
-    kind: str | None = Field(default=None, max_length=100, description="its kind; left out = as before")
-    when: str | None = Field(
-        default=None, max_length=2000, description="when it applies; left out = as before"
-    )
-    scope: ScopeText | None = Field(default=None, description="who may see it; left out = as before")
+    content: str = Field(min_length=1, max_length=MAX_CONTENT_CHARS, description="the new statement")
+    kind: str | None = Field(default=None, max_length=100, description="its kind; default: unchanged")
+    when: str | None = Field(default=None, max_length=2000, description="when it applies; default: unchanged")
+    scope: ScopeText | None = Field(default=None, description="its scope; default: unchanged")
 
 
 class MergeInto(Request):
     """Which memory says the same."""
 
     into: str = Field(
-        min_length=1, max_length=100, description="id of the memory that stays, or its beginning"
+        min_length=1, max_length=100, description="id of the memory that stays, or the beginning of it"
     )
 
 
@@ -67,9 +65,7 @@ class Search(Request):
     """Words to look for, by words and by meaning."""
 
     text: str = Field(min_length=1, max_length=4000, description="words")
-    cwd: Folder = Field(
-        default="", description="only what may be seen from this folder; without it everything"
-    )
+    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
     scope: tuple[ScopeText, ...] = Field(default=(), max_length=100, description="only these scopes")
     kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
     status: tuple[StoredStatus, ...] = Field(
@@ -86,9 +82,7 @@ class Search(Request):
 class AskGraph(Request):
     """Which part of the graph."""
 
-    cwd: Folder = Field(
-        default="", description="only what may be seen from this folder; without it everything"
-    )
+    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
     scope: tuple[ScopeText, ...] = Field(default=(), max_length=100, description="only these scopes")
     kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
     status: tuple[StoredStatus, ...] = Field(
@@ -109,7 +103,7 @@ class Timeline(Page):
     cwd: Folder = Field(default="", description="only sessions of this folder's project")
     surface: AskedSurface | None = Field(default=None, description="only this surface")
     outcome: Literal["injected", "silent"] | None = Field(
-        default=None, description="only recalls that handed something over, or nothing"
+        default=None, description="only recalls with an injection, or without"
     )
     text: str | None = Field(default=None, min_length=1, max_length=1000, description="only with these words")
     since_ms: Millis | None = Field(default=None, description="from this time on")
@@ -124,15 +118,15 @@ class Timeline(Page):
 class Threshold(Request):
     """Another threshold."""
 
-    threshold: float = Field(ge=0.0, le=1.0, description="least relevance that is handed over")
+    threshold: float = Field(ge=0.0, le=1.0, description="least relevance for an injection")
 
 
 class TraceFeedback(Request):
     """The owner's word on a recall."""
 
-    useful: bool = Field(description="false = it should not have been handed over")
+    useful: bool = Field(description="false = it should not have been injected")
     memory_ids: tuple[Annotated[str, Field(max_length=100)], ...] = Field(
-        default=(), max_length=200, description="which memories; left out = all that were handed over"
+        default=(), max_length=200, description="which memories; default: all injected ones"
     )
 
 
@@ -172,11 +166,13 @@ class Purge(Request):
         default=(), max_length=10_000, description="memories, by id or its beginning"
     )
     shown: bool = Field(
-        default=False, description="`ids` are whole and were told before: what is gone by now is no error"
+        default=False, description="`ids` are whole and were listed before: missing ones are no error"
     )
-    project: Folder = Field(default="", description="all of this folder's project, its sessions too")
+    project: Folder = Field(
+        default="", description="everything of this folder's project, including its sessions"
+    )
     session: SessionName | None = Field(
-        default=None, description="all that was learned from this session, and its record"
+        default=None, description="all memories learned from this session, and its record"
     )
     source: str | None = Field(
         default=None, min_length=1, max_length=200, description="all memories from this source"
@@ -185,12 +181,12 @@ class Purge(Request):
         default=None,
         min_length=1,
         max_length=1000,
-        description="all memories with these words, as they stand there",
+        description="all memories with exactly these words",
     )
     cwd: Folder = Field(
         default="", description="for `source` and `text`: only what may be seen from this folder"
     )
-    dry_run: bool = Field(default=False, description="only tell what would go")
+    dry_run: bool = Field(default=False, description="only list what would be removed")
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
@@ -231,11 +227,11 @@ class ChartTime(Request):
     """A stretch of time in buckets."""
 
     since_ms: Millis | None = Field(
-        default=None, description="from this time on; left out = 30 days, or 2 by the hour"
+        default=None, description="from this time on; default: 30 days, or 2 by the hour"
     )
-    until_ms: Millis | None = Field(default=None, description="before this time; left out = now")
+    until_ms: Millis | None = Field(default=None, description="before this time; default: now")
     bucket: Literal["hour", "day"] = Field(
-        default="day", description="length of a bucket (UTC); at most 800 are told"
+        default="day", description="length of a bucket (UTC); at most 800 buckets"
     )
 
 
@@ -251,7 +247,7 @@ class AtPlace(Request):
     """Whose settings."""
 
     cwd: Folder = Field(default="", description="as they hold in this folder's project")
-    agent: str = Field(default="", max_length=200, description="as they hold for this agent")
+    agent: str = Field(default="", max_length=200, description="effective values for this agent")
 
 
 class ChangeSettings(Request):
@@ -264,7 +260,8 @@ class ChangeSettings(Request):
     )
     name: str = Field(default="", max_length=4096, description="the agent's name, or a folder of the project")
     values: dict[str, Any] = Field(
-        min_length=1, description="settings by dotted name, or nested; null takes back what is no value of it"
+        min_length=1,
+        description="settings by dotted name, or nested; null resets a setting that has no null value",
     )
 
 
@@ -273,17 +270,17 @@ class RevertSettings(Request):
 
     holder: Literal["user", "agents", "projects", "project_file"] = Field(default="user", description="whose")
     name: str = Field(default="", max_length=4096, description="the agent's name, or a folder of the project")
-    key: str = Field(default="", max_length=200, description="one dotted name; empty = everything it says")
+    key: str = Field(default="", max_length=200, description="one dotted name; empty = everything")
 
 
 class ChangeAgent(Request):
     """An agent's injection settings."""
 
     memory_injection: dict[str, Any] = Field(
-        default_factory=dict[str, Any], description="settings below `recall`; what is left out stays"
+        default_factory=dict[str, Any], description="settings below `recall`; others stay unchanged"
     )
     reset_memory_injection_override: bool = Field(
-        default=False, description="first take back everything the agent has of its own there"
+        default=False, description="first reset all of the agent's settings there"
     )
 
     @model_validator(mode="after")

@@ -20,7 +20,7 @@ from tacit.errors import InvalidInput
 
 
 def show(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.SettingsAnswer]:  # noqa: ARG001
-    """Every setting: what it takes, what holds, and every layer's value; what agents and projects have of their own."""
+    """List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects."""
     return _view(engine, cwd=request.cwd, agent=request.agent)
 
 
@@ -30,13 +30,13 @@ def _view(engine: Service, *, cwd: str = "", agent: str = "") -> Answer[shapes.S
 
 
 def explain(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.OneSetting]:
-    """One setting by its dotted name: the layer that won, and every layer's value."""
+    """Get one setting by its dotted name: the layer that won, and the value of each layer."""
     row = engine.admin.options.explain(at["key"], cwd=request.cwd, agent=request.agent)
     return Answer(shapes.OneSetting(setting=row))
 
 
 def differences(engine: Service, at: Parameters, request: ask.AtPlace) -> Answer[shapes.Differences]:  # noqa: ARG001
-    """The settings whose value is not the shipped one."""
+    """List the settings that differ from the defaults."""
     rows = engine.admin.options.differences(cwd=request.cwd, agent=request.agent)
     return Answer(shapes.Differences(settings=rows))
 
@@ -47,7 +47,7 @@ def schema(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Do
 
 
 def change(engine: Service, at: Parameters, request: ask.ChangeSettings) -> Answer[shapes.SettingsAnswer]:  # noqa: ARG001
-    """Write values into one layer; they hold at once. `null` takes a value back."""
+    """Write values into one layer. They take effect at once. `null` resets a value."""
     options = engine.admin.options
     place = SettingsTarget(holder=request.holder, name=request.name)
     kept, gone = _parted(request.values)
@@ -80,7 +80,7 @@ def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any]
 
 
 def revert(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answer[shapes.Reverted]:  # noqa: ARG001
-    """Take back what one layer says, all of it or one setting; the layer below holds again at once."""
+    """Reset one layer, or one setting in it. The layer below takes effect at once."""
     place = SettingsTarget(holder=request.holder, name=request.name)
     reverted = engine.admin.options.revert(place, key=request.key)
     view = engine.admin.options.view()
@@ -88,12 +88,12 @@ def revert(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answ
 
 
 def agents(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Agents]:  # noqa: ARG001
-    """Agents with settings of their own or seen in sessions, and whether their injection is overridden."""
+    """List agents that have settings or occurred in sessions, and whether they override the injection settings."""
     return Answer(shapes.Agents(agents=engine.admin.options.agents()))
 
 
 def agent(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneAgent]:  # noqa: ARG001
-    """One agent: its injection settings as they hold, and whether they are its own."""
+    """Get one agent: its effective injection settings, and whether it overrides them."""
     return Answer(shapes.OneAgent(agent=engine.admin.options.agent(at["name"])))
 
 

@@ -115,7 +115,7 @@ class DigestReader:
         """Explain why the newest known session has no digest; "" = it has one."""
         digested = {_key_of(memory) for memory in ranked}
         if not states:
-            return "" if ranked else "no session was seen here yet"
+            return "" if ranked else "no session has been recorded here yet"
         newest = next(iter(states.values()))
         if newest.key in digested or (ranked and _heard(ranked[0], None) > newest.last_signal_at_ms):
             return ""
@@ -217,7 +217,7 @@ class DigestReader:
         """Explain in a sentence without full stop why a session has no digest."""
         waiting = [one for one in self._store.pending_handovers(limit=LOOKED_AT) if one.session == key]
         if state is not None and state.incognito:
-            return "it was incognito, and nothing is kept of it"
+            return "it was incognito, so nothing of it is stored"
         if not self._captures():
             return "sessions are not learned from (capture.enabled or capture.at_session_end is off)"
         if any(one.error for one in waiting):
@@ -230,10 +230,10 @@ class DigestReader:
                 "it was forgotten" if visibility.by_user else "it was forgotten or is not shown to programs"
             )
         if CHECKPOINT.is_stored(self._store, key):
-            return "it changed no file, decided nothing and left nothing to do"
+            return "it changed no file, made no decision and left no open task"
         if state is not None and not state.ended:
-            return "it runs still; a digest is written when a turn or the session ends"
-        return "it was not learned from: its host handed on no transcript"
+            return "it is still running; a digest is written when a turn or the session ends"
+        return "nothing was learned from it: its host passed on no transcript"
 
 
 def _key_of(memory: Memory) -> SessionKey:

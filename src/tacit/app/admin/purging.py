@@ -142,8 +142,8 @@ class Purger:
         )
         if not (purge_target.memories or purge_target.sessions or self._knows(project)):
             raise NotFound(
-                f"Nothing is known of a project at {project.root}.",
-                hint="`tacit status` names the projects; --cwd says which folder is meant.",
+                f"There is no project at {project.root}.",
+                hint="`tacit status` names the projects; --cwd selects a folder.",
             )
         return purge_target
 
@@ -169,9 +169,7 @@ class Purger:
         learned = tuple(one for one in every if _session_of(one) in inside)
         known = not states.keys().isdisjoint(family) or bool(names_of_sessions(self._store, family))
         if not (learned or known):
-            raise NotFound(
-                f"Nothing is known of a session {key}.", hint="`tacit digest --project` names sessions."
-            )
+            raise NotFound(f"There is no session {key}.", hint="`tacit digest --project` names sessions.")
         return PurgeTarget(memories=learned, sessions=family)
 
     def _list(self, where: MemoryFilter, scope: ScopeFilter) -> tuple[Memory, ...]:
@@ -191,8 +189,8 @@ class Purger:
         """
         if not (purge_target.memories or purge_target.sessions or purge_target.project or purge_target.shown):
             raise NotFound(
-                "Nothing fits; nothing was changed.",
-                hint="`tacit list --all --status all` shows what there is.",
+                "Nothing matches; nothing was changed.",
+                hint="`tacit list --all --status all` shows all memories.",
             )
         self._settle()
         words = ForgottenWords(self._texts(purge_target.memories))

@@ -40,18 +40,17 @@ class Verdicts:
             The verdicts, and those of them that say something new.
 
         Raises:
-            InvalidInput: if one of them had no part in the recall, or nothing was handed over and none is named.
+            InvalidInput: if one of them was no candidate of the recall, or nothing was handed over and none is named.
         """
         known = {one.memory_id: one.relevance for one in trace.candidates}
         named = tuple(dict.fromkeys(memory_ids)) or trace.injected
         if not named:
-            raise InvalidInput(
-                f"{trace.id} handed nothing over.", hint="Name the memory that should have come."
-            )
+            raise InvalidInput(f"{trace.id} injected nothing.", hint="Name the memory that should have come.")
         for name in named:
             if name not in known and name not in trace.injected:
                 raise InvalidInput(
-                    f"{name} had no part in {trace.id}.", hint="Name one of its candidates by its whole id."
+                    f"{name} was no candidate of {trace.id}.",
+                    hint="Name one of its candidates by its whole id.",
                 )
         said = tuple(
             Verdict(

@@ -89,13 +89,13 @@ class Session:
         """
         if isinstance(messages, str):
             raise InvalidInput(
-                "`prepare` was given one text.",
+                "`prepare` got a text instead of a list.",
                 hint='Give a list of messages: [{"role": "user", "content": text}].',
             )
         try:
             said = [shape.read(message) for message in messages]
         except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
-            _LOG.warning("nothing is handed over: the messages could not be read", exc_info=True)
+            _LOG.warning("nothing is injected: the messages could not be read", exc_info=True)
             return Prepared(messages=list(messages))
         placed = self.place(said, whole=whole)
         texts = placed.texts or ("",) * len(said)
@@ -112,7 +112,7 @@ class Session:
         try:
             return self._talk.advance(said, whole=whole)
         except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
-            _LOG.warning("nothing is handed over: the memory could not be asked", exc_info=True)
+            _LOG.warning("nothing is injected: the memory could not be reached", exc_info=True)
             return Placement(system=self._talk.system)
         finally:
             self._lock.release()

@@ -131,6 +131,6 @@ def _words_of(name: JobName, error: BaseException) -> tuple[str, str]:
     if isinstance(error, TacitError):
         return error.message, error.hint
     if isinstance(error, _JobCancelled):
-        return "The daemon ended before the work did.", "Begin it again; what is done stays."
+        return "The daemon ended before the job was done.", "Start it again; finished parts are kept."
     _LOG.error("the job %s failed: %s", name, type(error).__name__)
     return f"Tacit failed with {type(error).__name__}.", "`tacit logs` has the details."

@@ -130,8 +130,8 @@ class Review:
             memories = list(self.queue.matching(where or ReviewFilter(), scope=scope))
             if count is not None and len(memories) != count:
                 raise Conflict(
-                    f"{len(memories)} statements wait that fit, not {count}; nothing was decided.",
-                    hint="Look at the list again, then decide on that number.",
+                    f"{len(memories)} matching statements wait, not {count}; nothing was decided.",
+                    hint="Check the list again, then decide on that number.",
                 )
         made: list[_DecisionWrites] = []
         gone: set[str] = set()
@@ -211,7 +211,7 @@ class Review:
         """
         if not others:
             raise InvalidInput(
-                f"{memory.id} contradicts nothing, so there are no two to keep.",
+                f"{memory.id} contradicts nothing, so there is no pair to keep.",
                 hint=f"`tacit review accept {memory.id}` confirms it, `tacit review reject {memory.id}` drops it.",
             )
         settled = tuple(
@@ -247,7 +247,7 @@ class Review:
         target = self._show(into) if into else (others[0] if others else None)
         if target is None or target.id == memory.id or target.status not in LIVE:
             raise InvalidInput(
-                f"There is nothing that {memory.id} could be merged into.",
+                f"There is no memory that {memory.id} could be merged into.",
                 hint="Name a live memory with --into.",
             )
         return target

@@ -37,7 +37,9 @@ def plan_undo(versions: Sequence[Recorded], *, clock: Clock, keep_both: bool = F
         if added and restored:
             return restored
         if added or len(versions) != 1:
-            raise InvalidInput("Nothing else would hold beside it.", hint="Leave --keep-both out.")
+            raise InvalidInput(
+                "There is no second statement to keep.", hint="Run the command without --keep-both."
+            )
         return (*restored, _split_merged(versions[0], clock))
     retired = (Retire(memory_id=one.memory.id, at_ms=now, reason=_reason(one)) for one in added)
     return (*restored, *retired)
@@ -80,7 +82,10 @@ def _split_merged(merged: Recorded, clock: Clock) -> Add:
     assert before is not None
     said = [span for span in merged.memory.evidence if span not in before.evidence]
     if not said or merged.memory.frequency <= before.frequency:
-        raise InvalidInput("Nothing was merged here that could stand alone.", hint="Leave --keep-both out.")
+        raise InvalidInput(
+            "This memory holds no merged statement that could stand alone.",
+            hint="Run the command without --keep-both.",
+        )
     now = clock.now_ms()
     apart: Memory = replace(
         before,

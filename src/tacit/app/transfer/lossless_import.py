@@ -22,7 +22,7 @@ from tacit.ports.store import Recorded
 from tacit.safety.redact import TextRedactor
 
 BATCH = 200
-PURGED_REASON = "it was purged here; --again takes it"
+PURGED_REASON = "it was purged here; --again imports it"
 
 
 class LosslessImport:
@@ -85,7 +85,7 @@ class LosslessImport:
                 continue
             missing = self._missing(cleaned)
             if missing is None:
-                self._line("skip", history.newest, "it has gone its own way here since")
+                self._line("skip", history.newest, "it was changed here since")
             elif not missing:
                 self._line("unchanged", history.newest, "")
             else:

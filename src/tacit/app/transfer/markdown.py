@@ -152,7 +152,7 @@ def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | Refus
     mark = _MARK.search(whole)
     text = (whole[: mark.start()] if mark else whole).replace("<\\!--", "<!--").strip()
     if not text:
-        return RefusedHook(where=where, reason="an entry without words; delete it, or give it some")
+        return RefusedHook(where=where, reason="an entry without text; delete it, or add text")
     if scope:
         try:
             Scope.parse(scope)

@@ -61,7 +61,7 @@ class MarkdownImport:
             self._new(entry)  # written elsewhere: it is new here, and of the project that it stands under
             return
         if stored.status not in LIVE:
-            self._tell("skip", entry, reason="it is no longer remembered here")
+            self._tell("skip", entry, reason="it is no longer active here")
             return
         same_words = content_hash(entry.text)[: len(entry.hash)] == entry.hash
         same_kind = entry.kind in ("", stored.kind)
@@ -73,7 +73,7 @@ class MarkdownImport:
                 "skip",
                 entry,
                 memory=stored,
-                reason="it was changed here, too; this one is left as it is here",
+                reason="it was also changed here; the memory here stays",
             )
         elif stored.content == entry.text and same_kind and same_scope:
             self._tell("unchanged", entry, memory=stored)

@@ -223,7 +223,7 @@ def _why(error: Exception) -> str:
         case KeyError():
             return f"{error} is missing"
         case TypeError() if "indices" in str(error) or "subscriptable" in str(error):
-            return "a field is of another sort than it must be"
+            return "a field has the wrong type"
         case _:
             return str(error)
 
@@ -255,9 +255,9 @@ def _history(fields: Mapping[str, Any]) -> History:
         memory = msgspec.convert(one["body"], Memory)
         at_ms = msgspec.convert(one["at_ms"], int)
         if memory.id != fields["memory"] or not _is_id(memory.id):
-            raise ValueError(f"the id {memory.id[:80]!r} is none, or not that of the line")
+            raise ValueError(f"the id {memory.id[:80]!r} is invalid, or not that of the line")
         if not 0 <= at_ms < FUTURE_MS or (versions and at_ms < versions[-1].at_ms):
-            raise ValueError(f"the time {at_ms} is none, or earlier than the version before")
+            raise ValueError(f"the time {at_ms} is invalid, or earlier than the version before")
         before = versions[-1].memory if versions else None
         versions.append(Recorded(memory=memory, before=before, at_ms=at_ms, reason=_reason_of(one)))
     uses = msgspec.convert(fields.get("uses", 0), int)

@@ -219,8 +219,8 @@ class Transfer:
         if ours == "markdown":
             if not wanted.vouched:
                 raise InvalidInput(
-                    "An edited file speaks in your name, and nobody said that these are your words.",
-                    hint="Say so with --mine.",
+                    "An edited file counts as your words only with your confirmation.",
+                    hint="Confirm it with --mine.",
                 )
             edited = read_markdown(read_text(path))
             work = MarkdownImport(
@@ -273,7 +273,7 @@ class Transfer:
                 action: Action = "skip" if one.meant else "refused"
                 run.tally.add(ImportLine(action=action, where=one.where, reason=one.reason))
             elif one.project and not run.wanted.any_project and not _same_project(one.project, run.project):
-                reason = f"of the project {one.project[:80]}; --any-project takes it"
+                reason = f"of the project {one.project[:80]}; --any-project imports it"
                 run.tally.add(ImportLine(action="skip", where=one.where, text=one.content, reason=reason))
             else:
                 items.append(one)
