@@ -36,7 +36,7 @@ from tacit.upkeep.rescan import Rescan
 def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[shapes.Changed]:
     """Store a statement: 201 with the changes, 200 when nothing was stored.
 
-    It is the user's word with a personal token, from the page or a terminal; else an agent's, which waits unless `user_words` prove it.
+    With a personal token, from the page or a terminal it counts as the user's. Otherwise it counts as an agent's and waits, unless `user_words` prove it.
     """
     speaker = at.speaker if request.tier in (None, "user") else Speaker.AGENT
     changes = engine.remember(
@@ -59,7 +59,7 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[s
 
 
 def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer[shapes.RecalledView]:
-    """Ask the memory: the block, its memories, the trace. Silence is an empty block."""
+    """Recall memories: the block, its memories, the trace. Silence is an empty block."""
     trial: dict[str, Any] = {}
     if request.threshold is not None or request.preset is not None:
         trial["adjust"] = engine.admin.options.trial(
@@ -90,7 +90,7 @@ def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer[shape
 
 
 def context(engine: Service, at: Parameters, request: ask.AtFolder) -> Answer[shapes.BlockView]:  # noqa: ARG001
-    """What a session that starts in the folder would get."""
+    """Get the start pack of a session in the folder."""
     return Answer(shapes.BlockView(block=engine.context(request.cwd)))
 
 
@@ -172,7 +172,7 @@ def _from(where: MemoryFilter, request: ask.ListMemories) -> tuple[MemoryFilter,
 
 
 def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer[shapes.OneMemory]:
-    """One memory by its id, or by its beginning or ending where that is unique; as it was at a time."""
+    """Get one memory by its id, or by a unique beginning or end of it, optionally as of a time."""
     memory = engine.show(at["id"], speaker=at.speaker)
     if request.as_of_ms is not None:
         then = engine.admin.as_of(memory.id, request.as_of_ms)
@@ -183,7 +183,7 @@ def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer[shapes.On
 
 
 def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer[shapes.OneMemory]:
-    """Change a memory; its history keeps the old version."""
+    """Change parts of a memory. The history keeps the old version."""
     changed = engine.edit(
         at["id"],
         content=request.content,
@@ -198,7 +198,7 @@ def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer[shapes.On
 
 
 def forget(engine: Service, at: Parameters, request: ask.Forget) -> Answer[shapes.OneMemory]:
-    """Retire a memory: it is never recalled again, its history stays."""
+    """Retire a memory: it is never recalled again, and its history stays."""
     forgotten = engine.forget(at["id"], reason=request.reason, speaker=at.speaker)
     return Answer(shapes.OneMemory(memory=forgotten))
 
@@ -209,7 +209,7 @@ def history(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shap
 
 
 def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> Answer[shapes.ReviewQueue]:
-    """What waits for the user: pairs that contradict each other, and statements nobody confirmed."""
+    """List what waits for the user: pairs that may contradict each other, and unconfirmed statements."""
     visibility = engine.visibility(at.speaker)
     page = engine.review.queue.page(
         request.wanted,
@@ -244,7 +244,7 @@ def review_queue(engine: Service, at: Parameters, request: ask.ListReview) -> An
 
 
 def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answer[shapes.Decided]:  # noqa: ARG001
-    """Decide alike on many statements of the review queue; the whole is one change, which `undo` takes back."""
+    """Make one decision on many statements of the review queue. It is one change, which `undo` reverts."""
     where = request.where
     changes = engine.review.decide_all(
         request.action,
@@ -257,13 +257,13 @@ def decide_all(engine: Service, at: Parameters, request: ask.DecideAll) -> Answe
 
 
 def decide(engine: Service, at: Parameters, request: ask.Decide) -> Answer[shapes.Changed]:
-    """Decide on one statement of the review queue, by its id, its beginning or its ending."""
+    """Decide on one statement of the review queue, by its id, or the beginning or end of it."""
     changes = engine.review.decide(at["id"], request.action, content=request.content, into=request.into)
     return Answer(shapes.Changed(changes=changes))
 
 
 def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer[shapes.ChangeLog]:
-    """What was written last, with the reasons and what stood before, newest first."""
+    """List the latest changes, newest first, with their reasons and the earlier versions."""
     scope = engine.visible(request.cwd) if request.cwd else None
     visibility = engine.visibility(at.speaker)
     name = engine.show(request.id, speaker=at.speaker).id if request.id else None
@@ -288,13 +288,13 @@ def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer
 
 
 def undo(engine: Service, at: Parameters, request: ask.Undo) -> Answer[shapes.Changed]:  # noqa: ARG001
-    """Take one change back, whole: what a statement ended holds again. 409 where a later change touched its memories."""
+    """Undo one change as a whole. Ended statements become active again. 409 if a later change touched its memories."""
     made = engine.review.undo(request.id, memory_id=request.memory, keep_both=request.keep_both)
     return Answer(shapes.Changed(changes=made))
 
 
 def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer[None]:
-    """Say whether a memory was of use."""
+    """Report whether a memory was useful."""
     name = engine.show(at["id"], speaker=at.speaker).id
     if request.trace_id is not None:
         engine.admin.say(request.trace_id, [name], useful=request.useful)
@@ -304,7 +304,7 @@ def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer[N
 
 
 def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer[shapes.Traces]:
-    """The last recalls with every stage's keeps and drops, newest first."""
+    """List the last recalls with every stage's keeps and drops, newest first."""
     surface = Surface(request.surface) if request.surface is not None else None
     found = engine.why(session=request.session, surface=surface, limit=request.limit, speaker=at.speaker)
     replayed = engine.replayed(found, threshold=request.threshold) if request.threshold is not None else ()
@@ -331,7 +331,7 @@ def mute(engine: Service, at: Parameters, request: ask.Mute) -> Answer[shapes.Mu
 def init_project(engine: Service, at: Parameters, request: ask.InitProject) -> Answer[shapes.Imported]:
     """Import the rule files of the folder's project.
 
-    The user takes what they hold for their own, unless `confirmed` is false; for anybody else it waits in review.
+    The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in review.
     """
     speaker = at.speaker if request.confirmed else Speaker.AGENT
     done = engine.init_project(request.cwd, speaker=speaker, dry_run=request.dry_run)
@@ -339,7 +339,7 @@ def init_project(engine: Service, at: Parameters, request: ask.InitProject) -> A
 
 
 def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -> Answer[shapes.Transcripts]:  # noqa: ARG001
-    """Past transcripts: at the paths given, else of the folder's project, else of every project. Nothing is learned."""
+    """List past transcripts: at the given paths, else of the folder's project, else of every project. Nothing is learned."""
     paths = [Path(path) for path in request.path]
     found = engine.transcripts(request.cwd, paths=paths, host=request.host, since_ms=request.since_ms)
     return Answer(shapes.Transcripts(transcripts=tuple(found)))
@@ -368,7 +368,7 @@ def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[C
 
 
 def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[shapes.WrittenUp]:  # noqa: ARG001
-    """Have the language model of the settings write up one session that waits, else compare new statements, or only show what would be sent."""
+    """Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests."""
     done = None if request.dry_run else engine.write_up_next(past=request.past, at_once=True)
     prepared = engine.write_up_requests(past=request.past)
     extractor = engine.status().extractor
@@ -397,7 +397,7 @@ def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[
 
 
 def status(engine: Service, at: Parameters, request: ask.NoBody) -> Answer[shapes.StatusAnswer]:  # noqa: ARG001
-    """State and counts."""
+    """Get the state and counts."""
     return Answer(engine.status(speaker=at.speaker))
 
 

@@ -16,8 +16,8 @@ _INTRODUCTION = f"""\
 
 Made from `src/tacit/api/` by `python -m tacit.api.reference`; do not edit by hand.
 
-The daemon serves it on the socket `run/daemon.sock` of the home (no token: the folder's mode is the guard), and over
-loopback TCP when `daemon.http_port` is set or asked for (`Authorization: Bearer TOKEN`, from `run/daemon.json`):
+The daemon serves the API on the socket `run/daemon.sock` of the home, without a token, because the folder's mode protects it. It also
+serves it over loopback TCP if `daemon.http_port` is set or requested (`Authorization: Bearer TOKEN`, from `run/daemon.json`):
 
 ```
 curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/status
@@ -28,16 +28,16 @@ curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/remember \\
 Bodies and answers are JSON; times are milliseconds since the epoch; scopes are texts such as `universal` or
 `language:python`. A body has at most {MAX_BODY_BYTES:,} bytes. Unknown fields are refused. Errors are
 `application/problem+json` with `code`, `title`, `status`, `detail` and `hint`; [errors](errors.md) lists the codes.
-Memories are named by their id, or by its beginning or ending where that is unique.
+A memory is named by its id, or by a unique beginning or end of it.
 
 `GET /v1/openapi.json` is this page as an OpenAPI 3.1 document, for generated clients; `python -m tacit.api.openapi FILE`
 writes it without a daemon.
 
-- **Editing without overwriting.** A memory has an `etag`, and so have settings (header `ETag`). Sent back as `If-Match` it lets
-  a change through only while nothing else has changed: else 412 `precondition_failed`, with the present `ETag`.
-- **Sending twice.** With an `Idempotency-Key` of your own a request that is sent again is done once and answered as before, for
-  a day while the daemon runs; the same key with another request is refused.
-- **Long lists.** `next_cursor` given back as `cursor` goes on where a page ended, whatever was added meanwhile.
+- **Editing without overwriting.** Memories and settings have an `etag` (header `ETag`). If you send it as `If-Match`, a change
+  is refused after any other change: 412 `precondition_failed`, with the present `ETag`.
+- **Sending twice.** A request that is sent again with the same `Idempotency-Key` is carried out once and gets the same answer, for a
+  day while the daemon runs. The same key with another request is refused.
+- **Long lists.** `next_cursor`, sent as `cursor`, continues where a page ended, whatever was added meanwhile.
 - **Old fields.** A field with a successor works for one more release. The answer then has a header `Warning: 299 tacit "..."`
   that names the successor, and the OpenAPI document marks the field as deprecated.
 - **From a browser.** The loopback port answers only to a loopback `Host` (421), never to a page of another origin (403), and

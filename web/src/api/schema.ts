@@ -45,7 +45,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Find memories by words, in any order and with slips, and by meaning, best first. */
+        /** Find memories by words, in any order and misspelled, and by meaning, best first. */
         get: operations["get_search"];
         put?: never;
         post?: never;
@@ -62,16 +62,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One memory by its id, or by its beginning or ending where that is unique; as it was at a time. */
+        /** Get one memory by its id, or by a unique beginning or end of it, optionally as of a time. */
         get: operations["get_memories_id"];
-        /** Put another version in its place, whole; needs `If-Match`. Its history keeps the old one. */
+        /** Replace a memory as a whole; needs `If-Match`. The history keeps the old version. */
         put: operations["put_memories_id"];
         post?: never;
-        /** Retire a memory: it is never recalled again, its history stays. */
+        /** Retire a memory: it is never recalled again, and its history stays. */
         delete: operations["delete_memories_id"];
         options?: never;
         head?: never;
-        /** Change a memory; its history keeps the old version. */
+        /** Change parts of a memory. The history keeps the old version. */
         patch: operations["patch_memories_id"];
         trace?: never;
     };
@@ -84,7 +84,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put another statement in its place: the old one holds no longer, its history stays. */
+        /** Supersede a memory by another statement. The history of the old one stays. */
         post: operations["post_memories_id_supersede"];
         delete?: never;
         options?: never;
@@ -101,7 +101,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let it go into another memory that says the same. */
+        /** Merge a memory into another one that says the same. */
         post: operations["post_memories_id_merge"];
         delete?: never;
         options?: never;
@@ -133,7 +133,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What it hangs together with, strongest first. */
+        /** List the relations of a memory, strongest first. */
         get: operations["get_memories_id_relations"];
         put?: never;
         post?: never;
@@ -150,7 +150,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** When it was handed over, newest first, and whether it was used. */
+        /** List the injections of a memory, newest first, and whether it was used. */
         get: operations["get_memories_id_exposures"];
         put?: never;
         post?: never;
@@ -169,7 +169,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say whether a memory was of use. */
+        /** Report whether a memory was useful. */
         post: operations["post_memories_id_feedback"];
         delete?: never;
         options?: never;
@@ -201,7 +201,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was written last, with the reasons and what stood before, newest first. */
+        /** List the latest changes, newest first, with their reasons and the earlier versions. */
         get: operations["get_changes"];
         put?: never;
         post?: never;
@@ -220,7 +220,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove memories, or all of a project, session or source, from everything that is stored. Cannot be taken back. */
+        /** Remove memories, or all of a project, session or source, from all stored data. This cannot be undone. */
         post: operations["post_purge"];
         delete?: never;
         options?: never;
@@ -237,7 +237,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take one change back, whole: what a statement ended holds again. 409 where a later change touched its memories. */
+        /** Undo one change as a whole. Ended statements become active again. 409 if a later change touched its memories. */
         post: operations["post_undo"];
         delete?: never;
         options?: never;
@@ -252,10 +252,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What waits for the user: pairs that contradict each other, and statements nobody confirmed. */
+        /** List what waits for the user: pairs that may contradict each other, and unconfirmed statements. */
         get: operations["get_review"];
         put?: never;
-        /** Decide alike on many statements of the review queue; the whole is one change, which `undo` takes back. */
+        /** Make one decision on many statements of the review queue. It is one change, which `undo` reverts. */
         post: operations["post_review"];
         delete?: never;
         options?: never;
@@ -272,7 +272,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Decide on one statement of the review queue, by its id, its beginning or its ending. */
+        /** Decide on one statement of the review queue, by its id, or the beginning or end of it. */
         post: operations["post_review_id"];
         delete?: never;
         options?: never;
@@ -287,7 +287,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Projects by name. */
+        /** List projects by name. */
         get: operations["get_projects"];
         put?: never;
         post?: never;
@@ -304,7 +304,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The project of a folder, and what else may belong to it. */
+        /** Get the project of a folder, and other projects that may belong to it. */
         get: operations["get_projects_here"];
         put?: never;
         post?: never;
@@ -323,7 +323,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a folder share the memories of the projects that it may belong to: the user's word, never an agent's. */
+        /** Share the memories of the projects that a folder may belong to. Only the user can do this. */
         post: operations["post_projects_join"];
         delete?: never;
         options?: never;
@@ -355,7 +355,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The kinds that hold. */
+        /** List the defined kinds. */
         get: operations["get_kinds"];
         put?: never;
         post?: never;
@@ -374,7 +374,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask the memory: the block, its memories, the trace. Silence is an empty block. */
+        /** Recall memories: the block, its memories, the trace. Silence is an empty block. */
         post: operations["post_recall"];
         delete?: never;
         options?: never;
@@ -391,7 +391,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What to put before a prompt, with counts and alerts; mostly nothing. A failure comes with a result that may be used. */
+        /** Return the text to put before a prompt, with counts and alerts; often it is empty. A failure has a usable result. */
         post: operations["post_inject"];
         delete?: never;
         options?: never;
@@ -406,7 +406,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a session that starts in the folder would get. */
+        /** Get the start pack of a session in the folder. */
         get: operations["get_context"];
         put?: never;
         post?: never;
@@ -423,7 +423,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Recalls in one line each, newest first: what was handed over, or why nothing. */
+        /** List recalls in one line each, newest first: the injected memories, or the reason for silence. */
         get: operations["get_timeline"];
         put?: never;
         post?: never;
@@ -440,7 +440,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The last recalls with every stage's keeps and drops, newest first. */
+        /** List the last recalls with every stage's keeps and drops, newest first. */
         get: operations["get_traces"];
         put?: never;
         post?: never;
@@ -474,7 +474,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One recall with every stage's keeps and drops, and what was said of it. */
+        /** Get one recall with every stage's keeps and drops, and its verdicts. */
         get: operations["get_traces_id"];
         put?: never;
         post?: never;
@@ -491,7 +491,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Decide one recall again at another threshold. */
+        /** Repeat the decision of one recall at another threshold. */
         get: operations["get_traces_id_replay"];
         put?: never;
         post?: never;
@@ -510,7 +510,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say whether what a recall handed over was useful, or should have come; charts and `tune` read it. */
+        /** Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it. */
         post: operations["post_traces_id_feedback"];
         delete?: never;
         options?: never;
@@ -525,7 +525,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was said of injections, newest first. */
+        /** List verdicts on injections, newest first. */
         get: operations["get_feedback"];
         put?: never;
         post?: never;
@@ -559,7 +559,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sessions, newest signal first. */
+        /** List sessions, newest signal first. */
         get: operations["get_sessions"];
         put?: never;
         post?: never;
@@ -576,7 +576,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One session turn by turn: what was asked, handed over and left out. */
+        /** Get one session turn by turn: prompts, injected and dropped memories. */
         get: operations["get_sessions_host_session_id"];
         put?: never;
         post?: never;
@@ -593,7 +593,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What sessions did and left open, newest first; `reason` says why there is none, or why the newest session has none. */
+        /** List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none. */
         get: operations["get_digests"];
         put?: never;
         post?: never;
@@ -610,7 +610,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What a session taught: its statements with evidence and fate, reminders, requests to a language model, what waits. */
+        /** Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits. */
         get: operations["get_learned"];
         put?: never;
         post?: never;
@@ -644,7 +644,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was handed over, newest first, and whether it was used. */
+        /** List injected memories, newest first, and whether they were used. */
         get: operations["get_exposures"];
         put?: never;
         post?: never;
@@ -678,7 +678,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Past transcripts: at the paths given, else of the folder's project, else of every project. Nothing is learned. */
+        /** List past transcripts: at the given paths, else of the folder's project, else of every project. Nothing is learned. */
         get: operations["get_transcripts"];
         put?: never;
         post?: never;
@@ -714,7 +714,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Have the language model of the settings write up one session that waits, else compare new statements, or only show what would be sent. */
+        /** Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests. */
         post: operations["post_write-ups"];
         delete?: never;
         options?: never;
@@ -729,15 +729,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every setting: what it takes, what holds, and every layer's value; what agents and projects have of their own. */
+        /** List every setting with its allowed values, its effective value and the value of each layer, and the settings of agents and projects. */
         get: operations["get_settings"];
         put?: never;
         post?: never;
-        /** Take back what one layer says, all of it or one setting; the layer below holds again at once. */
+        /** Reset one layer, or one setting in it. The layer below takes effect at once. */
         delete: operations["delete_settings"];
         options?: never;
         head?: never;
-        /** Write values into one layer; they hold at once. `null` takes a value back. */
+        /** Write values into one layer. They take effect at once. `null` resets a value. */
         patch: operations["patch_settings"];
         trace?: never;
     };
@@ -748,7 +748,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The settings whose value is not the shipped one. */
+        /** List the settings that differ from the defaults. */
         get: operations["get_settings_diff"];
         put?: never;
         post?: never;
@@ -782,7 +782,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One setting by its dotted name: the layer that won, and every layer's value. */
+        /** Get one setting by its dotted name: the layer that won, and the value of each layer. */
         get: operations["get_settings_explain_key"];
         put?: never;
         post?: never;
@@ -799,7 +799,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Agents with settings of their own or seen in sessions, and whether their injection is overridden. */
+        /** List agents that have settings or occurred in sessions, and whether they override the injection settings. */
         get: operations["get_agents"];
         put?: never;
         post?: never;
@@ -816,7 +816,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One agent: its injection settings as they hold, and whether they are its own. */
+        /** Get one agent: its effective injection settings, and whether it overrides them. */
         get: operations["get_agents_name"];
         put?: never;
         post?: never;
@@ -834,7 +834,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** State and counts. */
+        /** Get the state and counts. */
         get: operations["get_status"];
         put?: never;
         post?: never;
@@ -851,7 +851,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether all is well: what was looked at, what to do, and numbers of the process. */
+        /** Get the results of health checks, advice, and numbers of the process. */
         get: operations["get_health"];
         put?: never;
         post?: never;
@@ -919,7 +919,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Numbers over time: injections and silences, latency, tokens by kind, what was said of it, what was used. */
+        /** Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories. */
         get: operations["get_stats_timeline"];
         put?: never;
         post?: never;
@@ -1152,7 +1152,7 @@ export interface components {
             cwd?: string;
             /**
              * Paths
-             * @description only these of `GET /v1/transcripts`; left out = all
+             * @description only these of `GET /v1/transcripts`; default: all
              * @default null
              */
             paths?: string[] | null;
@@ -1170,13 +1170,13 @@ export interface components {
             since_ms?: number;
             /**
              * Subagents
-             * @description learn from what subagents were told, too
+             * @description also learn from subagents
              * @default false
              */
             subagents?: boolean;
             /**
              * Dry Run
-             * @description only look; nothing is stored
+             * @description preview; nothing is stored
              * @default false
              */
             dry_run?: boolean;
@@ -1188,7 +1188,7 @@ export interface components {
             write_up?: boolean;
             /**
              * Server
-             * @description all that a running OpenCode server at this address tells of
+             * @description read the sessions of a running OpenCode server at this address
              * @default
              */
             server?: string;
@@ -1435,14 +1435,14 @@ export interface components {
         ChangeAgent: {
             /**
              * Memory Injection
-             * @description settings below `recall`; what is left out stays
+             * @description settings below `recall`; others stay unchanged
              */
             memory_injection?: {
                 [key: string]: unknown;
             };
             /**
              * Reset Memory Injection Override
-             * @description first take back everything the agent has of its own there
+             * @description first reset all of the agent's settings there
              * @default false
              */
             reset_memory_injection_override?: boolean;
@@ -1496,7 +1496,7 @@ export interface components {
             name?: string;
             /**
              * Values
-             * @description settings by dotted name, or nested; null takes back what is no value of it
+             * @description settings by dotted name, or nested; null resets a setting that has no null value
              */
             values: {
                 [key: string]: unknown;
@@ -1578,7 +1578,7 @@ export interface components {
         Decide: {
             /**
              * Action
-             * @description `accept` = it holds and ends what it contradicts; `reject` = it goes and is not learned again; `merge` = it says what the other says; `keep` = both hold
+             * @description `accept` = it is active and ends what it contradicts; `reject` = it is dropped and not learned again; `merge` = both say the same; `keep` = both stay active
              * @enum {string}
              */
             action: "accept" | "reject" | "merge" | "keep";
@@ -1613,13 +1613,13 @@ export interface components {
              */
             ids?: string[];
             /**
-             * @description instead of `ids`: all entries that fit
+             * @description instead of `ids`: all entries that match
              * @default null
              */
             where?: components["schemas"]["ReviewWhere"] | null;
             /**
              * Count
-             * @description with `where`: how many fit, as `total` said; else nothing is decided
+             * @description with `where`: the expected number of matches, from `total`; if it differs, nothing is decided
              * @default null
              */
             count?: number | null;
@@ -1865,7 +1865,7 @@ export interface components {
             importance?: number | null;
             /**
              * Pinned
-             * @description packed first where a preset pins
+             * @description packed first in presets that pin
              * @default null
              */
             pinned?: boolean | null;
@@ -2053,12 +2053,12 @@ export interface components {
         Feedback: {
             /**
              * Useful
-             * @description false = it was wrong or in the way
+             * @description false = it was wrong or unwanted
              */
             useful: boolean;
             /**
              * Trace Id
-             * @description of the recall it was handed over by: charts and `tune` read that
+             * @description the recall that injected it; charts and `tune` read it
              * @default null
              */
             trace_id?: string | null;
@@ -2344,13 +2344,13 @@ export interface components {
             cwd: string;
             /**
              * Dry Run
-             * @description only tell what the rule files would add
+             * @description only list what the rule files would add
              * @default false
              */
             dry_run?: boolean;
             /**
              * Confirmed
-             * @description false: what the rule files hold waits in review
+             * @description false: the statements of the rule files wait in review
              * @default true
              */
             confirmed?: boolean;
@@ -2367,7 +2367,7 @@ export interface components {
             text: string;
             /**
              * Session Id
-             * @description names the conversation: what it was given does not come again
+             * @description names the conversation; it gets no memory twice
              */
             session_id: string;
             /**
@@ -2378,7 +2378,7 @@ export interface components {
             cwd?: string;
             /**
              * Deadline Ms
-             * @description longest time; left out = as the settings say
+             * @description longest time; default: the setting
              * @default null
              */
             deadline_ms?: number | null;
@@ -2734,7 +2734,7 @@ export interface components {
         MergeInto: {
             /**
              * Into
-             * @description id of the memory that stays, or its beginning
+             * @description id of the memory that stays, or the beginning of it
              */
             into: string;
         };
@@ -3042,18 +3042,18 @@ export interface components {
             ids?: string[];
             /**
              * Shown
-             * @description `ids` are whole and were told before: what is gone by now is no error
+             * @description `ids` are whole and were listed before: missing ones are no error
              * @default false
              */
             shown?: boolean;
             /**
              * Project
-             * @description all of this folder's project, its sessions too
+             * @description everything of this folder's project, including its sessions
              * @default
              */
             project?: string;
             /**
-             * @description all that was learned from this session, and its record
+             * @description all memories learned from this session, and its record
              * @default null
              */
             session?: components["schemas"]["SessionName"] | null;
@@ -3065,7 +3065,7 @@ export interface components {
             source?: string | null;
             /**
              * Text
-             * @description all memories with these words, as they stand there
+             * @description all memories with exactly these words
              * @default null
              */
             text?: string | null;
@@ -3077,7 +3077,7 @@ export interface components {
             cwd?: string;
             /**
              * Dry Run
-             * @description only tell what would go
+             * @description only list what would be removed
              * @default false
              */
             dry_run?: boolean;
@@ -3161,7 +3161,7 @@ export interface components {
         Recall: {
             /**
              * Text
-             * @description the words to ask with; `action` and `failure` need a tool, command or file instead
+             * @description the query text; `action` and `failure` need a tool, command or file instead
              * @default
              */
             text?: string;
@@ -3198,7 +3198,7 @@ export interface components {
             store_trace?: boolean;
             /**
              * Threshold
-             * @description least relevance handed over, instead of the setting
+             * @description least relevance for an injection, instead of the setting
              * @default null
              */
             threshold?: number | null;
@@ -3228,13 +3228,13 @@ export interface components {
             tools?: string[];
             /**
              * Files
-             * @description files at hand, relative to the project
+             * @description files in use, relative to the project
              * @default []
              */
             files?: string[];
             /**
              * Tool
-             * @description `action` and `failure`: the tool that is called
+             * @description `action` and `failure`: the called tool
              * @default
              */
             tool?: string;
@@ -3258,13 +3258,13 @@ export interface components {
             written?: string;
             /**
              * Finished
-             * @description `action`: the call has run; what follows it is asked for
+             * @description `action`: the call has run; recall for what follows it
              * @default false
              */
             finished?: boolean;
             /**
              * Error
-             * @description `failure`: what the call failed with
+             * @description `failure`: the error of the call
              * @default
              */
             error?: string;
@@ -3275,19 +3275,19 @@ export interface components {
              */
             turn?: number;
             /**
-             * @description the session it is asked for; its situation is taken where none is given
+             * @description the session; its situation is used if none is given
              * @default null
              */
             session?: components["schemas"]["SessionName"] | null;
             /**
              * Held
-             * @description ids of memories that the context holds already
+             * @description ids of memories that the context already holds
              * @default []
              */
             held?: string[];
             /**
              * Replay At
-             * @description also decide the answer again at these thresholds
+             * @description also repeat the decision at these thresholds
              * @default []
              */
             replay_at?: number[];
@@ -3452,7 +3452,7 @@ export interface components {
             content: string;
             /**
              * Kind
-             * @description its kind; found out when left out
+             * @description its kind; default: detected
              * @default null
              */
             kind?: string | null;
@@ -3476,7 +3476,7 @@ export interface components {
             cwd?: string;
             /**
              * User Words
-             * @description for a caller without the user's authority: what they said of it, verbatim from one prompt
+             * @description for a caller without the user's authority: the user's words about it, verbatim from one prompt
              * @default
              */
             user_words?: string;
@@ -3493,19 +3493,19 @@ export interface components {
             session?: components["schemas"]["SessionName"] | null;
             /**
              * Pinned
-             * @description packed first where a preset pins
+             * @description packed first in presets that pin
              * @default false
              */
             pinned?: boolean;
             /**
              * Files
-             * @description files it speaks of
+             * @description files that it is about
              * @default []
              */
             files?: string[];
             /**
              * Sensitivity
-             * @description where it may appear; `project` when left out
+             * @description where it may appear; default: `project`
              * @default null
              */
             sensitivity?: ("public" | "project" | "session" | "restricted") | null;
@@ -3540,7 +3540,7 @@ export interface components {
             kind: string;
             /**
              * When
-             * @description when it applies, in words; empty = as it is
+             * @description when it applies, in words; empty = unchanged
              * @default
              */
             when?: string;
@@ -3556,7 +3556,7 @@ export interface components {
             importance: number;
             /**
              * Pinned
-             * @description packed first where a preset pins
+             * @description packed first in presets that pin
              * @default false
              */
             pinned?: boolean;
@@ -3778,7 +3778,7 @@ export interface components {
         ReviewWhere: {
             /**
              * Cwd
-             * @description only what may be seen from this folder; without it everything
+             * @description only memories visible from this folder; default: all
              * @default
              */
             cwd?: string;
@@ -3796,13 +3796,13 @@ export interface components {
             source?: string[];
             /**
              * Tier
-             * @description only vouched for by these
+             * @description only with these trust tiers
              * @default []
              */
             tier?: string[];
             /**
              * Cause
-             * @description only these reasons: it contradicts another, an agent added it, it was imported, it was captured and not confirmed
+             * @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed
              * @default []
              */
             cause?: ("contradiction" | "agent" | "import" | "unconfirmed")[];
@@ -4351,24 +4351,24 @@ export interface components {
         Supersede: {
             /**
              * Content
-             * @description what holds from now on
+             * @description the new statement
              */
             content: string;
             /**
              * Kind
-             * @description its kind; left out = as before
+             * @description its kind; default: unchanged
              * @default null
              */
             kind?: string | null;
             /**
              * When
-             * @description when it applies; left out = as before
+             * @description when it applies; default: unchanged
              * @default null
              */
             when?: string | null;
             /**
              * Scope
-             * @description who may see it; left out = as before
+             * @description its scope; default: unchanged
              * @default null
              */
             scope?: string | null;
@@ -4587,12 +4587,12 @@ export interface components {
         TraceFeedback: {
             /**
              * Useful
-             * @description false = it should not have been handed over
+             * @description false = it should not have been injected
              */
             useful: boolean;
             /**
              * Memory Ids
-             * @description which memories; left out = all that were handed over
+             * @description which memories; default: all injected ones
              * @default []
              */
             memory_ids?: string[];
@@ -4903,13 +4903,13 @@ export interface components {
             cwd?: string;
             /**
              * Memory
-             * @description only what it did to this memory and to what that replaced; left out = the whole change
+             * @description only its effect on this memory and the ones that it replaced; default: the whole change
              * @default null
              */
             memory?: string | null;
             /**
              * Keep Both
-             * @description let the later statement of a supersession or a merge stay as one of its own
+             * @description keep the later statement of a supersession or a merge as a separate memory
              * @default false
              */
             keep_both?: boolean;
@@ -5018,7 +5018,7 @@ export interface components {
         WriteUps: {
             /**
              * Past
-             * @description of the sessions that were imported, not of those of today
+             * @description for imported sessions instead of current ones
              * @default false
              */
             past?: boolean;
@@ -5126,9 +5126,9 @@ export interface operations {
     get_memories: {
         parameters: {
             query?: {
-                /** @description only what may be seen from this folder; without it everything */
+                /** @description only memories visible from this folder; default: all */
                 cwd?: string;
-                /** @description files at hand, for path scopes */
+                /** @description files in use, for path scopes */
                 path?: string[];
                 /** @description only these kinds */
                 kind?: string[];
@@ -5136,23 +5136,23 @@ export interface operations {
                 status?: (("active" | "quarantined" | "superseded" | "retired") | "all")[];
                 /** @description only from this source */
                 source?: string;
-                /** @description found by these words, in any order and with slips, or by their meaning; at most 200, best first unless `order` says otherwise */
+                /** @description search text: words in any order, misspelled, or by meaning; at most 200 results, best first unless `order` is set */
                 text?: string;
                 /** @description as known and valid at this time */
                 as_of_ms?: number;
                 /** @description only these scopes; a project's stands for its paths and tasks, too */
                 scope?: string[];
-                /** @description only vouched for by these */
+                /** @description only with these trust tiers */
                 tier?: ("user" | "assistant" | "tool" | "import")[];
                 /** @description only of these levels */
                 sensitivity?: ("public" | "project" | "session" | "restricted")[];
                 /** @description only pinned ones, or only others */
                 pinned?: boolean;
-                /** @description the greatest of it first; ties newest first; left out = `created` */
+                /** @description sort key, greatest first; ties newest first; default: `created` */
                 order?: "created" | "updated" | "importance" | "used";
-                /** @description most memories of one answer */
+                /** @description most memories in one answer */
                 limit?: number;
-                /** @description how many to leave out */
+                /** @description number of memories to skip */
                 offset?: number;
                 /** @description `next_cursor` of the page before, instead of `offset` */
                 cursor?: string;
@@ -5181,7 +5181,7 @@ export interface operations {
             query: {
                 /** @description words */
                 text: string;
-                /** @description only what may be seen from this folder; without it everything */
+                /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only these scopes */
                 scope?: string[];
@@ -5457,7 +5457,7 @@ export interface operations {
     get_memories_id_exposures: {
         parameters: {
             query?: {
-                /** @description most rows of one answer */
+                /** @description most rows in one answer */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
@@ -5514,7 +5514,7 @@ export interface operations {
     get_graph: {
         parameters: {
             query?: {
-                /** @description only what may be seen from this folder; without it everything */
+                /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only these scopes */
                 scope?: string[];
@@ -5547,11 +5547,11 @@ export interface operations {
     get_changes: {
         parameters: {
             query?: {
-                /** @description only what may be seen from this folder; without it everything */
+                /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only of this memory */
                 id?: string;
-                /** @description only what this change wrote */
+                /** @description only the entries of this change */
                 change?: string;
                 /** @description most changes */
                 limit?: number;
@@ -5630,15 +5630,15 @@ export interface operations {
     get_review: {
         parameters: {
             query?: {
-                /** @description only what may be seen from this folder; without it everything */
+                /** @description only memories visible from this folder; default: all */
                 cwd?: string;
                 /** @description only these kinds */
                 kind?: string[];
                 /** @description only from these sources, such as an imported file */
                 source?: string[];
-                /** @description only vouched for by these */
+                /** @description only with these trust tiers */
                 tier?: string[];
-                /** @description only these reasons: it contradicts another, an agent added it, it was imported, it was captured and not confirmed */
+                /** @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed */
                 cause?: ("contradiction" | "agent" | "import" | "unconfirmed")[];
                 /** @description only of these projects or other scopes */
                 scope?: string[];
@@ -5942,7 +5942,7 @@ export interface operations {
     get_timeline: {
         parameters: {
             query?: {
-                /** @description most rows of one answer */
+                /** @description most rows in one answer */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
@@ -5952,7 +5952,7 @@ export interface operations {
                 cwd?: string;
                 /** @description only this surface */
                 surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
-                /** @description only recalls that handed something over, or nothing */
+                /** @description only recalls with an injection, or without */
                 outcome?: "injected" | "silent";
                 /** @description only with these words */
                 text?: string;
@@ -5989,7 +5989,7 @@ export interface operations {
                 surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand";
                 /** @description most traces */
                 limit?: number;
-                /** @description also decide each again with this threshold */
+                /** @description also repeat each decision with this threshold */
                 threshold?: number;
             };
             header?: never;
@@ -6061,7 +6061,7 @@ export interface operations {
     get_traces_id_replay: {
         parameters: {
             query: {
-                /** @description least relevance that is handed over */
+                /** @description least relevance for an injection */
                 threshold: number;
             };
             header?: never;
@@ -6166,7 +6166,7 @@ export interface operations {
     get_sessions: {
         parameters: {
             query?: {
-                /** @description most rows of one answer */
+                /** @description most rows in one answer */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
@@ -6307,7 +6307,7 @@ export interface operations {
     get_exposures: {
         parameters: {
             query?: {
-                /** @description most rows of one answer */
+                /** @description most rows in one answer */
                 limit?: number;
                 /** @description `next_cursor` of the part before */
                 cursor?: string;
@@ -6368,7 +6368,7 @@ export interface operations {
             query?: {
                 /** @description working folder of the project; left out = every project */
                 cwd?: string;
-                /** @description files and folders to look into instead */
+                /** @description files and folders to search instead */
                 path?: string[];
                 /** @description only sessions of this host */
                 host?: string;
@@ -6451,7 +6451,7 @@ export interface operations {
             query?: {
                 /** @description as they hold in this folder's project */
                 cwd?: string;
-                /** @description as they hold for this agent */
+                /** @description effective values for this agent */
                 agent?: string;
             };
             header?: never;
@@ -6480,7 +6480,7 @@ export interface operations {
                 holder?: "user" | "agents" | "projects" | "project_file";
                 /** @description the agent's name, or a folder of the project */
                 name?: string;
-                /** @description one dotted name; empty = everything it says */
+                /** @description one dotted name; empty = everything */
                 key?: string;
             };
             header?: {
@@ -6540,7 +6540,7 @@ export interface operations {
             query?: {
                 /** @description as they hold in this folder's project */
                 cwd?: string;
-                /** @description as they hold for this agent */
+                /** @description effective values for this agent */
                 agent?: string;
             };
             header?: never;
@@ -6589,7 +6589,7 @@ export interface operations {
             query?: {
                 /** @description as they hold in this folder's project */
                 cwd?: string;
-                /** @description as they hold for this agent */
+                /** @description effective values for this agent */
                 agent?: string;
             };
             header?: never;
@@ -6807,11 +6807,11 @@ export interface operations {
     get_stats_timeline: {
         parameters: {
             query?: {
-                /** @description from this time on; left out = 30 days, or 2 by the hour */
+                /** @description from this time on; default: 30 days, or 2 by the hour */
                 since_ms?: number;
-                /** @description before this time; left out = now */
+                /** @description before this time; default: now */
                 until_ms?: number;
-                /** @description length of a bucket (UTC); at most 800 are told */
+                /** @description length of a bucket (UTC); at most 800 buckets */
                 bucket?: "hour" | "day";
             };
             header?: never;
@@ -6838,7 +6838,7 @@ export interface operations {
             query?: {
                 /** @description from this time on; left out = 90 days */
                 since_ms?: number;
-                /** @description before this time; left out = now */
+                /** @description before this time; default: now */
                 until_ms?: number;
             };
             header?: never;
