@@ -196,6 +196,20 @@ def test_the_api_answers_and_its_problems_are_errors_here(place):
         place.client.request("POST", "/v1/remember", {"content": ""})
 
 
+def test_a_field_of_the_first_release_works_with_a_warning_in_the_header_and_in_the_log(place):
+    place.hook(START)
+    body = json.dumps({"content": "The billing port is 8080.", "tier": "user"}).encode()
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as line:
+        line.settimeout(30)
+        line.connect(str(place.home.socket))
+        head = f"POST /v1/remember HTTP/1.1\r\nHost: tacit\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        line.sendall(head.encode() + b"Connection: close\r\n\r\n" + body)
+        reply = b"".join(iter(lambda: line.recv(65536), b"")).decode()
+    assert reply.startswith("HTTP/1.1 201")
+    assert 'warning: 299 tacit "`tier` follows from who asks now' in reply.lower()
+    wait_for(lambda: "POST /v1/remember: `tier`" in place.home.log_file.read_text())
+
+
 def test_it_leaves_when_nobody_asks_for_long(place):
     place.environ["TACIT_DAEMON__IDLE_MINUTES"] = "0.08"
     place.hook(START)
