@@ -57,7 +57,7 @@ class Nudges:
             self._known[host] = now
 
     def heard(self, state: SessionState, *, text: str, before: str, teaches: LearningDetector) -> bool:
-        """Whether a nudge is due for a message of the user; see `with_nudge_due`.
+        """Return whether a nudge is due for a message of the user; see `with_nudge_due`.
 
         Args:
             state: the session's record.

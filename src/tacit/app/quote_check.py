@@ -340,7 +340,7 @@ def _words(text: str, project: str) -> list[str]:
 
 
 def _word(raw: str) -> str:
-    """One word as it is compared: technical ones as they stand, others without case and ending."""
+    """Normalize a word for comparison: technical words as they are, others without case and ending."""
     bare = (
         raw.strip(".'\u2019`*_")
         if not raw.startswith(("--", "-", "./", "~/", "_", "."))

@@ -253,7 +253,7 @@ def _all(texts: tuple[str, ...], clean: Clean) -> tuple[str, ...]:
 
 
 def _cut_end(text: str, limit: int) -> str:
-    """Without the last word of a text that was cut at `limit`: half a secret has no shape to know it by."""
+    """Drop the last word of a text that was cut at `limit`, because half a secret cannot be recognized."""
     return _LAST_WORD.sub("...", text) if len(text) >= limit else text
 
 

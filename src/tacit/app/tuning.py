@@ -36,7 +36,7 @@ LEAST_PAIRS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneReport:
-    """What tuning found.
+    """The result of tuning.
 
     Attributes:
         surface: the surface it is about.

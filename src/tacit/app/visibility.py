@@ -50,7 +50,7 @@ class Visibility:
         return why_hidden(memory, session=self._session, by_user=self.by_user) is None
 
     def hidden(self, ids: Iterable[str]) -> frozenset[str]:
-        """Those of `ids` that the caller may not see, by the level that holds now."""
+        """Return the ids that the caller may not see, by their present level."""
         wanted = [] if self.by_user else sorted(set(ids) - {""})
         if not wanted:
             return frozenset()

@@ -139,7 +139,7 @@ def extract_learnings(
 
 
 def _decided(statements: Sequence[TurnStatement]) -> list[str]:
-    """What the user decided in their own words, for the digest."""
+    """Return the user's decisions in their own words, for the digest."""
     said = (found.statement for found in statements)
     return [one.content for one in said if one.kind in ("decision", "correction") and not one.doubtful]
 

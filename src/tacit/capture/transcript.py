@@ -68,7 +68,7 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
 
 
 def source_of(handover: Handover) -> TranscriptSource:
-    """Where a handover's session is, as its payload says.
+    """Return the source of a handover's session, from its payload.
 
     Raises:
         InvalidPayload: naming what is missing.

@@ -47,7 +47,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """What the API counted of one request to the model.
+    """The token counts of one request to the model, from the API.
 
     Attributes:
         at_ms: when it was answered, milliseconds since the Unix epoch; 0 = unknown.
@@ -64,7 +64,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one side said, with the tools it used.
+    """The words of one side, with the tools it used.
 
     Attributes:
         index: position among the turns of this reading, from 0.

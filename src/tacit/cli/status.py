@@ -332,14 +332,14 @@ def _preset_line(facts: StatusFacts) -> str:
 
 
 def recalls_line(engine: EngineStatus) -> str:
-    """How many of the recent recalls brought a memory."""
+    """Count the recent recalls with an injection."""
     if not engine["recent"]:
         return "none yet: no session has asked the memory"
     return f"{engine['injections']} of the last {engine['recent']} brought memories into a session"
 
 
 def silence_lines(engine: EngineStatus) -> list[str]:
-    """Why the others brought none: one line per surface, the most frequent causes first."""
+    """List the causes of silence: one line per surface, the most frequent first."""
     from tacit.app.reasons import cause_text
 
     lines: dict[str, list[str]] = {}

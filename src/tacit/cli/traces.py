@@ -62,7 +62,7 @@ def why(
 
 
 def print_replayed(replayed: Replayed) -> None:
-    """What another threshold would have done."""
+    """Print the effect of another threshold."""
     from tacit.cli.terminal.output import format_count, print_line
 
     unsure = set(replayed["unsure"])

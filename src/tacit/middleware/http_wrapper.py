@@ -144,7 +144,7 @@ def _decoded(library: Any, response: Any, raw: bytes) -> bytes:
 
 
 class _Copy:
-    """What went by, up to what is learned from at all."""
+    """A copy of the passed bytes, up to the most that capture reads."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []

@@ -132,7 +132,7 @@ Change = Add | Merge | Supersede | Contradict | Edit | Retire | Skip
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """What is removed for good, with everything kept of it.
+    """A memory to remove for good, with everything that is stored about it.
 
     Attributes:
         memories: ids; with their versions, relations, vectors, and what says that they were handed over.

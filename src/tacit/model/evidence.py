@@ -39,7 +39,7 @@ class Background:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """What one space found, best first, ties broken by id.
+    """The ranking of one space, best first, ties broken by id.
 
     Attributes:
         space: its name.
@@ -58,7 +58,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordTable:
-    """What every word of a text says for every memory by itself.
+    """The score of every word of a text for every memory.
 
     Attributes:
         ids: memories, best sum first, ties by id.

@@ -17,7 +17,7 @@ TASKS = ("fix", "feature", "refactor", "test", "docs", "review", "ops", "questio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """What sort of statement a memory is. Everything that the product does differently for a kind stands here.
+    """The kind of a memory. Everything that Tacit does differently for a kind is declared here.
 
     Attributes:
         name: the word used in data, e.g. `preference`.

@@ -32,7 +32,7 @@ AGENT_SOURCES = frozenset({BY_TOOL, BY_AGENT})
 
 
 class Speaker(Enum):
-    """Who speaks, as the entry point knows it; no caller may say it of themselves. It decides the tier of what is stated."""
+    """The speaker, as the entry point determines it; no caller may name it. It decides the trust tier of a statement."""
 
     USER = "user"
     AGENT = "agent"

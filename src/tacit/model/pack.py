@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Surface(StrEnum):
-    """Where a pack is handed over."""
+    """The moment at which a pack is injected."""
 
     START = "start"
     PROMPT = "prompt"

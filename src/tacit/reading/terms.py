@@ -88,12 +88,12 @@ def _places(text: str) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=KEPT)
 def identifiers(text: str) -> tuple[str, ...]:
-    """What looks like a name of code in `text`, in order, with repeats."""
+    """Return the code identifiers in `text`, in order, with repeats."""
     return tuple(IDENTIFIER.findall(text)) if _MAYBE_IDENTIFIER.search(text) else ()
 
 
 def code_spans(text: str) -> tuple[str, ...]:
-    """What stands between backticks, in order, without repeats."""
+    """Return the texts between backticks, in order, without repeats."""
     return (
         tuple(dict.fromkeys(span.strip() for span in _SPAN.findall(text) if span.strip()))
         if "`" in text
@@ -132,7 +132,7 @@ def informative_words(text: str, *, limit: int = 48) -> tuple[str, ...]:
 
 
 def objects_of(text: str, *, paths: tuple[str, ...] = (), limit: int = 64) -> tuple[str, ...]:
-    """What `text` is about: paths and their file names, code spans, identifiers, then informative words.
+    """Return the objects of `text`: paths and their file names, code spans, identifiers, then informative words.
 
     All lower case, in that order, without repeats, at most `limit`.
     """

@@ -177,7 +177,7 @@ def _pattern(path: str) -> str:
 
 
 def _breadth(content: str, *, kind: Kind, actions: tuple[tuple[str, float], ...], specific: int) -> float:
-    """In how many sessions it matters: 1 for a fact about one thing, 3 for a rule about everything.
+    """Return the breadth: 1 for a fact about one thing, 3 for a rule about everything.
 
     A sum of points (own; rounded from a least-squares fit on labelled rules of other projects): base 1.1, the kind's
     points, the points of each class times its weight, 0.2 for an order (`Use ...`, `Never ...`), 0.15 for a word such

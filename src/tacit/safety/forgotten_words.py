@@ -48,7 +48,7 @@ def _alike(statements: Sequence[_Words]) -> _Alike:
 
 
 def words_to_forget(versions: Iterable[Memory]) -> list[str]:
-    """What these versions of memories say, and the words they were made from, where these are told from chance."""
+    """Return the words of these versions of memories, and of their sources if these are distinctive."""
     found: dict[str, None] = {}
     for one in versions:
         quoted = (one.provenance.span, *one.evidence)

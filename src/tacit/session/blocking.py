@@ -16,7 +16,7 @@ from tacit.model.signal import Signal, ToolStarting
 
 
 def is_due(memory: Memory, signal: Signal, state: SessionState, *, may_refuse: bool) -> bool:
-    """Whether `memory` may refuse the call that `signal` announces: then it comes again although it is in context."""
+    """Whether `memory` may refuse the call that `signal` announces; it then comes again although it is in context."""
     if not may_refuse or not isinstance(signal, ToolStarting):
         return False
     if not memory.trigger.blocking or memory.provenance.tier is not TrustTier.USER:

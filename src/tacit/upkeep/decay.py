@@ -59,7 +59,7 @@ class DecayPlan:
 
 
 def is_stated(memory: Memory, kinds: KindRegistry) -> bool:
-    """Whether `memory` may go by nobody's hand but the user's."""
+    """Whether only the user may delete `memory`."""
     if memory.pinned or kinds.of_stored(memory.kind).standing:
         return True
     # Tacit writes digests in the user's name; nobody stated them.

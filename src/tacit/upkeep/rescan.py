@@ -27,7 +27,7 @@ Records = Callable[[str, CleanAt, Removal], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescan:
-    """What a rescan found.
+    """The result of a rescan.
 
     Attributes:
         rows: rows changed by table.

@@ -20,7 +20,7 @@ _SESSIONS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionCounts:
-    """How many records went."""
+    """Counts of deleted records."""
 
     traces: int
     sessions: int

@@ -2239,7 +2239,7 @@ export interface components {
         };
         /**
          * Handed
-         * @description One memory handed over. `used` = null where nobody has read the session yet.
+         * @description One injected memory. `used` = null until the session was read.
          */
         Handed: {
             /** Session */
@@ -3129,7 +3129,7 @@ export interface components {
         };
         /**
          * PurgedMemory
-         * @description One memory that goes. `content` is empty once it is gone.
+         * @description One purged memory. `content` is empty after the purge.
          */
         PurgedMemory: {
             /** Id */
@@ -3294,7 +3294,7 @@ export interface components {
         };
         /**
          * RecallRow
-         * @description One recall. `injected` = ids handed over; `best_relevance` = of the best candidate, null without one.
+         * @description One recall. `injected` = ids of injected memories; `best_relevance` = relevance of the best candidate, null without one.
          */
         RecallRow: {
             /** Id */
@@ -3665,7 +3665,7 @@ export interface components {
         };
         /**
          * Rescan
-         * @description What a rescan found.
+         * @description The result of a rescan.
          *
          *     Attributes:
          *         rows: rows changed by table.
@@ -3975,7 +3975,7 @@ export interface components {
         };
         /**
          * SessionRow
-         * @description One session. `exposures` = memories handed over, `tokens` = what they cost.
+         * @description One session. `exposures` = number of injected memories, `tokens` = their tokens.
          */
         SessionRow: {
             /** Key */
@@ -4398,7 +4398,7 @@ export interface components {
         };
         /**
          * Surface
-         * @description Where a pack is handed over.
+         * @description The moment at which a pack is injected.
          * @enum {string}
          */
         Surface: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand" | "host";
@@ -4796,7 +4796,7 @@ export interface components {
         };
         /**
          * TuneReport
-         * @description What tuning found.
+         * @description The result of tuning.
          *
          *     Attributes:
          *         surface: the surface it is about.

@@ -51,7 +51,7 @@ class PurgeTarget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgedMemory:
-    """One memory that goes. `content` is empty once it is gone."""
+    """One purged memory. `content` is empty after the purge."""
 
     id: str
     kind: str

@@ -23,7 +23,7 @@ EXPOSURES_OF_A_SESSION = 2000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallRow:
-    """One recall. `injected` = ids handed over; `best_relevance` = of the best candidate, null without one."""
+    """One recall. `injected` = ids of injected memories; `best_relevance` = relevance of the best candidate, null without one."""
 
     id: str
     session: str
@@ -89,7 +89,7 @@ def with_words(store: Store, traces: Sequence[Trace]) -> tuple[Trace, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
-    """One session. `exposures` = memories handed over, `tokens` = what they cost."""
+    """One session. `exposures` = number of injected memories, `tokens` = their tokens."""
 
     key: str
     host: str
@@ -112,7 +112,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handed:
-    """One memory handed over. `used` = null where nobody has read the session yet."""
+    """One injected memory. `used` = null until the session was read."""
 
     session: str
     memory_id: str

@@ -24,11 +24,11 @@ class Verdicts:
         self._lock = Lock()
 
     def all(self) -> tuple[Verdict, ...]:
-        """All that are kept, oldest first."""
+        """Return all stored verdicts, oldest first."""
         return VERDICTS.read(self._store)
 
     def of(self, trace_id: str) -> tuple[Verdict, ...]:
-        """Those on one recall."""
+        """Return the verdicts on one recall."""
         return tuple(one for one in self.all() if one.trace_id == trace_id)
 
     def say(

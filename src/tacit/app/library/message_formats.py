@@ -70,7 +70,7 @@ class MessageFacts:
 
 
 class MessageFormat(Protocol):
-    """One way of writing messages."""
+    """One format of messages."""
 
     def read(self, message: object) -> MessageFacts:
         """What `message` says."""

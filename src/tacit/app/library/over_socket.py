@@ -103,7 +103,7 @@ class DaemonEngine:
     def inject(
         self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
     ) -> InjectionResult | InjectionFailed:
-        """What to put before a prompt. Without a daemon it is nothing, and `InjectionFailed` says why: the prompt goes out all the same."""
+        """Return the text to put before a prompt. Without a daemon it is empty, and `InjectionFailed` says why; the prompt is sent anyway."""
         from tacit.app.queries.injection import (  # noqa: PLC0415 - settings types come with it
             InjectionFailed,
             InjectionResult,
@@ -136,10 +136,10 @@ class DaemonEngine:
         self._ask("POST", f"/v1/memories/{memory_id}/feedback", {"useful": useful})
 
     def flush(self) -> None:
-        """Nothing waits on this side: the daemon learns behind its answers."""
+        """Do nothing: the daemon learns after its answers."""
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no connection is held open."""
 
     def _ask(self, method: str, path: str, body: object) -> Any:
         return self._client.request(method, path, body, timeout_s=self._timeout_s, start=self._start)[1]

@@ -90,7 +90,7 @@ class Jobs:
 
     @property
     def running(self) -> bool:
-        """Whether a job runs or waits for another: a daemon that nobody asks anything stays for it."""
+        """Whether a job runs or waits for another; it keeps an idle daemon alive."""
         with self._lock:
             return any(job.state == "running" for job in self._jobs.values())
 
@@ -127,7 +127,7 @@ class Jobs:
 
 
 def _words_of(name: JobName, error: BaseException) -> tuple[str, str]:
-    """What went wrong and what to do. The message of a foreign error may hold the text of a memory: its kind must do."""
+    """Describe an error and its remedy. The message of a foreign error may hold the text of a memory, so only its class is named."""
     if isinstance(error, TacitError):
         return error.message, error.hint
     if isinstance(error, _JobCancelled):

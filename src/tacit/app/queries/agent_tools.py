@@ -351,7 +351,7 @@ class AgentTools:
 
 
 def _holds_most(content: str, query: str) -> bool:
-    """Whether `content` holds at least half of the words of `query`, slips allowed."""
+    """Whether `content` holds at least half of the words of `query`, also misspelled."""
     asked, held = set(content_words(query)), set(content_words(content))
     return 2 * sum(bool(get_close_matches(word, held, 1, MIN_WORD_SIMILARITY)) for word in asked) >= max(
         1, len(asked)

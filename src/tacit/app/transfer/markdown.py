@@ -55,7 +55,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditedMarkdown:
-    """What an edited file says."""
+    """The contents of an edited file."""
 
     entries: tuple[Entry, ...]
     removed: tuple[str, ...]
@@ -63,7 +63,7 @@ class EditedMarkdown:
 
 
 def mark_of(memory: Memory) -> str:
-    """What stands for the words of `memory`."""
+    """Return the hash that stands for the words of `memory`."""
     return memory.content_hash[:HASH_CHARS]
 
 
@@ -101,7 +101,7 @@ def is_markdown(head: bytes) -> bool:
 
 
 def read_markdown(text: str) -> EditedMarkdown:
-    """What the file says; never raises: what cannot be read is refused by its line."""
+    """Parse an edited file. It never raises: an unreadable line is refused by its number."""
     foot = _FOOT.search(text)
     entries: list[Entry] = []
     refused: list[RefusedHook] = []

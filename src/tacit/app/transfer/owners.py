@@ -36,7 +36,7 @@ class Owners:
         self._told[project.id] = project
 
     def scope_of(self, scope: Scope) -> Scope:
-        """Where what has `scope` in the file belongs here."""
+        """Return the scope in this home for `scope` in the file."""
         own = scope.project_id
         if self._onto is None or own is None:
             return scope

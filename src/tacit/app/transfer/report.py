@@ -18,7 +18,7 @@ MOST_LINES = 5_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
-    """How to import.
+    """The options of an import.
 
     Attributes:
         tool: `auto`, or whose format it is.
@@ -43,7 +43,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportLine:
-    """What became of one statement.
+    """The result for one statement.
 
     Attributes:
         action: what happened; `removed` = it is gone from an edited file and nobody said to forget it.
@@ -64,7 +64,7 @@ class ImportLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What an import did.
+    """The result of an import.
 
     Attributes:
         formats: (path, tool) of what was read.
@@ -91,7 +91,7 @@ class ImportTally:
 
     @property
     def stated(self) -> int:
-        """How many statements came in."""
+        """Return the number of imported statements."""
         return self.counts["add"] + self.counts["contradict"] + self.counts["supersede"]
 
     def add(self, line: ImportLine) -> None:

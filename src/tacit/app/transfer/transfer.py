@@ -60,7 +60,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ImportRun:
-    """One import: for whom, how, and what came of it so far; `known` = hashes of what each scope held before."""
+    """One import: its owner, its options, and its result so far; `known` = hashes of the earlier memories of each scope."""
 
     cwd: str
     project: ProjectRecord | None

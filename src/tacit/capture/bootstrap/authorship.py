@@ -37,7 +37,7 @@ _ENTRY = lazy_regex(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthoredLines:
-    """What the user wrote into a file, and took out of it; lines as `line_key` gives them."""
+    """The lines that the user added to a file, and removed from it, as `line_key` returns them."""
 
     added: frozenset[str] = frozenset()
     removed: frozenset[str] = frozenset()
@@ -71,7 +71,7 @@ class Authorship:
         self._root = root
 
     def of(self, path: str, text: str) -> AuthoredLines:
-        """What the user changed in the file at `path`, which now holds `text`."""
+        """Return the user's changes of the file at `path`, whose text is now `text`."""
         if find_checkout(self._root) is None:
             return AuthoredLines(whole=True)
         head = head_of(self._root)

@@ -46,7 +46,7 @@ class Commit:
 
 
 def head_of(root: Path) -> Head | None:
-    """Where the work tree at `root` stands; None outside a repository or before its first commit."""
+    """Return the head commit of the work tree at `root`; None outside a repository or before its first commit."""
     found = find_checkout(root)
     if found is None or found.root != root or found.own is None or found.common is None:
         return None
@@ -299,7 +299,7 @@ def _offset_in(index: BinaryIO, name: bytes) -> int:
 
 
 def _back(data: bytes, at: int) -> tuple[int, int]:
-    """How far back the base of a delta lies, and where that number ends."""
+    """Return the distance to the base of a delta, and the end of that number."""
     value = data[at] & 0x7F
     while data[at] & 0x80:
         at += 1

@@ -154,7 +154,7 @@ class _ProjectImport:
     authors: Authorship
 
     def preview(self, root: Path, files: Sequence[Path]) -> RulesImport:
-        """What the rule files would add, as if the user confirmed it; nothing is written."""
+        """Return the statements that the rule files would add, as if the user confirmed them. Writes nothing."""
         told: list[RuleFile] = []
         changes: list[Change] = []
         for file in files:
@@ -329,7 +329,7 @@ _NOTHING = AuthoredLines()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _UserShare:
-    """What of a file is the user's.
+    """The part of a file that the user wrote.
 
     Attributes:
         text: the file.

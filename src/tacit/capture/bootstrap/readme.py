@@ -22,7 +22,7 @@ _ELSEWHERE = lazy_regex(r"`[^`]*\b(?:curl|wget|sudo|git clone|brew install|apt(?
 
 
 def read_readme(text: str) -> tuple[RuleLine, ...]:
-    """What the project is, then its commands in order."""
+    """Return the description of the project, then its commands in order."""
     body = text.replace("\r\n", "\n").lstrip("\ufeff")
     rules = read_rules(body, rules_only=True)
     commands = [

@@ -31,7 +31,7 @@ _LEAST_ABOUT = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What one command of a project runs.
+    """The steps of one command of a project.
 
     Attributes:
         name: of the target, recipe or script.

@@ -342,7 +342,7 @@ def _plain(text: str) -> str:
 
 
 def _listed(habits: HabitList, text: str) -> list[Statement]:
-    """What the items of one list state: by their own words, else by what they inherit."""
+    """Return the statements of a list's items: from their own words, else from the lead-in."""
     items = [(item, _first(Sentence(text=item, item=True), _CUES)) for item in habits.items]
     own = sum(statement is not None for _, statement in items)
     if habits.lead is None and not has_enough_peers(own, len(items)):

@@ -296,7 +296,7 @@ def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
 
 
 def _corrects(command: str, failure: Failure) -> Correction | None:
-    """What was wrong about how the failed command was called, if this one does its work called in another way."""
+    """Return the mistake in the call of the failed command, if this command does the same work with another call."""
     if len(command) > MAX_COMMAND or "\n" in command or same_words(command, failure.command):
         return None
     missing = bool(names_missing(failure.error))

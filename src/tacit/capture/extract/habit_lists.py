@@ -131,7 +131,7 @@ class HabitList:
 
 
 def read_lead(words: str) -> Lead | None:
-    """What a lead-in says of its list, None = that it stands is not said."""
+    """Return the meaning of a lead-in for its list; None = it does not state standing rules."""
     body = _OPENING.sub("", words.strip().rstrip(":.\u2014 "), count=1).strip()
     occasion = _OCCASION.match(body)
     if occasion:

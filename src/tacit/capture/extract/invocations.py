@@ -52,7 +52,7 @@ _CHOOSES = frozenset(_CHOOSES_TEXT.split())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """What was wrong about a call.
+    """The mistake in a call.
 
     Attributes:
         difference: in what the calls differ.
@@ -83,7 +83,7 @@ class _Call:
 
 
 def find_correction(failed: str, error: str, ran: str) -> Correction | None:
-    """What is different about `ran`, if it does the work of `failed` and differs in its invocation alone."""
+    """Return the difference of `ran`, if it does the same work as `failed` and differs only in its invocation."""
     for wrong in _calls(failed):
         for right in _calls(ran):
             found = _compare(wrong, right, error, ran)

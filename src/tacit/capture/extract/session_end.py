@@ -64,7 +64,7 @@ def may_teach(text: str, before: str = "") -> bool:
 
 
 def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
-    """What the user said is left to do, in order, without repeats."""
+    """Return the open tasks that the user named, in order, without repeats."""
     found: dict[str, None] = {}
     for turn in turns:
         if turn.role == "user" and not pasted_document(turn.text):

@@ -22,7 +22,7 @@ _SUFFIXES = frozenset({".db", ".sqlite", ".sqlite3", ".json", ".jsonl", ".md", "
 
 
 def find_readers(path: Path, tool: str = "auto") -> tuple[tuple[Path, FormatReader], ...]:
-    """What is to be read at `path`.
+    """Return the readers for `path`.
 
     Args:
         path: a file or folder.

@@ -171,7 +171,7 @@ class _ParsedStatement:
 
 
 def find_explicit_relation(new: str, old: str, *, correction: bool = False) -> Finding | None:
-    """What `new` says of `old` in so many words; None = nothing, or nothing certain.
+    """Return the explicit relation of `new` to `old`; None = there is none, or it is uncertain.
 
     Args:
         new: the later statement.

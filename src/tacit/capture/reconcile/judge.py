@@ -34,7 +34,7 @@ _MAY: dict[WordVerdict, ChangeCause] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """How the new statement relates to one stored statement.
+    """The relation of the new statement to one stored statement.
 
     Attributes:
         relation: `same` and `conflict` are said in so many words; `unsure` = both may not hold together, which a person decides.

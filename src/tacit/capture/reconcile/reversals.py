@@ -147,7 +147,7 @@ def ended_thing(text: str) -> tuple[frozenset[str], ...]:
 
 @lru_cache(maxsize=256)
 def _ended(text: str) -> _Use | None:
-    """What `text` ends; None = it ends nothing in so many words."""
+    """Return what `text` explicitly ends; None = nothing."""
     flat = " ".join(text.split())
     found = _STOPPED.match(flat) or _NO_LONGER.match(flat) or _ANY_MORE.match(flat)
     if found is None or flat.endswith("?"):

@@ -129,7 +129,7 @@ def _take_usage(builder: TurnBuilder, said: _Said, at_ms: int) -> None:
 
 
 def _typed_meanwhile(row: _Row) -> str:
-    """What a person typed while the agent worked: Claude Code keeps it as an attachment, never as a line of the user."""
+    """Return the prompts typed while the agent worked. Claude Code keeps them as attachments, never as lines of the user."""
     given = fields_of(row.attachment)
     origin = fields_of(given.get("origin")).get("kind", "human")
     if given.get("type") != "queued_command" or given.get("isMeta") or row.is_sidechain:

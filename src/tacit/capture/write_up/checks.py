@@ -50,7 +50,7 @@ def find_quote(quote: str, text: str) -> str:
 
 
 def names_in(content: str) -> tuple[str, ...]:
-    """What a statement calls by its name: code, paths, symbols, flags, numbers; without repeats."""
+    """Return the names in a statement: code, paths, symbols, flags, numbers; without repeats."""
     found = [word for code in _CODE.findall(content) for word in _WORD.findall(code)]
     found += [
         word

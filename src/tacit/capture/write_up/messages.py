@@ -66,7 +66,7 @@ def _parted(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def with_messages(waiting: PendingSession, added: Sequence[Message]) -> PendingSession:
-    """What waits with `added` behind it, the newest `MOST_CHARS` characters of it."""
+    """Append `added` to the waiting messages, and keep the newest `MOST_CHARS` characters."""
     kept: list[Message] = []
     chars = 0
     messages = (*waiting.messages, *added)
@@ -80,7 +80,7 @@ def with_messages(waiting: PendingSession, added: Sequence[Message]) -> PendingS
 
 
 def without_written(now: PendingSession, written: PendingSession) -> PendingSession:
-    """What waits `now` without the messages of `written`, which was read from the store earlier."""
+    """Return the messages waiting `now` without those of `written`, which was read from the store earlier."""
     done = max(0, written.taken + len(written.messages) - now.taken)
     return replace(now, messages=now.messages[done:], taken=now.taken + done, tries=0)
 

@@ -51,7 +51,7 @@ class PaidModel:
         return self._stopped.is_set()
 
     def begin(self, *, at_once: bool) -> Spending | None:
-        """What was spent so far today; None = nothing may be asked now. `at_once` = also in the pause after a failure."""
+        """Return the tokens spent today; None = no request is allowed now. `at_once` = also in the pause after a failure."""
         now_ms = self._clock.now_ms()
         spent = SPENDING.read(self._store).on(now_ms)
         if self.stopped or (now_ms < spent.paused_until_ms and not at_once):

@@ -65,7 +65,7 @@ Fate = Literal["merge", "supersede", "contradict", "keep"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFate:
-    """What becomes of one memory that was sent along; `memory` is its short id in the request."""
+    """The fate of one memory in the request; `memory` is its short id there."""
 
     memory: str
     fate: Fate

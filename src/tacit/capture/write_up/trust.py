@@ -152,7 +152,7 @@ class _Attribution:
 def _attribute(
     statement: AnswerStatement, span: str, sent: Numbered, reading: AnswerContext
 ) -> _Attribution | None:
-    """Who settled the statement; None = nobody, or it is only an echo."""
+    """Return who stated or confirmed the statement; None = nobody, or it is only an echo."""
     message, content = sent.message, statement.content
     agents = _Attribution(tier=TrustTier.ASSISTANT)
     users = _Attribution(tier=TrustTier.USER)

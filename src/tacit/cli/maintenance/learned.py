@@ -99,7 +99,7 @@ def state_of(one: dict[str, Any]) -> str:
 
 
 def said_line(said: dict[str, Any], content: str) -> str:
-    """Who said it, when and in which words."""
+    """Describe who said it, when and in which words."""
     speaker = {"user": "you", "assistant": "the agent", "agent": "the agent", "tool": "a tool"}.get(
         said["speaker"], said["speaker"]
     )
@@ -128,7 +128,7 @@ def request_line(one: dict[str, Any]) -> str:
 
 
 def waiting_lines(waiting: dict[str, int]) -> list[str]:
-    """What is to come, in words."""
+    """Describe the pending work."""
     lines: list[str] = []
     if waiting["messages"]:
         lines.append(f"{waiting['messages']} messages for the language model; `tacit learn` asks it now")

@@ -207,7 +207,7 @@ def undo(
 
 
 def list_changes(folder: str, *, limit: int, as_json: bool) -> None:
-    """What was written last, one line each."""
+    """Print the latest changes, one line each."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import format_moment, print_json, print_rows, shorten_line
 

@@ -44,7 +44,7 @@ address again. Everything else works without it: <code>tacit why</code>,
 
 
 def content_policy(nonce: str) -> str:
-    """What the page may load: itself, nothing inline but styles that carry this answer's nonce, nothing from elsewhere."""
+    """Return the content security policy: only the page's own files, and inline styles with this reply's nonce."""
     return (
         "default-src 'none'; script-src 'self'; worker-src 'self'; connect-src 'self'; img-src 'self' data:; "
         f"font-src 'self'; style-src 'self' 'nonce-{nonce}'; manifest-src 'self'; base-uri 'none'; form-action 'none'; "

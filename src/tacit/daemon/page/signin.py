@@ -82,7 +82,7 @@ class PageSessions:
             self._sessions.pop(_hash(cookie), None)
 
     def admits(self, method: str, headers: Mapping[bytes, bytes]) -> Speaker | None:
-        """Who speaks in a request with these headers (names in lower case); None where no signed-in page asks.
+        """Return the speaker of a request with these headers (names in lower case); None without a signed-in page.
 
         A request that changes something must name its origin, and any that names one must name ours.
         """

@@ -19,7 +19,7 @@ from tacit.errors import HostError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileEdit:
-    """One file: `before` None = it does not exist, `after` None = it goes away. `why` is for the person who is asked.
+    """The edit of one file: `before` None = it does not exist, `after` None = it is deleted. `why` explains the edit to the user.
 
     `private` = for its owner alone, and so are the folders made for it. `folders` were made for it, outermost first, and go with
     it where nothing else is in them; None = the one that it stands in.

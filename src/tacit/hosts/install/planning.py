@@ -138,7 +138,7 @@ def uninstall(
 
 
 def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[str, ...]:
-    """Where links lead. A project is often somebody else's: its links must not choose what is written outside it.
+    """Check where links lead. A project is often somebody else's, so its links must not choose files outside it.
 
     Raises:
         HostError: if a file of a project lies outside it.

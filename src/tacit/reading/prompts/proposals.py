@@ -84,7 +84,7 @@ _LONG_END = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a short reply does.
+    """The effect of a short reply.
 
     Attributes:
         accepts: it says yes, go on, or picks something.

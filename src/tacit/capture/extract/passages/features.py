@@ -80,7 +80,7 @@ class SentenceFeatures:
         return np.concatenate([self.marks((passage,)), self.places((passage,))], axis=1)[0]
 
     def marks(self, passages: Sequence[Passage]) -> NDArray[np.float32]:
-        """How it is said: `MARKS` numbers, 0 or 1, a passage."""
+        """Cues of the wording: `MARKS` numbers, 0 or 1, per passage."""
         found = np.array([self._marks_of(one) for one in passages], np.int64)
         return (found[:, None] >> _BITS & 1).astype(np.float32)
 
