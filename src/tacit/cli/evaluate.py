@@ -36,7 +36,7 @@ def evaluate(
     ] = False,
     triggers: Annotated[
         Path | None,
-        typer.Option("--triggers", help="Folder of labelled triggers to store the memories with."),
+        typer.Option("--triggers", help="Folder of labeled triggers to store the memories with."),
     ] = None,
     local_triggers: Annotated[
         bool, typer.Option("--local-triggers", help="Make triggers from words, as without --triggers.")
