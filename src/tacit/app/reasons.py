@@ -18,6 +18,7 @@ from tacit.model.trace import (
     Trace,
 )
 from tacit.state.captured import Outcome
+from tacit.state.counted import RequestRecord
 
 _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.NOTHING_COMING: lambda _: "no action is coming",
@@ -206,6 +207,12 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.TOOL_KIND: lambda why: f"tool output may not become a {_first(why.terms)}",
     ChangeCause.UNWANTED_KIND: lambda _: "a kind that is not learned unasked",
     ChangeCause.REJECTED_BEFORE: lambda why: _with_detail("rejected before", why.detail),
+    ChangeCause.NO_SUCH_MESSAGE: lambda _: "names no message that was sent",
+    ChangeCause.NOT_QUOTED: lambda _: "quotes what the message does not say",
+    ChangeCause.WRONG_LENGTH: lambda _: "too short or too long",
+    ChangeCause.NAMES_UNNAMED: lambda _: "names what nobody named",
+    ChangeCause.SAYS_UNSAID: lambda _: "says what nobody said",
+    ChangeCause.REPEATS_GIVEN: lambda _: "repeats what the session was given, or what the user refused",
     ChangeCause.ENOUGH_WAITING: lambda _: "others of this session wait for you already",
     ChangeCause.BAD_HANDOVER: lambda why: why.detail or "the session was handed over without its messages",
     ChangeCause.HEADLESS_RUN: lambda _: "a headless run of a writer",
@@ -229,6 +236,12 @@ def change_text(why: ChangeReason) -> str:
 def outcome_text(outcome: Outcome) -> str:
     """Why a statement of a session was not stored, in words."""
     return change_text(outcome.why) if outcome.why is not None else outcome.reason
+
+
+def request_in_words(request: RequestRecord) -> RequestRecord:
+    """A request to a model as it is shown: with the words for why statements of its answer were not believed."""
+    words = (change_text(ChangeReason(cause=cause)) for cause in request.causes)
+    return replace(request, dropped=(*request.dropped, *words))
 
 
 def reason_text(why: DropReason) -> str:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from tacit.model.change_reason import ChangeCause
+
 PAUSE_MS = 10 * 60_000
 """After a failure nothing is asked for so long; after each further one twice as long, at most `MOST_PAUSE_MS`."""
 MOST_PAUSE_MS = 6 * 3_600_000
@@ -120,8 +122,9 @@ class RequestRecord:
         tokens_in: input tokens; estimated where no answer says it.
         tokens_out: output tokens.
         kept: statements that passed the checks.
-        dropped: why each of the others did not.
+        dropped: why each of the others did not, in words: of a record from before reasons were values, or put in where it is shown.
         error: why there is no usable answer; "" = there is one.
+        causes: why each of the others did not.
     """
 
     at_ms: int = 0
@@ -132,6 +135,7 @@ class RequestRecord:
     kept: int = 0
     dropped: tuple[str, ...] = ()
     error: str = ""
+    causes: tuple[ChangeCause, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

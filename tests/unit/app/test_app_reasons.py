@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.app.reasons import cause_text, change_text, in_words, outcome_text, reason_text, silence_text
+from tacit.app.reasons import (
+    cause_text,
+    change_text,
+    in_words,
+    outcome_text,
+    reason_text,
+    request_in_words,
+    silence_text,
+)
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
@@ -20,6 +28,7 @@ from tacit.model.trace import (
     Trace,
 )
 from tacit.state.captured import Outcome
+from tacit.state.counted import RequestRecord
 
 DETAIL, BOUND = "a-detail", 4711.0
 SILENCE_DETAILS = {SilenceCause.OFF_IN_PRESET, SilenceCause.OPTED_OUT, SilenceCause.FAILED}
@@ -148,3 +157,10 @@ def test_why_a_statement_was_dropped_shows_old_words_and_new_values() -> None:
     )
     why = ChangeReason(cause=ChangeCause.TOO_LONG, terms=("2000",))
     assert outcome_text(Outcome(fate="dropped", why=why)) == "longer than 2000 characters"
+
+
+def test_a_request_shows_old_words_and_new_causes() -> None:
+    old = RequestRecord(dropped=("said in an older way",))
+    new = RequestRecord(causes=(ChangeCause.NOT_QUOTED,))
+    assert request_in_words(old).dropped == ("said in an older way",)
+    assert request_in_words(new).dropped == ("quotes what the message does not say",)

@@ -1452,7 +1452,7 @@ export interface components {
          * @description Why something was changed or left out. What the fields of `ChangeReason` hold is said beside each cause.
          * @enum {string}
          */
-        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "quoted_by_agent" | "neither_newer" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
+        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "quoted_by_agent" | "neither_newer" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
         /**
          * ChangeEntry
          * @description One version as it was written, and what stood before it; versions of one change share its id.
@@ -3618,8 +3618,9 @@ export interface components {
          *         tokens_in: input tokens; estimated where no answer says it.
          *         tokens_out: output tokens.
          *         kept: statements that passed the checks.
-         *         dropped: why each of the others did not.
+         *         dropped: why each of the others did not, in words: of a record from before reasons were values, or put in where it is shown.
          *         error: why there is no usable answer; "" = there is one.
+         *         causes: why each of the others did not.
          */
         RequestRecord: {
             /**
@@ -3662,6 +3663,11 @@ export interface components {
              * @default
              */
             error: string;
+            /**
+             * Causes
+             * @default []
+             */
+            causes: components["schemas"]["ChangeCause"][];
         };
         /**
          * Rescan

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from tacit.app.admin.digests import DigestReader
-from tacit.app.reasons import outcome_text
+from tacit.app.reasons import outcome_text, request_in_words
 from tacit.app.visibility import Visibility
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
@@ -152,8 +152,9 @@ class LearnedReader:
     def _with_counts(self, told: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
         """Add the counts that only the user may see."""
         spent = SESSION_SPENDING.read(self._store, key)
+        requests = tuple(map(request_in_words, spent.requests))
         reasons = Counter(outcome_text(one) for one in outcomes if one.fate == "dropped")
-        reasons.update(reason for request in spent.requests for reason in request.dropped)
+        reasons.update(reason for request in requests for reason in request.dropped)
         unread = WAITING.find(self._store, key)
         waiting = StillWaiting(
             statements=told.waiting.statements,
@@ -163,7 +164,7 @@ class LearnedReader:
         return replace(
             told,
             dropped=tuple(DroppedCount(reason=reason, count=n) for reason, n in reasons.most_common()),
-            requests=spent.requests,
+            requests=requests,
             waiting=waiting,
         )
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from tacit.capture.wording import word_count
+from tacit.model.change_reason import ChangeCause
 from tacit.reading.digest_lines import stems
 from tacit.text.tokens import WORD
 
@@ -61,8 +62,10 @@ def names_in(content: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if re.search(r"\w", name)))
 
 
-def find_ungrounded_reason(content: str, said: Sequence[str], *, known: Sequence[str] = ()) -> str:
-    """Return the reason why the statement is not believed; "" = there is none.
+def find_ungrounded_reason(
+    content: str, said: Sequence[str], *, known: Sequence[str] = ()
+) -> ChangeCause | None:
+    """Return why the statement is not believed; None = it is.
 
     Args:
         content: the statement.
@@ -70,15 +73,15 @@ def find_ungrounded_reason(content: str, said: Sequence[str], *, known: Sequence
         known: names that it may use without the session saying them, such as the project's.
     """
     if not LEAST_WORDS <= word_count(content) <= MOST_WORDS:
-        return "too short or too long"
+        return ChangeCause.WRONG_LENGTH
     whole = "\n".join((*said, *known)).casefold()
     for name in names_in(content):
         if not _holds(whole, name.casefold()):
-            return f"names what nobody named: {name}"
+            return ChangeCause.NAMES_UNNAMED
     own = stems(content)
     if not own or len(own & stems(whole)) / len(own) < MIN_GROUNDED_SHARE:
-        return "says what nobody said"
-    return ""
+        return ChangeCause.SAYS_UNSAID
+    return None
 
 
 def quote_coverage(span: str, content: str) -> float:

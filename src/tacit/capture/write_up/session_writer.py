@@ -325,7 +325,7 @@ class SessionWriter:
         said = self._said(waiting.key)
         read = [(make_draft(statement, reading), statement) for statement in statements]
         pairs = [(draft, statement) for draft, statement in read if isinstance(draft, Draft)]
-        dropped = tuple(draft for draft, _ in read if isinstance(draft, str))
+        dropped = tuple(draft for draft, _ in read if isinstance(draft, ChangeCause))
         new = [(draft, statement) for draft, statement in pairs if content_hash(draft.content) not in said]
         items, judges, beside = self._items(new, prepared.near)
         cost = answer.tokens_in or prepared.tokens
@@ -335,7 +335,7 @@ class SessionWriter:
         now_ms = self._clock.now_ms()
         request = replace(
             request, took_ms=now_ms - request.at_ms, model=answer.model or request.model, tokens_in=cost,
-            tokens_out=answer.tokens_out, kept=len(pairs), dropped=dropped,
+            tokens_out=answer.tokens_out, kept=len(pairs), causes=dropped,
         )  # fmt: skip
         on_session = self._spent_on(waiting.key).on(now_ms).after(request)
 

@@ -20,6 +20,7 @@ from tacit.capture.write_up.checks import find_quote, find_ungrounded_reason, qu
 from tacit.capture.write_up.request import AnswerStatement
 from tacit.capture.write_up.token_limit import Numbered
 from tacit.errors import InvalidInput
+from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Draft
 from tacit.model.ids import normalize_text
 from tacit.model.memory import Provenance, TrustTier
@@ -71,22 +72,22 @@ class AnswerContext:
     extractor: str
 
 
-def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | str:
+def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | ChangeCause:
     """The statement as a draft, or why it is none."""
     sent = next((one for one in reading.sent if one.number == statement.number), None)
     if sent is None:
-        return "names no message that was sent"
+        return ChangeCause.NO_SUCH_MESSAGE
     span = find_quote(statement.quote, sent.text)
     if not span:
-        return "quotes what the message does not say"
+        return ChangeCause.NOT_QUOTED
     if why := find_ungrounded_reason(
         statement.content, [one.text for one in reading.sent], known=(reading.project,)
     ):
-        return why.partition(":")[0]
+        return why
     content = normalize_statement(statement.content)
     settled = _attribute(statement, span, sent, reading)
     if settled is None:
-        return "repeats what the session was given, or what the user refused"
+        return ChangeCause.REPEATS_GIVEN
     evidence = [span]
     for place, words in _further(statement, reading):
         evidence.append(words)
