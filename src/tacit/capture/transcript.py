@@ -22,7 +22,7 @@ class TranscriptSource:
     """The source of a session's words: messages in memory, or a file.
 
     Attributes:
-        host: `claude-code`, `opencode`, or any other, whose file is recognised by what it holds.
+        host: `claude-code`, `opencode`, or any other, whose file is recognized by what it holds.
         session_id: the host's session id.
         path: the file, or empty.
         cwd: working folder, or empty.

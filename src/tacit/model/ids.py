@@ -39,5 +39,5 @@ def normalize_text(text: str) -> str:
 
 
 def content_hash(text: str) -> str:
-    """Hash of the normalised text: 16 hexadecimal digits of SHA-256."""
+    """Hash of the normalized text: 16 hexadecimal digits of SHA-256."""
     return hashlib.sha256(normalize_text(text).encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -156,7 +156,7 @@ class Memory:
         sensitivity: where it may appear.
         entities: what it names.
         files: paths it speaks of, relative to the project root.
-        error_signature: for error patterns, the normalised signature, else empty.
+        error_signature: for error patterns, the normalized signature, else empty.
         frequency: how often it was stated (merges raise it).
         use_count: how often an injection of it was used.
         tokens: size of `content` as counted at write time (o200k, or the estimate with margin).
@@ -214,7 +214,7 @@ class Memory:
 
     @property
     def content_hash(self) -> str:
-        """Hash of the normalised content: changes exactly when the statement changes."""
+        """Hash of the normalized content: changes exactly when the statement changes."""
         return content_hash(self.content)
 
 

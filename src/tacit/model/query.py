@@ -22,7 +22,7 @@ class Query:
         scope: what may be seen; required, enforced in the query of every space.
         entities: what the words and recent files name.
         files: paths at hand, relative to the project root.
-        error_signature: normalised signature of a failure, or empty.
+        error_signature: normalized signature of a failure, or empty.
         at_ms: the moment it is asked for; nothing later may be read.
         budget_tokens: most that may be handed over.
         session: `host/id` the query belongs to, or empty where no session is known.

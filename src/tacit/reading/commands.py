@@ -1,4 +1,4 @@
-"""Shell commands, normalised: `cd x && ENV=1 git -C y commit -m z | cat` is `git commit` and `cat`.
+"""Shell commands, normalized: `cd x && ENV=1 git -C y commit -m z | cat` is `git commit` and `cat`.
 
 In: a command line. Out: its simple commands as `program subcommand`, and the action classes they certainly are.
 Never runs anything; odd quoting never raises.
@@ -50,7 +50,7 @@ _CUT = 4_000
 
 
 def split_commands(command: str) -> tuple[str, ...]:
-    """Simple commands of a command line, normalised, in order, without repeats; shell noise (`cd`, `echo`) is left out."""
+    """Simple commands of a command line, normalized, in order, without repeats; shell noise (`cd`, `echo`) is left out."""
     if not command.strip():
         return ()
     plain = _QUOTED.sub(" '' ", command[:_CUT])
@@ -146,7 +146,7 @@ _WEAK = {
 
 
 def command_actions(name: str) -> tuple[tuple[str, float], ...]:
-    """Action classes of one normalised command with their probability; an unknown program is `run_command`."""
+    """Action classes of one normalized command with their probability; an unknown program is `run_command`."""
     for pattern, action in _RULES:
         if pattern.match(name):
             weight = _WEAK.get(action, 1.0)

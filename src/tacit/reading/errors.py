@@ -1,4 +1,4 @@
-"""A stable signature for an error, so that the same failure is recognised when it comes again.
+"""A stable signature for an error, so that the same failure is recognized when it comes again.
 
 In: error text (tool output, stack trace, message) and the command that failed. Out: one short lower-case line.
 Never keeps a path, number, address, time or quoted value; never longer than `MAX_CHARS`.

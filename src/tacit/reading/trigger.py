@@ -179,7 +179,7 @@ def _pattern(path: str) -> str:
 def _breadth(content: str, *, kind: Kind, actions: tuple[tuple[str, float], ...], specific: int) -> float:
     """Return the breadth: 1 for a fact about one thing, 3 for a rule about everything.
 
-    A sum of points (own; rounded from a least-squares fit on labelled rules of other projects): base 1.1, the kind's
+    A sum of points (own; rounded from a least-squares fit on labeled rules of other projects): base 1.1, the kind's
     points, the points of each class times its weight, 0.2 for an order (`Use ...`, `Never ...`), 0.15 for a word such
     as `every`, -0.04 for each path or identifier it names (at most 5); then kept within 1 to 3.
     """

@@ -83,7 +83,7 @@ def apply_signal(
         signal: the signal.
         paths: its file paths, relative to the project root.
         situation: the reading of a message's end, made when it ended.
-        signature: the normalised signature of a failure.
+        signature: the normalized signature of a failure.
     """
     match signal:
         case SessionStarted():

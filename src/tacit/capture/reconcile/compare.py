@@ -68,7 +68,7 @@ class ParsedStatement:
     """A statement taken apart.
 
     Attributes:
-        text: normalised text.
+        text: normalized text.
         words: content words, lightly stemmed, without values and negations.
         order: all content words in order, values included.
         numbers, names: values: numbers with units, identifiers and paths.

@@ -115,7 +115,7 @@ def embed_distinct(
 
 
 def unit_rows(rows: object, *, count: int, dimensions: int, server: str) -> Vectors:
-    """Check and normalise the vectors of a reply: shape (count, dimensions), float32, length 1.
+    """Check and normalize the vectors of a reply: shape (count, dimensions), float32, length 1.
 
     Raises:
         ProviderError: if there are more or fewer rows, of another length, not numbers, or all zero.

@@ -25,7 +25,7 @@ _TYPES: dict[int, np.dtype[np.generic]] = {
 
 
 def read_weights(path: Path) -> dict[str, NDArray[np.generic]]:
-    """All initialisers of the graph, by name, in their stored types and shapes.
+    """All initializers of the graph, by name, in their stored types and shapes.
 
     Raises:
         ProviderError: if the file cannot be read or is not such a model.

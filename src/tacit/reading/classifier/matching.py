@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from tacit.fitted import Artifact, Origin, load_fitted
 
 UNKNOWN_RATE = 0.02
-"""How common a class is taken to be that the labelled data do not know."""
+"""How common a class is taken to be that the labeled data do not know."""
 RATE_FLOOR = 0.003
 SITUATION_POWER = 0.9
 TRIGGER_POWER = 0.3

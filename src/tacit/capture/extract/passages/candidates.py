@@ -56,7 +56,7 @@ _ONE_MOMENT = re.compile(
     r"|^\W*(?:(?:no+|nope|ok(?:ay)?|so|and|hmm+|yes|well|also)\W+)*i (?:did|selected|clicked|opened|ran|tried|chose|typed|restarted)\b",
     re.IGNORECASE,
 )
-"""Points at a line of a file, or tells what was just tried: of other sessions' labelled prompts 2 of 19 such passages teach anything."""
+"""Points at a line of a file, or tells what was just tried: of other sessions' labeled prompts 2 of 19 such passages teach anything."""
 _EXPLAINS = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|and|so|now|hmm+|please|no|actually)\W+)*(?:think (?:\w+ )?(?:carefully |hard )?(?:about|through)|(?:tell|give|show|walk) me\b|explain\b"
     r"|i want to (?:understand|know|see)\b|i(?:'m|\u2019m| am) (?:\w+ )?(?:asking|wondering|curious)\b)",
