@@ -563,6 +563,23 @@ _RuleFileView = _view(
 RuleFileAnswer = Annotated[RuleFile, SentAs(lambda file: _fill(_RuleFileView, file), _RuleFileView)]
 
 
+class SpaceRow(_Answer):
+    """A space: one way to measure closeness. `high` and `low` are thresholds on its own scale."""
+
+    name: str
+    family: Literal["meaning", "words", "situation", "things", "time"]
+    summary: str
+    topic_weight: float
+    high: float
+    low: float
+
+
+class Spaces(_Answer):
+    """The spaces in their fixed order."""
+
+    spaces: Sequence[SpaceRow]
+
+
 class Imported(_Answer):
     """What an import of rule files did."""
 

@@ -164,6 +164,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/projects/join", admin_handlers.join, users=_SHARING),
         _send("POST", "/v1/projects/separate", admin_handlers.separate, users=_SHARING),
         _get("/v1/kinds", admin_handlers.kinds),
+        _get("/v1/spaces", admin_handlers.spaces),
     ),
     *_group(
         "Recall",

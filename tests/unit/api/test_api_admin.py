@@ -17,6 +17,7 @@ from tacit.app.wiring import open_engine
 from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.embedding import FakeEmbedder
+from tacit.recall.spaces import SPACES
 from user_voice import spoken_by
 
 pytestmark = pytest.mark.timeout(30)
@@ -275,6 +276,9 @@ def test_charts_health_metrics_and_the_document(client, shop):
     document = ask(client, "GET", "/v1/openapi.json")
     assert document["openapi"] == "3.1.0"
     assert ask(client, "GET", "/v1/kinds")["kinds"][0]["label"]
+    spaces = ask(client, "GET", "/v1/spaces")["spaces"]
+    assert [space["name"] for space in spaces] == list(SPACES)
+    assert all(space["summary"] and space["low"] < space["high"] for space in spaces)
 
 
 def test_the_seeds_flow_over_http(client, engine):

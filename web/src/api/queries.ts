@@ -51,6 +51,9 @@ export const useProjects = () =>
 
 export const useKinds = () => useQuery({ queryKey: ["kinds"], queryFn: async () => (await body(api.GET("/v1/kinds"))).kinds, staleTime: 60_000 });
 
+export const useSpaces = () =>
+  useQuery({ queryKey: ["spaces"], queryFn: async () => (await body(api.GET("/v1/spaces"))).spaces, staleTime: Infinity }).data ?? [];
+
 // --- recalls
 
 export interface TraceFilter {

@@ -365,6 +365,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/spaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The spaces that measure closeness. */
+        get: operations["get_spaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/recall": {
         parameters: {
             query?: never;
@@ -4227,6 +4244,35 @@ export interface components {
             memory_id: string;
         };
         /**
+         * SpaceRow
+         * @description A space: one way to measure closeness. `high` and `low` are thresholds on its own scale.
+         */
+        SpaceRow: {
+            /** Name */
+            name: string;
+            /**
+             * Family
+             * @enum {string}
+             */
+            family: "meaning" | "words" | "situation" | "things" | "time";
+            /** Summary */
+            summary: string;
+            /** Topic Weight */
+            topic_weight: number;
+            /** High */
+            high: number;
+            /** Low */
+            low: number;
+        };
+        /**
+         * Spaces
+         * @description The spaces in their fixed order.
+         */
+        Spaces: {
+            /** Spaces */
+            spaces: components["schemas"]["SpaceRow"][];
+        };
+        /**
          * StageRecord
          * @description What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`); `losses`: see `Loss`.
          */
@@ -5844,6 +5890,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Kinds"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_spaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Spaces"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -2,8 +2,9 @@ import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconChevronRight, IconThumbDown, IconThumbDownFilled, IconThumbUp, IconThumbUpFilled } from "@tabler/icons-react";
 import { Link } from "react-router";
 import type { Verdict } from "../api/types";
+import { useSpaces } from "../api/queries";
 import { Kind } from "../ui/Kind";
-import { familyOf, SPACE_WORDS, STAGES, type Track } from "./reading";
+import { spaceOf, STAGES, type Track } from "./reading";
 
 interface Props {
   track: Track;
@@ -57,6 +58,7 @@ function Why({ track }: { track: Track }) {
 }
 
 function Heat({ track, spaces, best }: Props) {
+  const known = useSpaces();
   const scores = new Map(track.candidate?.scores);
   return (
     <div className="cell-evidence heat" role="img" aria-label={`Evidence: ${[...scores].map(([space, score]) => `${space} ${score.toFixed(2)}`).join(", ") || "none"}`}>
@@ -65,7 +67,7 @@ function Heat({ track, spaces, best }: Props) {
         const share = score === undefined ? 0 : Math.max(0, score) / Math.max(best.get(space) ?? 1, 1e-9);
         return (
           <Tooltip key={space} label={score === undefined ? `${space}: did not find it` : `${space} ${score.toFixed(3)} (best here ${(best.get(space) ?? 0).toFixed(3)})`}>
-            <span className={`heat-cell fam-${familyOf(space)}`} data-none={score === undefined || undefined}>
+            <span className={`heat-cell fam-${spaceOf(space, known).family}`} data-none={score === undefined || undefined}>
               <i style={{ height: `${Math.round(8 + 92 * share)}%`, opacity: 0.35 + 0.65 * share }} />
             </span>
           </Tooltip>
@@ -131,6 +133,7 @@ function Judge({ track, verdict, onJudge }: Props) {
 
 /** Everything that is known of one candidate. */
 function Details({ track, best, spaces }: Props) {
+  const known = useSpaces();
   const { candidate } = track;
   if (candidate === undefined)
     return (
@@ -159,9 +162,9 @@ function Details({ track, best, spaces }: Props) {
           {spaces.map((space) => {
             const score = scores.get(space);
             return (
-              <tr key={space} className={`fam-${familyOf(space)}`}>
+              <tr key={space} className={`fam-${spaceOf(space, known).family}`}>
                 <th scope="row">
-                  {space} <span className="faint">{SPACE_WORDS[space]}</span>
+                  {space} <span className="faint">{spaceOf(space, known).summary}</span>
                 </th>
                 <td>
                   {score !== undefined && <i style={{ width: `${(Math.max(0, score) / Math.max(best.get(space) ?? 1, 1e-9)) * 100}%` }} />}

@@ -4,7 +4,8 @@ import type { Replayed, Trace, Verdict } from "../api/types";
 import { ProblemBox } from "../ui/Answer";
 import { msOf, plural } from "../ui/words";
 import { CandidateRow } from "./CandidateRow";
-import { bestBySpace, familyOf, spacesOf, SPACE_WORDS, STAGES, STAGE_WORDS, stagesOf, type Stage, type StageView, type Track } from "./reading";
+import { useSpaces } from "../api/queries";
+import { bestBySpace, spaceOf, spacesOf, STAGES, STAGE_WORDS, stagesOf, type Stage, type StageView, type Track } from "./reading";
 
 interface Props {
   trace: Trace;
@@ -24,7 +25,8 @@ interface Props {
 export function Stages(props: Props) {
   const { trace, tracks, threshold, setThreshold } = props;
   const stages = useMemo(() => stagesOf(trace), [trace]);
-  const spaces = useMemo(() => spacesOf(trace), [trace]);
+  const known = useSpaces();
+  const spaces = useMemo(() => spacesOf(trace, known), [trace, known]);
   const best = useMemo(() => bestBySpace(trace), [trace]);
   const [only, setOnly] = useState<Stage>();
   const [open, setOpen] = useState<string>();
@@ -46,8 +48,8 @@ export function Stages(props: Props) {
             </div>
             <div className="cell-evidence" aria-hidden>
               {spaces.map((space) => (
-                <Tooltip key={space} label={`${space}: ${SPACE_WORDS[space] ?? ""}`}>
-                  <span className={`space-name fam-${familyOf(space)}`}>{space}</span>
+                <Tooltip key={space} label={`${space}: ${spaceOf(space, known).summary}`}>
+                  <span className={`space-name fam-${spaceOf(space, known).family}`}>{space}</span>
                 </Tooltip>
               ))}
             </div>

@@ -1,5 +1,5 @@
 /** What a trace says of each candidate: how far it came, what stopped it, what another threshold would do. Pure. */
-import type { Replayed, Trace, TracedCandidate } from "../api/types";
+import type { Replayed, Space, Trace, TracedCandidate } from "../api/types";
 
 export const STAGES = ["signal", "query", "retrieve", "fuse", "score", "guard", "dedupe", "budget", "render", "deliver"] as const;
 export type Stage = (typeof STAGES)[number];
@@ -17,25 +17,11 @@ export const STAGE_WORDS: Record<Stage, string> = {
   deliver: "Hands it to the host and notes it in the ledger.",
 };
 
-export const FAMILIES = {
-  meaning: ["semantic", "late"],
-  words: ["lexical", "code", "character", "expanded"],
-  situation: ["intent"],
-  things: ["entity", "graph", "causal"],
-  time: ["recent", "periodic", "sequence"],
-} as const;
-export type Family = keyof typeof FAMILIES;
-export const SPACES: readonly string[] = Object.values(FAMILIES).flat();
+const FAMILIES: readonly Space["family"][] = ["meaning", "words", "situation", "things", "time"];
 
-export const SPACE_WORDS: Record<string, string> = {
-  semantic: "meaning", late: "tokens one by one", lexical: "shared words", code: "identifiers and paths", character: "runs of letters",
-  expanded: "words that go with the asked ones", intent: "trigger and situation", entity: "linked things", graph: "relations",
-  causal: "cause and effect", recent: "age by kind", periodic: "hour and weekday", sequence: "turns and sessions",
-};
-
-export function familyOf(space: string): Family {
-  for (const [family, spaces] of Object.entries(FAMILIES)) if ((spaces as readonly string[]).includes(space)) return family as Family;
-  return "time";
+/** The spaces by name; one that the daemon does not know any more (of an old trace) stands under its own name. */
+export function spaceOf(name: string, known: readonly Space[]): Pick<Space, "family" | "summary"> {
+  return known.find((space) => space.name === name) ?? { family: "time", summary: "" };
 }
 
 export type Fate = "injected" | "gated" | "stopped" | "lost";
@@ -106,9 +92,10 @@ export function bestBySpace(trace: Trace): Map<string, number> {
 }
 
 /** The spaces that measured anything here, in the page's fixed order. */
-export function spacesOf(trace: Trace): string[] {
+export function spacesOf(trace: Trace, known: readonly Space[]): string[] {
   const best = bestBySpace(trace);
-  return [...SPACES.filter((space) => best.has(space)), ...[...best.keys()].filter((space) => !SPACES.includes(space))];
+  const ordered = FAMILIES.flatMap((family) => known.filter((space) => space.family === family).map((space) => space.name));
+  return [...ordered.filter((space) => best.has(space)), ...[...best.keys()].filter((space) => !ordered.includes(space))];
 }
 
 export interface StageView {

@@ -137,6 +137,15 @@ def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Kin
     return Answer(shapes.Kinds(kinds=rows))
 
 
+def spaces(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Spaces]:  # noqa: ARG001
+    """The spaces that measure closeness."""
+    rows = [
+        shapes.SpaceRow(**{name: getattr(space, name) for name in shapes.SpaceRow.model_fields})
+        for space in engine.admin.spaces()
+    ]
+    return Answer(shapes.Spaces(spaces=rows))
+
+
 # --- recalls and sessions
 
 

@@ -28,6 +28,7 @@ from tacit.model.kinds import Kind
 from tacit.model.memory import Memory, Relation, Sensitivity
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats
+from tacit.recall.spaces import SPACES, Space
 from tacit.state.counted import Verdict
 
 
@@ -125,6 +126,10 @@ class Admin:
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds that hold."""
         return tuple(self._parts.kinds)
+
+    def spaces(self) -> tuple[Space, ...]:
+        """The ways to measure closeness, in their fixed order."""
+        return tuple(SPACES.values())
 
     def as_of(self, memory_id: str, at_ms: int) -> Memory | None:
         """The version of a memory that was known at that time; None = it was not there yet."""

@@ -87,4 +87,12 @@ def measure(query: Query, memory: Memory) -> float:
     return len(symptom & stems(query.text[:_MAX_CHARS])) / len(symptom)
 
 
-SPACE = Space(name="causal", topic_weight=1.0, high=HIGH, low=LOW, measure=each(measure))
+SPACE = Space(
+    name="causal",
+    family="things",
+    summary="cause and effect",
+    topic_weight=1.0,
+    high=HIGH,
+    low=LOW,
+    measure=each(measure),
+)

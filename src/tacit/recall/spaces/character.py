@@ -82,4 +82,12 @@ def measure(query: Query, shortlist: Shortlist) -> Mapping[str, float]:
     return {memory.id: score for memory, score in zip(memories, scores, strict=True)}
 
 
-SPACE = Space(name="character", topic_weight=0.5, high=HIGH, low=LOW, measure=measure)
+SPACE = Space(
+    name="character",
+    family="words",
+    summary="runs of letters",
+    topic_weight=0.5,
+    high=HIGH,
+    low=LOW,
+    measure=measure,
+)

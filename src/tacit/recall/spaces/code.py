@@ -16,4 +16,12 @@ def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     return search.code(" ".join((query.text, *query.files[-3:])), scope=query.scope, limit=asked.limit)
 
 
-SPACE = Space(name="code", topic_weight=1.0, high=HIGH, low=LOW, retrieve=retrieve)
+SPACE = Space(
+    name="code",
+    family="words",
+    summary="identifiers and paths",
+    topic_weight=1.0,
+    high=HIGH,
+    low=LOW,
+    retrieve=retrieve,
+)

@@ -19,4 +19,12 @@ def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     return search.entity(entities, scope=query.scope, limit=asked.limit)
 
 
-SPACE = Space(name="entity", topic_weight=0.5, high=HIGH, low=LOW, retrieve=retrieve)
+SPACE = Space(
+    name="entity",
+    family="things",
+    summary="linked things",
+    topic_weight=0.5,
+    high=HIGH,
+    low=LOW,
+    retrieve=retrieve,
+)

@@ -110,4 +110,13 @@ def _scores(documents: Mapping[str, Sequence[str]], words: Mapping[str, float]) 
     return {name: value / most for name, value in values.items() if value > 0}
 
 
-SPACE = Space(name="expanded", topic_weight=1.0, high=HIGH, low=LOW, read=read, measure=measure)
+SPACE = Space(
+    name="expanded",
+    family="words",
+    summary="words that often stand beside the asked ones",
+    topic_weight=1.0,
+    high=HIGH,
+    low=LOW,
+    read=read,
+    measure=measure,
+)

@@ -122,4 +122,14 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     )
 
 
-SPACE = Space(name="graph", topic_weight=0.5, high=HIGH, low=LOW, reach=reach, read=read, measure=measure)
+SPACE = Space(
+    name="graph",
+    family="things",
+    summary="relations",
+    topic_weight=0.5,
+    high=HIGH,
+    low=LOW,
+    reach=reach,
+    read=read,
+    measure=measure,
+)

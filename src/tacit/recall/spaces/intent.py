@@ -30,4 +30,13 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     return {memory.id: matcher.score(memory.trigger) for memory in shortlist.memories}
 
 
-SPACE = Space(name="intent", topic_weight=1.0, high=HIGH, low=LOW, retrieve=retrieve, measure=measure)
+SPACE = Space(
+    name="intent",
+    family="situation",
+    summary="trigger and situation",
+    topic_weight=1.0,
+    high=HIGH,
+    low=LOW,
+    retrieve=retrieve,
+    measure=measure,
+)

@@ -68,4 +68,13 @@ def idf_weighted_mean(best: Matches, own: Matches) -> Matches:
     return best @ weights / weights.sum()
 
 
-SPACE = Space(name="late", topic_weight=1.0, high=HIGH, low=LOW, read=read, measure=measure)
+SPACE = Space(
+    name="late",
+    family="meaning",
+    summary="meaning, token by token",
+    topic_weight=1.0,
+    high=HIGH,
+    low=LOW,
+    read=read,
+    measure=measure,
+)

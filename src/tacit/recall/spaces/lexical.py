@@ -15,4 +15,12 @@ def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     return search.lexical(asked.query.text, scope=asked.query.scope, limit=asked.limit)
 
 
-SPACE = Space(name="lexical", topic_weight=1.0, high=HIGH, low=LOW, retrieve=retrieve)
+SPACE = Space(
+    name="lexical",
+    family="words",
+    summary="shared words",
+    topic_weight=1.0,
+    high=HIGH,
+    low=LOW,
+    retrieve=retrieve,
+)

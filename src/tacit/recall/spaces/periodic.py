@@ -41,4 +41,12 @@ def measure(query: Query, memory: Memory) -> float:
     return rhythm(query.at_ms - memory.created_at_ms)
 
 
-SPACE = Space(name="periodic", topic_weight=0.0, high=HIGH, low=LOW, measure=each(measure))
+SPACE = Space(
+    name="periodic",
+    family="time",
+    summary="hour and weekday",
+    topic_weight=0.0,
+    high=HIGH,
+    low=LOW,
+    measure=each(measure),
+)

@@ -30,4 +30,12 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     }
 
 
-SPACE = Space(name="recent", topic_weight=0.0, high=HIGH, low=LOW, measure=measure)
+SPACE = Space(
+    name="recent",
+    family="time",
+    summary="age, by the half-life of its kind",
+    topic_weight=0.0,
+    high=HIGH,
+    low=LOW,
+    measure=measure,
+)

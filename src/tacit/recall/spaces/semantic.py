@@ -18,7 +18,16 @@ def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     return search.semantic(asked.vector, identity=asked.identity, scope=asked.query.scope, limit=asked.limit)
 
 
-SPACE = Space(name="semantic", topic_weight=1.0, high=HIGH, low=LOW, retrieve=retrieve, embeds=True)
+SPACE = Space(
+    name="semantic",
+    family="meaning",
+    summary="meaning of the whole text",
+    topic_weight=1.0,
+    high=HIGH,
+    low=LOW,
+    retrieve=retrieve,
+    embeds=True,
+)
 
 
 REFERENCE_MEAN = 0.13

@@ -149,4 +149,12 @@ def add_neighbor_scores(parts: NDArray[np.float32], near: TurnNeighbors) -> NDAr
     return out
 
 
-SPACE = Space(name="sequence", topic_weight=0.0, high=HIGH, low=LOW, measure=measure)
+SPACE = Space(
+    name="sequence",
+    family="time",
+    summary="turns and sessions",
+    topic_weight=0.0,
+    high=HIGH,
+    low=LOW,
+    measure=measure,
+)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from tacit.model.evidence import Ranking, Shortlist
 from tacit.model.memory import Memory
@@ -16,6 +17,8 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
 from tacit.ports.store import MemoryStore
 from tacit.recall.stage import Outcome, Tools
+
+Family = Literal["meaning", "words", "situation", "things", "time"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,8 @@ class Space:
 
     Attributes:
         name: as in the glossary.
+        family: the sort of evidence, for those who look at scores.
+        summary: what it compares, in a few words.
         topic_weight: what it counts for in agreement (SPEC section 5).
         high, low: thresholds on its own scale: at or above `high` speaks for, below `low` speaks against.
         retrieve: proposes memories.
@@ -51,6 +56,8 @@ class Space:
     """
 
     name: str
+    family: Family
+    summary: str
     topic_weight: float
     high: float
     low: float
