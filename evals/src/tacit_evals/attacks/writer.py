@@ -333,10 +333,19 @@ class _Bench:
             time.sleep(0.1)
 
 
+LINE_S = 0.01
+
+
 def _dated(lines: Lines) -> Lines:
-    """The lines at the present time: what was said before a memory was stored would end nothing in any case."""
+    """The lines at the present time: what was said before a memory was stored would end nothing in any case.
+
+    A few milliseconds apart, because a statement from the future is not yet valid when the next session looks for it.
+    """
     now = time.time()
-    times = [datetime.fromtimestamp(now + number, UTC).isoformat() for number in range(len(lines))]
+    times = [
+        datetime.fromtimestamp(now + number * LINE_S, UTC).isoformat(timespec="milliseconds")
+        for number in range(len(lines))
+    ]
     return tuple({**line, "timestamp": at} for line, at in zip(lines, times, strict=True))
 
 
