@@ -49,10 +49,14 @@ export const useSeries = (sinceMs: number, bucket: "hour" | "day") => useQuery({
 export const useProjects = () =>
   useQuery({ queryKey: ["projects"], queryFn: async () => (await body(api.GET("/v1/projects"))).projects, staleTime: 60_000 });
 
-export const useKinds = () => useQuery({ queryKey: ["kinds"], queryFn: async () => (await body(api.GET("/v1/kinds"))).kinds, staleTime: 60_000 });
+const NONE: never[] = [];
+
+/** The kinds that hold, those of the user's own settings included. */
+export const useKinds = () =>
+  useQuery({ queryKey: ["kinds"], queryFn: async () => (await body(api.GET("/v1/kinds"))).kinds, staleTime: 60_000 }).data ?? NONE;
 
 export const useSpaces = () =>
-  useQuery({ queryKey: ["spaces"], queryFn: async () => (await body(api.GET("/v1/spaces"))).spaces, staleTime: Infinity }).data ?? [];
+  useQuery({ queryKey: ["spaces"], queryFn: async () => (await body(api.GET("/v1/spaces"))).spaces, staleTime: Infinity }).data ?? NONE;
 
 // --- recalls
 

@@ -7,6 +7,7 @@ export type Memory = Schemas["MemoryView"];
 export type Trace = Schemas["Trace"];
 export type TracedCandidate = Schemas["TracedCandidate"];
 export type Replayed = Schemas["Replayed"];
+export type KindRow = Schemas["KindRow"];
 export type Space = Schemas["SpaceRow"];
 export type RecallRow = Schemas["RecallRow"];
 export type Verdict = Schemas["Verdict"];

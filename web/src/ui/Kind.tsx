@@ -1,15 +1,8 @@
-const STANDING = new Set(["identity", "preference", "correction", "anti_pattern", "decision", "guideline"]);
-const EPISODIC = new Set(["todo", "outcome", "event", "observation", "digest"]);
-const PREFIX: Record<string, string> = {
-  identity: "ID", preference: "PREF", correction: "CORR", anti_pattern: "ANTI", decision: "DEC", goal: "GOAL", todo: "TODO",
-  fact: "FACT", file_context: "FILE", error_pattern: "ERR", research: "RES", outcome: "OUT", event: "EVT", observation: "OBS",
-  guideline: "GUIDE", digest: "DIG",
-};
+import { useKinds } from "../api/queries";
+import type { KindRow } from "../api/types";
 
-export const KINDS = Object.keys(PREFIX);
-
-export function lifeOf(kind: string): "standing" | "episodic" | "aging" {
-  return STANDING.has(kind) ? "standing" : EPISODIC.has(kind) ? "episodic" : "aging";
+export function lifeOf(kind: KindRow | undefined): "standing" | "episodic" | "aging" {
+  return kind?.standing ? "standing" : kind?.episodic ? "episodic" : "aging";
 }
 
 const ABOUT = {
@@ -18,13 +11,14 @@ const ABOUT = {
   episodic: "tells what happened; ages fast",
 };
 
-/** A memory's kind as a small mark; the colour says how it ages. */
+/** A memory's kind as a small mark; the color says how it ages. */
 export function Kind({ name }: { name: string }) {
-  const life = lifeOf(name);
+  const kind = useKinds().find((row) => row.name === name);
+  const life = lifeOf(kind);
   // The browser's own tooltip: there are hundreds of these in a list.
   return (
     <span className={`kind kind-${life}`} title={`${name.replaceAll("_", " ")}: ${ABOUT[life]}`}>
-      {PREFIX[name] ?? name.slice(0, 5).toUpperCase()}
+      {kind?.prefix || name.slice(0, 5).toUpperCase()}
     </span>
   );
 }

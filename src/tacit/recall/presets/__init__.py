@@ -1,18 +1,21 @@
-"""What each preset adds to the shared stages, by the names that the settings use. A preset is a YAML file and a module here.
+"""What each preset adds to the shared stages, by the names that the settings use.
 
-The module holds what the preset does differently: a score, a start pool, a layout with its own way to fill the block. Its
-settings choose among them, and a user may combine them.
+A preset is a YAML file in `tacit/presets`. One that does something differently also has a module here, whose `PARTS` hold its
+score, its start pool, its layout with its own way to fill the block. Settings choose among them, and a user may combine them.
 """
 
 from __future__ import annotations
 
-from tacit.recall.presets import ambient, focused, multispace, refresh, scoped, typed
-from tacit.recall.stage import Layout, Score, StartPoolDesign
+from importlib import import_module
+from pkgutil import iter_modules
+
+from tacit.recall.stage import Layout, PresetParts, Score, StartPoolDesign
 
 __all__ = ["LAYOUTS", "SCORES", "START_POOLS"]
 
-_PARTS = (focused.PARTS, typed.PARTS, ambient.PARTS, multispace.PARTS, scoped.PARTS, refresh.PARTS)
-
+_PARTS: tuple[PresetParts, ...] = tuple(
+    import_module(f"{__name__}.{module.name}").PARTS for module in iter_modules(__path__)
+)
 SCORES: dict[str, Score] = {name: part for parts in _PARTS for name, part in parts.scores.items()}
 """By the value of `recall.score`."""
 START_POOLS: dict[str, StartPoolDesign] = {

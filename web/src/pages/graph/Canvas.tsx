@@ -2,6 +2,7 @@ import { useComputedColorScheme } from "@mantine/core";
 import Graph from "graphology";
 import { useEffect, useRef } from "react";
 import Sigma from "sigma";
+import { useKinds } from "../../api/queries";
 import type { Graph as Whole } from "../../api/types";
 import { lifeOf } from "../../ui/Kind";
 import type { FromLayout, ToLayout } from "./layout.worker";
@@ -20,6 +21,7 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
   const box = useRef<HTMLDivElement>(null);
   const drawn = useRef<{ sigma: Sigma; graph: Graph }>(undefined);
   const state = useRef({ find: "", chosen: undefined as string | undefined, over: undefined as string | undefined });
+  const kinds = useKinds();
   const dark = useComputedColorScheme("light") === "dark";
 
   useEffect(() => {
@@ -39,7 +41,7 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
         size: (graph.nodes.length < 400 ? 4 : 2.4) + 1.4 * Math.sqrt(degree.get(node.id) ?? 0) + 2 * node.importance,
         label: shortened(node.label),
         words: node.label,
-        color: colour(`--${lifeOf(node.kind)}`),
+        color: colour(`--${lifeOf(kinds.find((kind) => kind.name === node.kind))}`),
         alone: !degree.has(node.id),
       });
     });
@@ -90,7 +92,7 @@ export function Canvas({ graph, find, chosen, onOver, onChoose, onProgress }: Pr
       sigma.kill();
     };
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [graph, dark]);
+  }, [graph, dark, kinds]);
 
   useEffect(() => {
     state.current.find = find.trim().toLowerCase();

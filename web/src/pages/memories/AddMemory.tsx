@@ -1,7 +1,6 @@
 import { Button, Group, Modal, Select, Text, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useProjects, useRemember } from "../../api/queries";
-import { KINDS } from "../../ui/Kind";
+import { useKinds, useProjects, useRemember } from "../../api/queries";
 import { briefOf, sayChanged } from "../../ui/said";
 import { wordsOf } from "../../ui/words";
 import { SENSITIVITIES, type Sensitivity } from "./sensitivity";
@@ -19,6 +18,7 @@ export function AddMemory({ opened, close }: { opened: boolean; close: () => voi
   const [sensitivity, setSensitivity] = useState<Sensitivity | null>(null);
   const remember = useRemember();
   const projects = useProjects();
+  const kinds = useKinds();
   return (
     <Modal opened={opened} onClose={close} title="Remember something" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
       <form
@@ -41,7 +41,7 @@ export function AddMemory({ opened, close }: { opened: boolean; close: () => voi
         <Textarea label="Statement" description="One thing, whole in itself." autosize minRows={3} data-autofocus value={content} onChange={(event) => setContent(event.currentTarget.value)} required />
         <div className="two">
           <Select label="Scope" data={[{ value: "universal", label: "everywhere" }, ...(projects.data ?? []).map((row) => ({ value: row.scope, label: row.project.name }))]} value={scope} onChange={setScope} allowDeselect={false} />
-          <Select label="Kind" placeholder="found out from the words" clearable data={KINDS.map((name) => ({ value: name, label: wordsOf(name) }))} value={kind} onChange={setKind} />
+          <Select label="Kind" placeholder="found out from the words" clearable data={kinds.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kind} onChange={setKind} />
         </div>
         <TextInput label="When it applies" placeholder="commit; edit src/**/*.go; always" description="In words. Left out = read from the statement." value={when} onChange={(event) => setWhen(event.currentTarget.value)} />
         <Select label="Sensitivity" placeholder="as its scope says" clearable data={SENSITIVITIES} value={sensitivity} onChange={(value) => setSensitivity(value as Sensitivity | null)} />

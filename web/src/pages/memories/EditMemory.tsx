@@ -1,11 +1,10 @@
 import { Button, Group, Select, Slider, Switch, Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { ProblemError } from "../../api/client";
-import { useEdit, useMemory, type EditedParts } from "../../api/queries";
-import type { Memory } from "../../api/types";
+import { useEdit, useKinds, useMemory, type EditedParts } from "../../api/queries";
+import type { KindRow, Memory } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { Difference } from "../../ui/Difference";
-import { KINDS } from "../../ui/Kind";
 import { briefOf, sayChanged } from "../../ui/said";
 import { wordsOf } from "../../ui/words";
 import { SENSITIVITIES, type Sensitivity } from "./sensitivity";
@@ -17,6 +16,7 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
   const [parts, setParts] = useState<EditedParts>(partsOf(given));
   const stored = useMemory(base.id);
   const edit = useEdit();
+  const kinds = useKinds();
   const conflict = edit.error instanceof ProblemError && edit.error.problem.code === "precondition_failed";
   const now = stored.data;
   const put = <Name extends keyof EditedParts>(name: Name, value: EditedParts[Name]) => setParts((before) => ({ ...before, [name]: value }));
@@ -44,7 +44,7 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
     >
       <Textarea label="Statement" autosize minRows={3} maxRows={14} value={parts.content} onChange={(event) => put("content", event.currentTarget.value)} data-autofocus />
       <div className="two">
-        <Select label="Kind" data={kindsWith(base.kind)} value={parts.kind} onChange={(value) => put("kind", value ?? base.kind)} allowDeselect={false} />
+        <Select label="Kind" data={kindsWith(kinds, base.kind)} value={parts.kind} onChange={(value) => put("kind", value ?? base.kind)} allowDeselect={false} />
         <TextInput label="Scope" value={parts.scope} onChange={(event) => put("scope", event.currentTarget.value)} />
       </div>
       <TextInput label="When it applies" placeholder="in words; left empty = as it is" value={parts.when} onChange={(event) => put("when", event.currentTarget.value)} />
@@ -96,6 +96,6 @@ function changesOf(memory: Memory, parts: EditedParts): Partial<EditedParts> {
   return Object.fromEntries(Object.entries(parts).filter(([name, value]) => value !== before[name as keyof EditedParts]));
 }
 
-function kindsWith(kind: string) {
-  return [...new Set([...KINDS, kind])].map((name) => ({ value: name, label: wordsOf(name) }));
+function kindsWith(known: readonly KindRow[], kind: string) {
+  return [...new Set([...known.map(({ name }) => name), kind])].map((name) => ({ value: name, label: wordsOf(name) }));
 }

@@ -4,10 +4,9 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { IconArrowBackUp, IconCalendarTime, IconPlus, IconSearch } from "@tabler/icons-react";
 import { useEffect, useState } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
-import { useProjects, type MemoryFilter } from "../../api/queries";
+import { useKinds, useProjects, type MemoryFilter } from "../../api/queries";
 import type { Status } from "../../api/types";
 import { Head } from "../../ui/Head";
-import { KINDS } from "../../ui/Kind";
 import { takeBackLast, useLastOwnChange } from "../../ui/said";
 import { whenOf, wordsOf } from "../../ui/words";
 import { AddMemory } from "./AddMemory";
@@ -38,6 +37,7 @@ export function Component() {
   const [words] = useDebouncedValue(text, 200);
   const [adding, setAdding] = useState(false);
   const projects = useProjects();
+  const known = useKinds();
   const own = useLastOwnChange();
   const kinds = params.getAll("kind");
   const scope = params.get("scope");
@@ -84,7 +84,7 @@ export function Component() {
       </Head>
       <div className="filters" role="search">
         <TextInput data-search aria-label="Search memories" placeholder="Search: words in any order" leftSection={<IconSearch size={14} />} value={text} onChange={(event) => setText(event.currentTarget.value)} w={270} />
-        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind" : ""} data={KINDS.map((kind) => ({ value: kind, label: wordsOf(kind) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={170} />
+        <MultiSelect aria-label="Kinds" placeholder={kinds.length === 0 ? "Every kind" : ""} data={known.map(({ name }) => ({ value: name, label: wordsOf(name) }))} value={kinds} onChange={(values) => put("kind", values)} clearable searchable maw={340} miw={170} />
         <Select
           aria-label="Scope"
           placeholder="Every scope"

@@ -1,8 +1,8 @@
 import { JsonInput, MultiSelect, NumberInput, Select, Switch, TagsInput, TextInput } from "@mantine/core";
 import { useEffect, useRef, useState } from "react";
 import { isRefusal } from "../../api/client";
+import { useKinds } from "../../api/queries";
 import type { SettingRow } from "../../api/types";
-import { KINDS } from "../../ui/Kind";
 
 interface Props {
   row: SettingRow;
@@ -18,6 +18,7 @@ const KIND_LISTS = /(^|\.)(pinned_kinds|failure_kinds|kinds)$/;
 /** The right input for a setting's type. What is typed is sent when the field is left, or with Enter. */
 export function Control({ row, labelledBy, set }: Props) {
   const { about, value } = row;
+  const kinds = useKinds();
   const label = { "aria-labelledby": labelledBy };
   switch (about.type) {
     case "boolean":
@@ -29,7 +30,7 @@ export function Control({ row, labelledBy, set }: Props) {
       return <NumberField {...{ row, labelledBy, set }} />;
     case "list": {
       const rows = value as string[];
-      const choices = about.choices.length > 0 ? about.choices : KIND_LISTS.test(row.key) ? KINDS : [];
+      const choices = about.choices.length > 0 ? about.choices : KIND_LISTS.test(row.key) ? kinds.map((kind) => kind.name) : [];
       if (choices.length > 0) return <MultiSelect {...label} data={[...new Set([...choices, ...rows])]} value={rows} onChange={(next) => set(next)} searchable placeholder={rows.length === 0 ? "none" : ""} />;
       return <TagsInput {...label} size="xs" value={rows.map(String)} onChange={(next) => set(next)} placeholder={rows.length === 0 ? "none" : ""} />;
     }
