@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from delimiters import ELEMENTS, ROLES, TOKENS, delimiters_in, written
 from tacit.mcp.texts import memory_line, outcome
+from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Supersede
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
@@ -102,7 +103,8 @@ def test_the_refreshed_sections_hold_their_own_delimiters_alone(text: str, tier:
 def test_what_mcp_says_of_a_memory_holds_no_delimiter(text: str) -> None:
     one = memory(text)
     assert delimiters_in(memory_line(one)) == []
-    told = outcome(Supersede(memory=one, old_id="mem_0", at_ms=1, reason=text))
+    reason = ChangeReason(cause=ChangeCause.STORED_WORDS, detail=text)
+    told = outcome(Supersede(memory=one, old_id="mem_0", at_ms=1, reason=reason))
     assert delimiters_in(told) == []
 
 
