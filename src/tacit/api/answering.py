@@ -21,18 +21,31 @@ def _no_counters() -> Mapping[str, float]:
     return {}
 
 
+def _no_document() -> Mapping[str, Any]:
+    raise DaemonUnavailable("Nothing is served here.")
+
+
 def _no_recalls(engine: Service, speaker: Speaker) -> AsyncIterator[bytes]:  # noqa: ARG001 - the shape of `Streams.recalls`
     raise DaemonUnavailable("Nothing is streamed here.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """The path's parameters, by name, who asks, and what the process that serves knows: its numbers, its open streams."""
+    """The path's parameters, by name, who asks, and what the process that serves knows.
+
+    Attributes:
+        values: by name.
+        speaker: who asks.
+        counters: numbers of the process.
+        recalls: its open streams.
+        document: the OpenAPI document of what it serves.
+    """
 
     values: Mapping[str, str] = field(default_factory=dict[str, str])
     speaker: Speaker = Speaker.AGENT
     counters: Callable[[], Mapping[str, float]] = _no_counters
     recalls: Callable[[Service, Speaker], AsyncIterator[bytes]] = _no_recalls
+    document: Callable[[], Mapping[str, Any]] = _no_document
 
     @property
     def by_user(self) -> bool:

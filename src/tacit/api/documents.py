@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.answers import Document
 from tacit.api.requests import NoBody
@@ -39,14 +37,7 @@ STORE: dict[str, str] = {
 
 def openapi(engine: Service, at: Parameters, request: NoBody) -> Answer[Document]:  # noqa: ARG001
     """This API as an OpenAPI 3.1 document."""
-    return Answer(_document())
-
-
-@cache
-def _document() -> Document:
-    from tacit.api.openapi import openapi_document  # noqa: PLC0415 - imports the table of endpoints, which names this module
-
-    return Document(**openapi_document())
+    return Answer(Document(**at.document()))
 
 
 def metrics(engine: Service, at: Parameters, request: NoBody) -> Answer[None]:  # noqa: ARG001

@@ -10,6 +10,7 @@ import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -22,6 +23,7 @@ from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.conditions import IdempotencyCache, matching
 from tacit.api.encoding import encode, to_bytes
 from tacit.api.endpoints import ENDPOINTS, Endpoint
+from tacit.api.openapi import openapi_document
 from tacit.api.problems import RequestRefused, problem, problem_of
 from tacit.api.renamed import old_forms
 from tacit.api.stream import Streams
@@ -69,7 +71,7 @@ def build_routes(
         Routes with absolute paths; the last one answers every other path under /v1 with a problem.
     """
     once, streams = IdempotencyCache(), Streams(leaving=leaving)
-    process = Parameters(counters=counters, recalls=streams.recalls)
+    process = Parameters(counters=counters, recalls=streams.recalls, document=cache(openapi_document))
     routes: list[BaseRoute] = [
         Route(
             endpoint.path,

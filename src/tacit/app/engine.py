@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.app.learning import Learning
-from tacit.app.maintenance.lazy_writing import LazyWriting, WritingParts
+from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
 from tacit.app.prerender import StartBlocks
@@ -105,9 +105,13 @@ class Engine:
         )
         self._pipeline = RecallPipeline(tools, tokens=parts.estimate, kinds=parts.kinds)
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
-        self._writing = LazyWriting(WritingParts(
-            parts=parts, projects=self._projects, sessions=self._sessions, settle=self.flush, changed=self._starts.drop
-        ))  # fmt: skip
+        self._writing = LazyWriting(
+            parts=parts,
+            projects=self._projects,
+            sessions=self._sessions,
+            settle=self.flush,
+            changed=self._starts.drop,
+        )
         self.working = self._writing.working
         self.agents = AgentTools(
             parts, projects=self._projects, sessions=self._sessions, pipeline=self._pipeline, writing=self._writing,

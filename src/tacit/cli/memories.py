@@ -21,6 +21,7 @@ from tacit.cli.terminal.arguments import (
     SensitivityText,
     When,
     drop_empty,
+    memory_path,
     parse_moment,
 )
 from tacit.cli.terminal.completing import complete_kind
@@ -391,24 +392,6 @@ def wrong(memory: MemoryId, as_json: AsJson = False) -> None:
         f"noted {m['id']} {m['content']}\n  importance {m['importance']:.2f}, {m['status']}; "
         f"`tacit edit {m['id']}` corrects it, `tacit forget {m['id']}` ends it"
     )
-
-
-def memory_path(memory: str) -> str:
-    """The endpoint of one memory.
-
-    Raises:
-        NotFound: if `memory` cannot be an id.
-    """
-    from tacit.errors import NotFound
-
-    name = memory.strip()
-    if not name:
-        raise typer.BadParameter(
-            "Name a memory by its id, or by the beginning or end of it; `tacit list` shows ids."
-        )
-    if not (name.isascii() and name.replace("_", "").isalnum()):
-        raise NotFound(f"No memory is called {name!r}.", hint="`tacit list` shows all memories.")
-    return f"/v1/memories/{name}"
 
 
 def _was_read_off(provenance: dict[str, Any]) -> bool:

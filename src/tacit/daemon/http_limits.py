@@ -11,9 +11,12 @@ import asyncio
 from http import HTTPStatus
 from typing import Any, cast
 
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from tacit.api.problems import MEDIA_TYPE, problem_body
+from tacit.daemon.hooks import MAX_BODY_BYTES, too_large
 
 HEAD_S = 10.0
 """From the first byte of a request, or from the connection, to the end of its head."""
@@ -100,3 +103,25 @@ class LimitedHttpProtocol(HttpToolsProtocol):
         self._timer = None
         if self.transport is not None and not self.transport.is_closing():  # pyright: ignore[reportUnnecessaryComparison]
             self.transport.abort()
+
+
+async def read_body(receive: Receive) -> bytes:
+    """The body, bounded.
+
+    Raises:
+        InvalidPayload: if it is too long.
+        ClientDisconnect: whoever asked has gone.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        part: bytes = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        if size > MAX_BODY_BYTES:
+            raise too_large()
+        if not message.get("more_body", False):
+            return b"".join(parts)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tacit.daemon.hooks import DaemonParts
-from tacit.daemon.server import read_body
+from tacit.daemon.http_limits import read_body
 from tacit.errors import TacitError
 
 if TYPE_CHECKING:

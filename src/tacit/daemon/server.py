@@ -25,7 +25,6 @@ from tacit.config.home import Home
 from tacit.daemon.counters import Counters
 from tacit.daemon.hooks import (
     HOOK_PATH,
-    MAX_BODY_BYTES,
     VERSION_HEADER,
     DaemonParts,
     HookReply,
@@ -33,8 +32,8 @@ from tacit.daemon.hooks import (
     health_of,
     refuse_hook,
     serve_hook,
-    too_large,
 )
+from tacit.daemon.http_limits import read_body
 from tacit.daemon.page.mount import CODE_PATH, PageMount
 from tacit.daemon.page.signin import PageSessions
 from tacit.daemon.spool import parse_payload
@@ -198,28 +197,6 @@ def _hooks_first(app: ASGIApp, parts: DaemonParts) -> ASGIApp:
 def _serve_hook(parts: DaemonParts, host: str, body: bytes, until_s: float) -> HookReply:
     with pending_answer():  # work that may wait gives way meanwhile, as it does for the hook listener
         return serve_hook(parts, host, body, until_s=until_s)
-
-
-async def read_body(receive: Receive) -> bytes:
-    """The body, bounded.
-
-    Raises:
-        InvalidPayload: if it is too long.
-        ClientDisconnect: whoever asked has gone.
-    """
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            raise ClientDisconnect
-        part: bytes = message.get("body", b"")
-        parts.append(part)
-        size += len(part)
-        if size > MAX_BODY_BYTES:
-            raise too_large()
-        if not message.get("more_body", False):
-            return b"".join(parts)
 
 
 class _Api:

@@ -17,8 +17,8 @@ import pytest
 
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
+from tacit.daemon.hooks import MAX_BODY_BYTES
 from tacit.daemon.http_limits import HEAD_S
-from tacit.daemon.server import MAX_BODY_BYTES
 
 pytestmark = pytest.mark.slow
 FUZZING = """\

@@ -24,9 +24,10 @@ from tacit.recall.score.gate.mean_query import mean_query_artifact
 from tacit.recall.score.gate.model import GateModel, gate_artifact
 from tacit_evals.data.learnings import GOLD
 from tacit_evals.data.recognise import is_inject, is_learnings
-from tacit_evals.fit.fitted import Fitted, fit_all
+from tacit_evals.fit.fitted import fit_all
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.marks import fit_marks
+from tacit_evals.fit.parts import Fitted
 from tacit_evals.fit.passages import fit_shipped_passages
 from tacit_evals.suites.running import shipped_settings
 

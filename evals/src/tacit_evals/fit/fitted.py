@@ -8,7 +8,7 @@ read prompts it has never seen. Rows of evaluated projects are dropped by `leaks
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,46 +24,13 @@ from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.classifier.situation import SituationModel
 from tacit.reading.classifier.trigger import TriggerModel
-from tacit.recall.need import NeedModel
-from tacit.recall.score.gate import Gate, GateModel, MeanQueryVector
+from tacit.recall.score.gate import GateModel
 from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.fit.leaks import same_project
+from tacit_evals.fit.parts import Fitted
 
 if TYPE_CHECKING:
     from tacit_evals.fit.situation import LabelledPrompt
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
-    """The fitted parts of one run.
-
-    Attributes:
-        situation: reads what is about to happen.
-        situations: other readers for the prompts of some projects, by name; used while fitting.
-        trigger: says when a memory applies.
-        triggers: other makers for the memories of some projects, by name; used while fitting.
-        match: how much classes, breadth and objects count when a trigger meets a situation.
-        need: orders the start pack.
-        usual: what all prompts have in common.
-        gate: relevance with its thresholds.
-        left_out: projects of which no row was used.
-        rows: how many rows each part was fitted on.
-    """
-
-    situation: SituationModel | None = None
-    situations: tuple[tuple[str, SituationModel], ...] = ()
-    trigger: TriggerModel | None = None
-    triggers: tuple[tuple[str, TriggerModel], ...] = ()
-    match: MatchModel | None = None
-    need: NeedModel | None = None
-    usual: MeanQueryVector | None = None
-    gate: Gate | None = None
-    left_out: tuple[str, ...] = ()
-    rows: tuple[tuple[str, int], ...] = ()
-
-
-SHIPPED = Fitted()
-"""Nothing of our own: the engine as it ships."""
 
 
 def fit_all(

@@ -37,8 +37,8 @@ from tacit.ports.models import Embedder
 from tacit.recall.score.gate.evidence import EVIDENCE, evidence_of
 from tacit.recall.score.gate.model import FULL_LIST, MAX_STANDARDIZED, SurfaceModel
 from tacit_evals.data.judged import Judgment, Project, Prompt
-from tacit_evals.fit.fitted import SHIPPED, Fitted
 from tacit_evals.fit.leaks import same_project
+from tacit_evals.fit.parts import SHIPPED, Fitted
 from tacit_evals.fit.situation import LabelledPrompt
 from tacit_evals.suites.pool import Pool
 

@@ -34,8 +34,9 @@ from tacit.recall.score.gate import MeanQueryVector
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.thresholds import SpaceThresholds, shipped_thresholds
 from tacit_evals.data.judged import Project
-from tacit_evals.fit.fitted import SHIPPED, Fitted, judged_projects
+from tacit_evals.fit.fitted import judged_projects
 from tacit_evals.fit.gate import ask_all
+from tacit_evals.fit.parts import SHIPPED, Fitted
 from tacit_evals.suites.running import shipped_settings
 
 WIDE = 100

@@ -48,7 +48,7 @@ from tacit.recall.signal import surface_for
 from tacit.recall.stage import Context, Tools
 from tacit.session.transitions import apply_signal
 from tacit_evals.data.judged import Call, PoolRow, Project, Prompt
-from tacit_evals.fit.fitted import SHIPPED, Fitted
+from tacit_evals.fit.parts import SHIPPED, Fitted
 from tacit_evals.metrics.counts import Handed
 
 DAY_MS = 86_400_000

@@ -15,7 +15,8 @@ from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
 from tacit.recall.retrieve import spaces_at
 from tacit_evals.data.recognise import triggers_for
-from tacit_evals.fit.fitted import SHIPPED, Fitted, fit_all
+from tacit_evals.fit.fitted import fit_all
+from tacit_evals.fit.parts import SHIPPED, Fitted
 
 
 def shipped_settings() -> RecallSettings:

@@ -6,7 +6,6 @@ In: what it is made of. Out: the one `Writing`, made once whoever asks first. Lo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -17,28 +16,21 @@ if TYPE_CHECKING:
     from tacit.app.sessions import LiveSessions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritingParts:
-    """The parts of the write side.
-
-    Attributes:
-        parts, projects, sessions: of the open store.
-        settle: waits until what was said so far is written.
-        changed: called when a decision changed what is recalled.
-    """
-
-    parts: Parts
-    projects: Projects
-    sessions: LiveSessions
-    settle: Callable[[], None]
-    changed: Callable[[], None]
-
-
 class LazyWriting:
     """Call it for the write side. Safe to use from several threads."""
 
-    def __init__(self, made_of: WritingParts) -> None:
-        self._made_of = made_of
+    def __init__(
+        self,
+        *,
+        parts: Parts,
+        projects: Projects,
+        sessions: LiveSessions,
+        settle: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
+        """Keep what the write side is made of; see `WritingParts`."""
+        self._parts, self._projects, self._sessions = parts, projects, sessions
+        self._settle, self._changed = settle, changed
         self._made: Writing | None = None
         self._lock = Lock()
 
@@ -60,9 +52,16 @@ class LazyWriting:
             self._made.maintenance.jobs.close()
 
     def _make(self) -> Writing:
-        from tacit.app.maintenance.writing import Writing  # noqa: PLC0415 - see the module docstring
+        from tacit.app.maintenance.writing import Writing, WritingParts  # noqa: PLC0415 - see the module docstring
 
         with self._lock:
             if self._made is None:
-                self._made = Writing(self._made_of)
+                made_of = WritingParts(
+                    parts=self._parts,
+                    projects=self._projects,
+                    sessions=self._sessions,
+                    settle=self._settle,
+                    changed=self._changed,
+                )
+                self._made = Writing(made_of)
             return self._made

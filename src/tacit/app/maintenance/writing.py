@@ -5,12 +5,12 @@ In: the parts. Out: objects that share one capture. Loaded late (`LaterWriting`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.app.maintenance.lazy_writing import WritingParts
 from tacit.app.maintenance.maintenance import Maintenance
 from tacit.app.maintenance.review import Review
 from tacit.app.memories import Memories
@@ -29,10 +29,29 @@ from tacit.recall.pipeline import RecallPipeline
 
 if TYPE_CHECKING:
     from tacit.app.admin.admin import Admin
+    from tacit.app.projects import Projects
+    from tacit.app.sessions import LiveSessions
     from tacit.app.transfer.transfer import Transfer
 
 REQUEST_MARGIN = 1.0
 """On 25 real sessions 1.14 times the exact count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritingParts:
+    """The parts of the write side.
+
+    Attributes:
+        parts, projects, sessions: of the open store.
+        settle: waits until what was said so far is written.
+        changed: called when a decision changed what is recalled.
+    """
+
+    parts: Parts
+    projects: Projects
+    sessions: LiveSessions
+    settle: Callable[[], None]
+    changed: Callable[[], None]
 
 
 class Writing:

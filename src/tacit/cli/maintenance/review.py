@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes, drop_empty
+from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes, drop_empty, memory_path
 from tacit.cli.terminal.completing import complete_kind, complete_memory
 
 app = typer.Typer(
@@ -292,7 +292,6 @@ def _decide_all(
 ) -> None:
     """The same decision on statements that are named, or on all that fit."""
     from tacit.cli.connection import ask
-    from tacit.cli.memories import memory_path
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -324,7 +323,6 @@ def _decide_all(
 
 def _decide(memory: str, body: dict[str, object], *, as_json: bool) -> None:
     from tacit.cli.connection import ask
-    from tacit.cli.memories import memory_path
     from tacit.cli.terminal.output import print_json
 
     answer = ask("POST", memory_path(memory).replace("/v1/memories/", "/v1/review/"), body)

@@ -89,3 +89,21 @@ def parse_moment(text: str) -> int | None:
 def drop_empty(**values: object) -> dict[str, object]:
     """The values that were given: without None and without what is empty."""
     return {name: value for name, value in values.items() if value not in (None, "", [], ())}
+
+
+def memory_path(memory: str) -> str:
+    """The endpoint of one memory.
+
+    Raises:
+        NotFound: if `memory` cannot be an id.
+    """
+    from tacit.errors import NotFound
+
+    name = memory.strip()
+    if not name:
+        raise typer.BadParameter(
+            "Name a memory by its id, or by the beginning or end of it; `tacit list` shows ids."
+        )
+    if not (name.isascii() and name.replace("_", "").isalnum()):
+        raise NotFound(f"No memory is called {name!r}.", hint="`tacit list` shows all memories.")
+    return f"/v1/memories/{name}"

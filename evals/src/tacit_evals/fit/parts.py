@@ -1,0 +1,44 @@
+"""The fitted parts of one run, as one value that can be put into the engine. None = what ships."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.reading.classifier.matching import MatchModel
+from tacit.reading.classifier.situation import SituationModel
+from tacit.reading.classifier.trigger import TriggerModel
+from tacit.recall.need import NeedModel
+from tacit.recall.score.gate import Gate, MeanQueryVector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """The fitted parts of one run.
+
+    Attributes:
+        situation: reads what is about to happen.
+        situations: other readers for the prompts of some projects, by name; used while fitting.
+        trigger: says when a memory applies.
+        triggers: other makers for the memories of some projects, by name; used while fitting.
+        match: how much classes, breadth and objects count when a trigger meets a situation.
+        need: orders the start pack.
+        usual: what all prompts have in common.
+        gate: relevance with its thresholds.
+        left_out: projects of which no row was used.
+        rows: how many rows each part was fitted on.
+    """
+
+    situation: SituationModel | None = None
+    situations: tuple[tuple[str, SituationModel], ...] = ()
+    trigger: TriggerModel | None = None
+    triggers: tuple[tuple[str, TriggerModel], ...] = ()
+    match: MatchModel | None = None
+    need: NeedModel | None = None
+    usual: MeanQueryVector | None = None
+    gate: Gate | None = None
+    left_out: tuple[str, ...] = ()
+    rows: tuple[tuple[str, int], ...] = ()
+
+
+SHIPPED = Fitted()
+"""Nothing of our own: the engine as it ships."""
