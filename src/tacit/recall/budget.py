@@ -8,7 +8,7 @@ it may still fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Pack, PackItem, Surface
@@ -77,7 +77,7 @@ def budget(state: RecallState) -> Outcome[RecallState]:
     """The pack, as the layout fills it."""
     make = state.layout.pack or pack_greedily
     done = make(state)
-    return Outcome(kept=replace(state, pack=done.kept), drops=done.drops, notes=done.notes)
+    return Outcome(kept=state.changed(pack=done.kept), drops=done.drops, notes=done.notes)
 
 
 def pack_greedily(state: RecallState) -> Outcome[Pack]:

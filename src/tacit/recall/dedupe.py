@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -53,7 +52,7 @@ def drop_known(state: RecallState) -> Outcome[RecallState]:
         if PINNED not in candidate.reasons and (why := state.context.in_context(candidate.memory))
     }
     done = dedupe(passed, in_context=held)
-    return Outcome(kept=replace(state, fresh=done.kept), drops=done.drops)
+    return Outcome(kept=state.changed(fresh=done.kept), drops=done.drops)
 
 
 def dedupe(

@@ -24,7 +24,7 @@ READ_CHARS = 4_000
 def render(state: RecallState) -> Outcome[RecallState]:
     """The whole pack as text."""
     pack = state.pack or Pack(surface=state.query.surface)
-    return Outcome(kept=replace(state, text=state.render(pack)))
+    return Outcome(kept=state.changed(text=state.render(pack)))
 
 
 def deliver(state: RecallState) -> Outcome[RecallState]:
@@ -46,7 +46,7 @@ def deliver(state: RecallState) -> Outcome[RecallState]:
     if not delivered.block.empty and silence is not None:
         empty = Block(surface=delivered.block.surface)
         delivered = replace(delivered, pack=replace(delivered.pack, items=()), block=empty)
-    return Outcome(kept=replace(state, delivered=delivered, silence=silence), drops=done.drops)
+    return Outcome(kept=state.changed(delivered=delivered, silence=silence), drops=done.drops)
 
 
 def _silence(state: RecallState, delivered: Delivered) -> SilenceReason | None:

@@ -80,7 +80,7 @@ class FreshnessProbe:
         """The scored candidates with what their files say."""
         least = state.threshold
         probed = self.probe(state.scored or (), root=state.context.root, least=least)
-        return Outcome(kept=replace(state, scored=probed))
+        return Outcome(kept=state.changed(scored=probed))
 
     def _state(self, memory: Memory, root: str) -> Freshness:
         paths = [_inside(root, name) for name in memory.files[:MAX_FILES]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tacit.config.settings import Thresholds
 from tacit.model.evidence import Candidate
@@ -26,7 +25,7 @@ def guard(state: RecallState) -> Outcome[RecallState]:
     done = admit(
         state.reached or (), query=state.query, kinds=state.kinds, thresholds=state.settings.thresholds
     )
-    return Outcome(kept=replace(state, passed=done.kept), drops=(*state.withheld, *done.drops))
+    return Outcome(kept=state.changed(passed=done.kept), drops=(*state.withheld, *done.drops))
 
 
 def admit(

@@ -49,7 +49,7 @@ def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
             done = read(tools, query, shortlist, state.context.remaining_ms)
             shortlist = done.kept
             losses += done.losses
-    state = replace(state, order=order, shortlist=shortlist, withheld=tuple(drops))
+    state = state.changed(order=order, shortlist=shortlist, withheld=tuple(drops))
     return Outcome(kept=state, losses=tuple(losses))
 
 
@@ -68,7 +68,7 @@ def measure(state: RecallState) -> Outcome[RecallState]:
         )
         for memory, (_, fused) in zip(shortlist.memories, state.order, strict=True)
     )
-    return Outcome(kept=replace(state, found=found, domain_similarity=domain_similarity))
+    return Outcome(kept=state.changed(found=found, domain_similarity=domain_similarity))
 
 
 def measure_spaces(

@@ -135,14 +135,14 @@ def weigh(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         remaining_ms=state.context.remaining_ms,
     )
     order = truncate_fused(answered.kept, state.rankings, state.settings.shortlist)
-    return Outcome(kept=replace(state, order=order), losses=answered.losses)
+    return Outcome(kept=state.changed(order=order), losses=answered.losses)
 
 
 def order(state: RecallState) -> Outcome[RecallState]:
     """The judged candidates of an answer in its order; all others as they stand."""
     if state.source != "answer":
         return Outcome(kept=state)
-    return Outcome(kept=replace(state, scored=in_order(state.scored or ())))
+    return Outcome(kept=state.changed(scored=in_order(state.scored or ())))
 
 
 def has_heading(text: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import replace
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
@@ -96,7 +95,7 @@ def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     rankings: tuple[Ranking, ...] = ()
     if query.surface is Surface.ON_DEMAND:
         rankings = (rank_unconfirmed(query, store=tools.store, embedder=tools.embedder),)
-    state = replace(state, vector=vector, rankings=rankings, embedding_error=error)
+    state = state.changed(vector=vector, rankings=rankings, embedding_error=error)
     return Outcome(kept=state, losses=embedded.losses)
 
 
@@ -114,7 +113,7 @@ def require_vector(state: RecallState) -> Outcome[RecallState]:
 
 def find_nothing(state: RecallState) -> Outcome[RecallState]:
     """No candidates: the agent will do nothing after this prompt."""
-    return Outcome(kept=replace(state, found=()), notes=("nothing is asked: no action is coming",))
+    return Outcome(kept=state.changed(found=()), notes=("nothing is asked: no action is coming",))
 
 
 def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallState]:
@@ -148,7 +147,7 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
     for ranking in rankings:
         scores.setdefault(ranking.space, {}).update({hit.memory_id: hit.score for hit in ranking.hits})
     return Outcome(
-        kept=replace(state, rankings=rankings, space_scores=scores),
+        kept=state.changed(rankings=rankings, space_scores=scores),
         notes=tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings),
         losses=tuple(losses),
     )

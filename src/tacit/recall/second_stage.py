@@ -8,7 +8,6 @@ forward pass cannot be interrupted, so none is begun that would take longer than
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from time import perf_counter
 
 from tacit.config.settings import RerankerSettings
@@ -76,7 +75,7 @@ def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         threshold=state.threshold,
         remaining_ms=state.context.remaining_ms,
     )
-    return Outcome(kept=replace(state, reached=done.kept), drops=done.drops, losses=done.losses)
+    return Outcome(kept=state.changed(reached=done.kept), drops=done.drops, losses=done.losses)
 
 
 def expand(

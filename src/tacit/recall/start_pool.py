@@ -140,15 +140,14 @@ class StartPools:
     def read(self, state: RecallState) -> Outcome[RecallState]:
         """The memories that may stand in a start pack."""
         pool = self.of(state.query.scope, at_ms=state.query.at_ms, settings=state.settings)
-        return Outcome(kept=replace(state, pool=pool.candidates), notes=pool.notes)
+        return Outcome(kept=state.changed(pool=pool.candidates), notes=pool.notes)
 
     def order(self, state: RecallState) -> Outcome[RecallState]:
         """The same in the order of expected need; after a compaction what it dropped before all others."""
         query = state.query
         found = self.with_first(state.pool, first=state.context.first, scope=query.scope, at_ms=query.at_ms)
         hidden = {c.memory.id: why for c in found if (why := state.hidden(c.memory))}
-        state = replace(
-            state,
+        state = state.changed(
             found=tuple(c for c in found if c.memory.id not in hidden),
             withheld=tuple(Drop(memory_id=memory_id, why=why) for memory_id, why in hidden.items()),
         )
@@ -279,4 +278,4 @@ def keep_changes(state: RecallState) -> Outcome[RecallState]:
         for c in passed
         if c.memory.id not in new
     )
-    return Outcome(kept=replace(state, passed=tuple(c for c in passed if c.memory.id in new)), drops=drops)
+    return Outcome(kept=state.changed(passed=tuple(c for c in passed if c.memory.id in new)), drops=drops)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 
 from tacit.model.evidence import Ranking
 from tacit.recall.fuse.convex import convex_min_max
@@ -76,4 +75,4 @@ def fuse(state: RecallState) -> Outcome[RecallState]:
         settings.shortlist,
         held=state.context.window,
     )
-    return Outcome(kept=replace(state, order=order))
+    return Outcome(kept=state.changed(order=order))

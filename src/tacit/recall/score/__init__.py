@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tacit.recall.score.gate import Gate
 from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState
@@ -13,7 +12,7 @@ def judge(gate: Gate, state: RecallState) -> Outcome[RecallState]:
     """Every candidate with its relevance, best first; those of a ranked start pool as they stand."""
     found = state.found or ()
     if state.from_pool and state.start_pool.ranked:
-        return Outcome(kept=replace(state, scored=found))
+        return Outcome(kept=state.changed(scored=found))
     scored = [
         candidate.judged(1.0, candidate.reasons)
         if LAST_SESSION in candidate.reasons
@@ -21,7 +20,7 @@ def judge(gate: Gate, state: RecallState) -> Outcome[RecallState]:
         for candidate, (relevance, reasons) in zip(found, _judge(gate, state), strict=True)
     ]
     scored.sort(key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.id))
-    return Outcome(kept=replace(state, scored=tuple(scored)))
+    return Outcome(kept=state.changed(scored=tuple(scored)))
 
 
 def _judge(gate: Gate, state: RecallState) -> Sequence[Judgment]:

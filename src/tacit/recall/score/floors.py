@@ -52,7 +52,7 @@ def reach_floors(
 def floors(state: RecallState) -> Outcome[RecallState]:
     """The candidates that reach the floors."""
     done = reach_floors(state.scored or (), query=state.query, settings=state.settings)
-    return Outcome(kept=replace(state, reached=done.kept), drops=done.drops)
+    return Outcome(kept=state.changed(reached=done.kept), drops=done.drops)
 
 
 def _kinds(query: Query, settings: RecallSettings) -> tuple[str, ...]:

@@ -6,8 +6,6 @@ Validity and trust apply; thresholds, age and the re-injection delay do not.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.pack import Surface
@@ -26,7 +24,7 @@ def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     pinned = pinned_candidates(state.query, store=tools.store, settings=state.settings)
     known = {candidate.memory.id for candidate in pinned}
     rest = (candidate for candidate in state.passed or () if candidate.memory.id not in known)
-    return Outcome(kept=replace(state, passed=(*pinned, *rest)))
+    return Outcome(kept=state.changed(passed=(*pinned, *rest)))
 
 
 def pinned_candidates(

@@ -5,8 +5,6 @@ In: candidates that passed, ids of what the context holds. Out: those that say s
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tacit.errors import ProviderError
 from tacit.recall.dedupe import without_similar
 from tacit.recall.retrieve import QUERY_CHARS
@@ -30,4 +28,4 @@ def drop_similar(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         return Outcome(kept=state, notes=(f"not compared by meaning: {error}",))
     vectors = dict(zip(texts, rows, strict=True))
     apart = without_similar(fresh, vectors=vectors, window=tuple(held), threshold=threshold)
-    return Outcome(kept=replace(state, fresh=apart.kept), drops=apart.drops)
+    return Outcome(kept=state.changed(fresh=apart.kept), drops=apart.drops)

@@ -6,7 +6,6 @@ A probe of the fuse stage; what it finds goes on as values. Never decides what i
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 
 from tacit.errors import ProviderError
 from tacit.model.kinds import DIGEST
@@ -38,7 +37,7 @@ def read_sections(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         near = cosines(query, missing, embedder=tools.embedder, chars=QUERY_CHARS)
         scores = {**scores, "semantic": {**ranked, **near}}
     last_id = last.id if last else ""
-    return Outcome(kept=replace(state, recent=recent, last_session=last_id, space_scores=scores))
+    return Outcome(kept=state.changed(recent=recent, last_session=last_id, space_scores=scores))
 
 
 def recent_memories(query: Query, *, store: MemoryStore) -> dict[str, Memory]:
