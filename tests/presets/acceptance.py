@@ -2,7 +2,8 @@
 
 Use in a test file: `@acceptance("typed", "2.3", "9.1-a")` above a test, or `marks=acceptance("typed", "2.3")` in a
 `pytest.param`. An items file holds `title`, a table `[items]` (number = one line) and, for what is shown elsewhere or is
-left out on purpose, a table `[elsewhere]` (number = where or why).
+left out on purpose, a table `[elsewhere]` (number = where or why). The tests stand here or, through hook client, daemon and
+the shipped model, in `tests/live/<preset>`.
 
 `python tests/presets/acceptance.py` writes docs/reference/presets.md.
 """
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+LIVE = HERE.parent / "live"
 PAGE = HERE.parents[1] / "docs" / "reference" / "presets.md"
 HEAD = """# Presets: what each one promises, and the test that shows it
 
@@ -55,9 +57,9 @@ def items_of(preset: str) -> Items:
 
 
 def shown_by(preset: str) -> dict[str, list[str]]:
-    """Item number -> `file::test` of every test in this folder that names it."""
+    """Item number -> `file::test` of every test that names it, here or among the live scenarios."""
     found: dict[str, list[str]] = {}
-    for path in sorted(HERE.glob("test_*.py")):
+    for path in sorted([*HERE.glob("test_*.py"), *LIVE.rglob("test_*.py")]):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if not isinstance(node, ast.FunctionDef | ast.ClassDef):
                 continue
