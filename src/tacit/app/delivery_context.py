@@ -76,7 +76,9 @@ def use_raw_text(query: Query, settings: RecallSettings) -> Query:
     return replace(query, text=query.raw_text, entities=find_entities(query.raw_text))
 
 
-def other_sessions(store: Store, state: SessionState, settings: RecallSettings) -> tuple[SessionState, ...]:
+def project_sessions_for_badges(
+    store: Store, state: SessionState, settings: RecallSettings
+) -> tuple[SessionState, ...]:
     """Records of the project's other sessions, newest first, where hints of time are wanted."""
     if "badges" not in settings.sections:
         return ()

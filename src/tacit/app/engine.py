@@ -359,10 +359,10 @@ class Engine:
         speaker: Speaker = Speaker.USER,
     ) -> tuple[Trace, ...]:  # fmt: skip
         """The newest traces: what was injected and what was not, and why, without what `speaker` may not see."""
-        from tacit.app.admin.recalls import with_words  # noqa: PLC0415 - the owner asks for traces, no hook does
+        from tacit.app.admin.recalls import with_memory_contents  # noqa: PLC0415 - the owner asks for traces, no hook does
 
         self._sessions.flush()
-        found = with_words(
+        found = with_memory_contents(
             self._store, self._store.list_traces(session=session, surface=surface, limit=limit)
         )
         return self.visibility(speaker).traces(found)

@@ -20,7 +20,7 @@ from tacit.app.delivery_context import (
     current_hashes,
     failure_of_error,
     failure_of_trace,
-    other_sessions,
+    project_sessions_for_badges,
     use_raw_text,
 )
 from tacit.app.notices import Notices
@@ -360,7 +360,7 @@ class SignalHandler:
             first=ids_dropped_by_compaction(state, before, surface=surface),
             changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,
             window=ledger.held(state, reinject_after=again),
-            sessions=other_sessions(self._store, state, settings.recall),
+            sessions=project_sessions_for_badges(self._store, state, settings.recall),
         )
         delivered, trace = self._pipeline.run(
             asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()

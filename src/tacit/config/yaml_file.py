@@ -111,10 +111,12 @@ def without_key(text: str, path: Sequence[str]) -> str:
     """
     for length in range(len(path), 0, -1):
         lines = text.splitlines(keepends=True)
-        span = _lines_of(cast(Any, YAML(typ="safe", pure=True)).compose(StringIO(text)), path[:length], lines)
+        span = _line_slice(
+            cast(Any, YAML(typ="safe", pure=True)).compose(StringIO(text)), path[:length], lines
+        )
         if span is None:
             return text
-        text = "".join(lines[: span[0]] + lines[span[1] :])
+        text = "".join(lines[: span.start] + lines[span.stop :])
         above = _node_at(cast(Any, YAML(typ="safe", pure=True)).compose(StringIO(text)), path[: length - 1])
         if not isinstance(above, ScalarNode):  # a section with nothing below it reads as null
             return text
@@ -137,14 +139,14 @@ def _pair(node: object, name: str) -> tuple[Any, Any] | None:
     return next((pair for pair in pairs if str(pair[0].value) == name), None)
 
 
-def _lines_of(node: object, path: Sequence[str], lines: Sequence[str]) -> tuple[int, int] | None:
-    """First line and the one after the last of the key at `path`, comments and blank lines after it left out."""
+def _line_slice(node: object, path: Sequence[str], lines: Sequence[str]) -> slice | None:
+    """Lines of the key at `path`, without the comments and blank lines after it; None where the key is absent."""
     parent = _node_at(node, path[:-1])
     pair = _pair(parent, path[-1])
     if pair is None:
         return None
     if cast(Any, parent).flow_style and len(path) > 1:
-        return _lines_of(node, path[:-1], lines)
+        return _line_slice(node, path[:-1], lines)
     first, column = int(pair[0].start_mark.line), int(pair[0].start_mark.column)
     end = first + 1
     for number in range(first + 1, len(lines)):
@@ -155,7 +157,7 @@ def _lines_of(node: object, path: Sequence[str], lines: Sequence[str]) -> tuple[
         if indent < column or (indent == column and not words.startswith("-")):
             break
         end = number + 1
-    return first, end
+    return slice(first, end)
 
 
 def _refuse_unneeded(yaml: YAML, text: str, place: str) -> None:

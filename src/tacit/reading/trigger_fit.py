@@ -59,6 +59,7 @@ _ACTION_WORDS: dict[str, str] = {
     "rename_move": "rename move mv file files", "data_storage": "database migration migrations sql schema db",
     "generated_files": "generated file files", "delegate_agent": "agent agents subagent",
 }  # fmt: skip
+"""Words that only repeat an action: in a trigger they restrict no tool call."""
 _LINT_BUILD: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (lazy_regex(pattern), words)
     for pattern, words in (

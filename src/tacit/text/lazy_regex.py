@@ -63,7 +63,7 @@ class KeywordRegex:
         """Whether `text` holds one of the words; a long one is taken to."""
         if len(text) > _LONGEST_TESTED:
             return True
-        lower, held = _words_of(text)
+        lower, held = _lowered_with_words(text)
         return not held.isdisjoint(self._words) or any(part in lower for part in self._parts)
 
     def search(self, text: str) -> re.Match[str] | None:
@@ -80,7 +80,7 @@ class KeywordRegex:
 
 
 @lru_cache(maxsize=16)
-def _words_of(text: str) -> tuple[str, frozenset[str]]:
+def _lowered_with_words(text: str) -> tuple[str, frozenset[str]]:
     """A text in lower case, and its runs of ASCII letters: several patterns look at one text in turn."""
     lower = (text if text.isascii() else text.translate(_SAME_LETTER)).lower()
     return lower, frozenset(_RUN.findall(lower))

@@ -69,7 +69,7 @@ def row_of(trace: Trace) -> RecallRow:
     )
 
 
-def with_words(store: Store, traces: Sequence[Trace]) -> tuple[Trace, ...]:
+def with_memory_contents(store: Store, traces: Sequence[Trace]) -> tuple[Trace, ...]:
     """`traces` with the words of those candidates of which a trace keeps the numbers alone, as the store has them now."""
     wanted = {one.memory_id for trace in traces for one in trace.candidates if not one.content}
     if not wanted:
@@ -204,7 +204,7 @@ class Recalls:
             NotFound: if it is unknown.
         """
         self._settle()
-        (trace,) = with_words(self._store, [self._store.get_trace(trace_id)])
+        (trace,) = with_memory_contents(self._store, [self._store.get_trace(trace_id)])
         return trace
 
     def handed(

@@ -259,7 +259,7 @@ class AgentTools:
             NotFound: if there is no memory of this id here.
         """
         name = self.seen(caller, memory).id if memory else ""
-        from tacit.app.admin.recalls import with_words  # noqa: PLC0415 - the owner asks for traces, no hook does
+        from tacit.app.admin.recalls import with_memory_contents  # noqa: PLC0415 - the owner asks for traces, no hook does
 
         key = self.queries.newest(caller.cwd)
         if key is None:
@@ -268,7 +268,7 @@ class AgentTools:
         found = self._store.list_traces(session=str(key), limit=TRACES)
         shown = tuple(trace for trace in found if not name or name in _looked_at(trace))[:limit]
         # A memory may have been restricted since, or the user have asked for it by hand.
-        return self._visibility(caller).traces(with_words(self._store, shown))
+        return self._visibility(caller).traces(with_memory_contents(self._store, shown))
 
     def stats(self, caller: Caller) -> AgentStats:
         """Counts of what may be seen from here, and of the session at work."""

@@ -114,15 +114,15 @@ def _pyproject(text: str) -> Iterator[tuple[str, str]]:
         yield f"Python lines are at most {line} characters (pyproject.toml)", "line-length"
     for name, target in list(_table(project.get("scripts")).items())[:8]:
         yield f"The command `{name}` is `{target}` (pyproject.toml)", name
-    for runner, tasks in _task_tables(tools):
+    for run_command, tasks in _tasks_by_run_command(tools):
         recipes = {recipe.name: recipe for recipe in read_tasks(tasks)}
         for name in _chosen(list(recipes)):
-            called = f"{runner}{name}" if runner.endswith(":") else f"{runner} {name}"
+            called = f"{run_command}{name}" if run_command.endswith(":") else f"{run_command} {name}"
             yield describe_recipe(called, recipes[name], noun="task"), name
 
 
-def _task_tables(tools: _Table) -> Iterator[tuple[str, _Table]]:
-    """How the tasks of each task runner are called, and the tasks."""
+def _tasks_by_run_command(tools: _Table) -> Iterator[tuple[str, _Table]]:
+    """The command that runs the tasks of each task runner, as `poe` or `hatch run env:`, and the table of its tasks."""
     for tool, key, runner in _TASK_RUNNERS:
         yield runner, _table(_table(tools.get(tool)).get(key))
     for name, environment in _table(_table(tools.get("hatch")).get("envs")).items():

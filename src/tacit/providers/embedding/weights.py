@@ -34,9 +34,12 @@ def read_weights(path: Path) -> dict[str, NDArray[np.generic]]:
         data = memoryview(path.read_bytes())
         graphs = [value for number, value in _fields(data) if number == _GRAPH]
         tensors = [
-            value for graph in graphs for number, value in _fields(_bytes(graph)) if number == _INITIALIZER
+            value
+            for graph in graphs
+            for number, value in _fields(_require_bytes(graph))
+            if number == _INITIALIZER
         ]
-        return dict(_tensor(_bytes(tensor)) for tensor in tensors)
+        return dict(_tensor(_require_bytes(tensor)) for tensor in tensors)
     except (OSError, ValueError, IndexError, KeyError, TypeError) as error:
         raise ProviderError(
             f"The embedding model {path} cannot be read: {error}", hint="Reinstall Tacit."
@@ -49,7 +52,7 @@ def _tensor(data: memoryview) -> tuple[str, NDArray[np.generic]]:
     ints: list[int] = []
     for number, value in _fields(data):
         if number == _NAME:
-            name = bytes(_bytes(value)).decode()
+            name = bytes(_require_bytes(value)).decode()
         elif number == _TYPE and isinstance(value, int):
             dtype = _TYPES[value]
         elif number == _DIMS:
@@ -57,7 +60,7 @@ def _tensor(data: memoryview) -> tuple[str, NDArray[np.generic]]:
         elif number == _INTS:
             ints += [value] if isinstance(value, int) else _varints(value)
         elif number in {_RAW, _FLOATS}:  # floats are packed, which is the same as raw
-            raw = bytes(_bytes(value))
+            raw = bytes(_require_bytes(value))
     array = np.frombuffer(raw, dtype=dtype) if raw else np.array(ints, dtype=np.int64).astype(dtype)
     return name, array.reshape(shape)
 
@@ -103,7 +106,7 @@ def _varints(data: memoryview) -> list[int]:
     return values
 
 
-def _bytes(value: int | memoryview) -> memoryview:
+def _require_bytes(value: int | memoryview) -> memoryview:
     if isinstance(value, int):
         raise TypeError("a number stands where a message should be")
     return value
