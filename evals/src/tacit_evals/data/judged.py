@@ -100,7 +100,7 @@ class Project:
 
 
 def load_pool(path: Path, *, triggers: Path | None = None) -> tuple[PoolRow, ...]:
-    """Live memories of a pool, in the order of the file.
+    """Live memories of a pool, in the order of the file; one without a date is as old as the oldest that has one.
 
     Args:
         path: the `memories.jsonl`.
@@ -112,6 +112,7 @@ def load_pool(path: Path, *, triggers: Path | None = None) -> tuple[PoolRow, ...
     given = load_triggers(triggers) if triggers is not None else {}
     rows = list(read_rows(path))
     superseded = {row.maybe("supersedes") for row in rows}
+    earliest = min((row.day_ms("created") for row in rows if row.maybe("created")), default=0)
     kinds = KindRegistry()
     names = [kind.name for kind in kinds]
     pool: dict[str, PoolRow] = {}
@@ -126,7 +127,7 @@ def load_pool(path: Path, *, triggers: Path | None = None) -> tuple[PoolRow, ...
             id=row.text("id"),
             kind=row.text("kind"),
             content=row.text("content"),
-            created_ms=row.day_ms("created"),
+            created_ms=row.day_ms("created") if row.maybe("created") else earliest,
             source=row.text("source"),
             files=row.texts("files"),
             given=given.get(row.text("id")),

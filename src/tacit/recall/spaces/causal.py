@@ -2,10 +2,10 @@
 
     containment(symptom of the memory, query) = |stems of both| / |stems of the symptom|;  1 for the same error signature
 
-Source: the containment of Broder, On the resemblance and containment of documents, 1997. Only a query with a direction
-(an error signature, or words that tell of a failure or ask for a cause) is measured; others score 0. A memory has a
-symptom side when it is of a kind that explains (`error_pattern`) or says so: "X because Y", "X is caused by Y", "when X,
-do Y", "Y fixes X", "X: run Y". Symptom asks for fix; a query that resembles only the fix scores 0.
+Source: the containment of Broder, On the resemblance and containment of documents, 1997. A query that has a direction (an
+error signature, or words that tell of a failure or ask for a cause) shows a symptom by one stem of it, another query by
+three; else it scores 0. A memory has a symptom side when it is of a kind that explains (`error_pattern`) or says so: "X
+because Y", "X is caused by Y", "Y causes X", "when X, do Y", "Y fixes X", "X: run Y". Symptom asks for fix; a query that resembles only the fix scores 0.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from tacit.text.stemming import stems
 LOW, HIGH = SPACE_THRESHOLDS["causal"]
 _LEAST_STEMS = 2
 """A symptom of one word is shown by half of all failures."""
+_LEAST_SHOWN = 3
+"""Stems of a symptom that a query without a direction has to hold: fewer may only name the thing that fails."""
 _MAX_CHARS = 1200
 
 _DIRECTION = lazy_regex(
@@ -40,9 +42,9 @@ _CONDITION = lazy_regex(
     r"\b(?:when|if|whenever|on)\b(?P<symptom>[^,:;]+?)(?:[,:;]|\bthen\b)", re.IGNORECASE | re.DOTALL
 )
 _EFFECT_LAST = lazy_regex(
-    r"\b(?:fix(?:es|ed)?|solve[sd]?|resolve[sd]?|cure[sd]?|avoid(?:s|ed)?|prevent(?:s|ed)?|causes|leads to|results in)\b"
-    r"(?P<symptom>[^.;]+)",
-    re.IGNORECASE,
+    r"\b(?:fix(?:es|ed)?|solve[sd]?|resolve[sd]?|cure[sd]?|avoid(?:s|ed)?|prevent(?:s|ed)?|causes?|leads? to|results? in)\b"
+    r"(?P<symptom>.+?)(?=[.;!?](?:\s|$)|$)",
+    re.IGNORECASE | re.DOTALL,
 )
 _LABEL = lazy_regex(r"^(?P<symptom>[^:]{8,200}):\s")
 
@@ -79,12 +81,11 @@ def measure(query: Query, memory: Memory) -> float:
     """How much of the memory's symptom the query shows."""
     if query.error_signature and query.error_signature == memory.error_signature:
         return 1.0
-    if not has_direction(query):
-        return 0.0
     symptom = symptom_of(memory.content, explains=BUILTIN_KINDS.of_stored(memory.kind).explains_errors)
     if len(symptom) < _LEAST_STEMS:
         return 0.0
-    return len(symptom & stems(query.text[:_MAX_CHARS])) / len(symptom)
+    shown = len(symptom & stems(query.text[:_MAX_CHARS]))
+    return shown / len(symptom) if shown >= _LEAST_SHOWN or has_direction(query) else 0.0
 
 
 SPACE = Space(

@@ -1,12 +1,17 @@
 """Graph space (E8): personalised PageRank over relations, seeded by the other spaces; 0 to 1 (the best one has 1).
 
     r = (1 - d) * s + d * W r;  d = 0.5, s = seed weights (sum 1), W = column-normalised edge weights, both ways
+    score(m) = d * (W r)(m) / sqrt(degree(m)), as a share of the largest;  degree = sum of the weights of its edges
 
 Source: Page, Brin, Motwani and Winograd, 1999; personalised as in Haveliwala, Topic-sensitive PageRank, 2002; d = 0.5 as
 HippoRAG (Gutierrez et al., 2024) has it for memories. A memory without edges keeps its seed to itself. The score is what
-flowed in over edges, d * W r, as a share of the largest such flow: without an edge to something that was found a memory
-scores nothing here, however well the other spaces know it. Power iteration stops after 30 rounds or when the
-largest change is below 0.000001. `contradicts` is no path.
+flowed in over edges: without an edge to something that was found a memory scores nothing here, however well the other
+spaces know it. Power iteration stops after 30 rounds or when the largest change is below 0.000001. `contradicts` is no path.
+
+A memory with many edges gets some of every flow. Two things keep it from being the answer to every question. The seeds are
+sharp: a memory with a hit of words or entities, weighed by the cube of its share of the best score. The flow is divided by
+the root of the degree. On seven projects with judged prompts the five memories with most edges held 0.29 of the five best
+places without the two, and hold 0.09 with them; R@10 rose from .245 to .256 (0.079 at random).
 """
 
 from __future__ import annotations
@@ -32,6 +37,10 @@ ROUNDS = 30
 MOST_BEYOND = 16
 """So many related memories that no other space found join the short list."""
 CONVERGED = 1e-6
+SHARPNESS = 3
+"""Power of a seed's share of the best score."""
+SEED_HITS = ("lexical", "entity")
+"""Spaces one of which must have found a seed: an embedding finds something near everything."""
 TYPE_WEIGHTS = {
     "related_to": 0.5,
     "part_of": 0.7,
@@ -95,6 +104,15 @@ def beyond(ids: Sequence[str], relations: Sequence[Relation]) -> tuple[str, ...]
     return tuple(sorted(reached, key=lambda name: (-reached[name], name))[:MOST_BEYOND])
 
 
+def seed_weights(shortlist: Shortlist, names: Sequence[str]) -> list[float]:
+    """How well the other spaces found each memory, 0 to 1; 0 for one without a hit of words or entities."""
+    weights = anchor_weights(shortlist)
+    hits = {
+        name for space in SEED_HITS for name, score in shortlist.found.get(space, {}).items() if score > 0
+    }
+    return [weights.get(name, 0.0) if name in hits else 0.0 for name in names]
+
+
 def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     """Share of the largest flow, by memory id; only those above 0."""
     del query
@@ -109,11 +127,11 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
             continue
         weight = relation.weight * TYPE_WEIGHTS[relation.type]
         edges[source, target] = edges[target, source] = max(edges[source, target], weight)
-    weights = anchor_weights(shortlist)
-    seeds = np.array([weights.get(name, 0.0) for name in names])
+    seeds = np.array([weight**SHARPNESS for weight in seed_weights(shortlist, names)])
     if not edges.any() or not seeds.any():
         return {}
-    inflow = personalized_pagerank(edges, seeds)
+    degree = edges.sum(axis=0)
+    inflow = personalized_pagerank(edges, seeds) / np.sqrt(np.where(degree > 0, degree, 1.0))
     most = float(inflow.max())
     return (
         {name: float(value) / most for name, value in zip(names, inflow, strict=True) if value > 0}

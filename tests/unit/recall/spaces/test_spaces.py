@@ -100,6 +100,17 @@ class TestCausal:
         known = memory("The upload queue hangs forever because the worker lost its lease", kind="fact")
         assert causal.measure(query("show the upload queue"), known) == 0.0
 
+    def test_a_query_without_direction_has_to_hold_three_stems_of_the_symptom(self):
+        known = memory("The upload queue hangs forever because the worker lost its lease", kind="fact")
+        assert causal.measure(query("the upload queue sits there forever"), known) == 0.75
+
+    @pytest.mark.parametrize("verb", ["cause", "causes"])
+    def test_a_symptom_ends_at_the_sentence_not_at_a_dot_inside_a_name(self, verb):
+        known = memory(
+            f"Stale mocks {verb} 'log.cli is not a function'. Import the logger first.", kind="fact"
+        )
+        assert causal.measure(query("the tests fail with 'log.cli is not a function'"), known) == 1.0
+
     def test_the_same_signature_is_certain(self):
         known = memory("x", error_signature="go | boom")
         assert causal.measure(query(error_signature="go | boom"), known) == 1.0
@@ -121,6 +132,32 @@ class TestGraph:
         assert scores["m2"] == 1.0
         assert scores["m1"] == pytest.approx(0.5, abs=1e-4)
         assert "m3" not in scores
+
+    def test_a_memory_with_many_relations_is_not_the_answer_to_every_question(self):
+        """All found somehow, `hit` best: its own neighbor stands before the hub that everything is related to."""
+        names = ["hub", "hit", "near", *(f"m{n}" for n in range(8))]
+        short = Shortlist(
+            memories=tuple(memory(id=name) for name in names),
+            found={"lexical": {"hit": 9.0, **{f"m{n}": 3.0 for n in range(8)}}},
+            relations=(
+                Relation(source_id="hit", target_id="near", type="caused_by"),
+                *(
+                    Relation(source_id="hub", target_id=name, type="caused_by")
+                    for name in names
+                    if name not in ("hub", "near")
+                ),
+            ),
+        )
+        scores = graph.measure(query(), short)
+        assert max(scores, key=scores.__getitem__) == "near"
+
+    def test_no_seed_without_a_hit_of_words_or_entities(self):
+        short = Shortlist(
+            memories=(memory(id="m1"), memory(id="m2")),
+            found={"semantic": {"m1": 0.6}},
+            relations=(Relation(source_id="m1", target_id="m2", type="caused_by"),),
+        )
+        assert graph.measure(query(), short) == {}
 
     def test_a_contradiction_is_no_path(self):
         short = Shortlist(
