@@ -11,8 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.app.transfer.markdown import read_markdown, write_markdown
-from tacit.app.transfer.records import History, is_export, read_lines, write_line
-from tacit.app.transfer.versions import versions_of
+from tacit.app.transfer.records import History, is_export, read_lines, versions_of, write_line
 from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home

@@ -25,7 +25,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from tacit.app.admin.graph import Graph
+from tacit.app.admin.admin import Graph
 from tacit.app.admin.learned import Learned, LearnedStatement
 from tacit.app.admin.recalls import Handed, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series

@@ -13,8 +13,8 @@ from typing import Any, Literal, get_args, get_type_hints
 from pydantic import BaseModel
 
 from tacit.api import handlers, programs
-from tacit.api.admin import digests, jobs, purging, settings
 from tacit.api.admin import handlers as admin_handlers
+from tacit.api.admin import settings
 from tacit.api.answering import Answer
 from tacit.api.documents import metrics, openapi
 from tacit.api.stream import stream
@@ -154,7 +154,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", f"{_MEMORY}/feedback", handlers.feedback, statuses=(204,)),
         _get("/v1/graph", admin_handlers.graph),
         _get("/v1/changes", handlers.changes),
-        _send("POST", "/v1/purge", purging.purge, users="remove memories for good"),
+        _send("POST", "/v1/purge", admin_handlers.purge, users="remove memories for good"),
         _send("POST", "/v1/undo", handlers.undo, users="take changes back"),
         _get("/v1/review", handlers.review_queue),
         _send("POST", "/v1/review", handlers.decide_all, users=_REVIEW),
@@ -185,8 +185,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         "Sessions",
         _get("/v1/sessions", admin_handlers.sessions),
         _get(_SESSION, admin_handlers.session),
-        _get("/v1/digests", digests.digests),
-        _get("/v1/learned", digests.learned),
+        _get("/v1/digests", admin_handlers.digests),
+        _get("/v1/learned", admin_handlers.learned),
         _send("POST", f"{_SESSION}/mute", handlers.mute),
         _get("/v1/exposures", admin_handlers.exposures),
     ),
@@ -224,7 +224,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/rescan", handlers.rescan),
         _send("POST", "/v1/backup", handlers.backup, statuses=(201,)),
         _get("/v1/check", handlers.check),
-        _send("POST", "/v1/jobs", jobs.begin, statuses=(202,)),
-        _get("/v1/jobs", jobs.jobs),
+        _send("POST", "/v1/jobs", admin_handlers.begin_job, statuses=(202,)),
+        _get("/v1/jobs", admin_handlers.jobs),
     ),
 )  # fmt: skip

@@ -46,7 +46,7 @@ def _scope(text: str) -> str:
 
 
 DEPRECATED: dict[str, Any] = {"deprecated": True}
-"""Marks a field that works for one more release; `tacit.api.renamed` names its successor."""
+"""Marks a field that works for one more release; `tacit.api.routes` names its successor."""
 
 Folder = Annotated[str, Field(max_length=4096), AfterValidator(_absolute)]
 ScopeText = Annotated[str, Field(max_length=4096), AfterValidator(_scope)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, get_origin
 
@@ -25,7 +25,6 @@ from tacit.api.encoding import encode, to_bytes
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.openapi import openapi_document
 from tacit.api.problems import RequestRefused, problem, problem_of
-from tacit.api.renamed import old_forms
 from tacit.api.stream import Streams
 from tacit.errors import InvalidInput, InvalidPayload, TacitError
 from tacit.model.memory import Speaker
@@ -265,3 +264,39 @@ def _unknown_path(request: Request, known: tuple[BaseRoute, ...]) -> Response:
     return problem(
         "no_such_path", f"There is no {request.url.path}.", hint="docs/reference/api.md lists every endpoint."
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldForm:
+    """An old form of a request that works for one more release, with a warning that names the successor.
+
+    To end a grace period, remove its row and the field of the request.
+
+    Attributes:
+        endpoint: name of the endpoint, see `Endpoint.name`.
+        used: whether a request is of the old form.
+        warning: what to send instead.
+    """
+
+    endpoint: str
+    used: Callable[[Any], bool]
+    warning: str
+
+
+OLD_FORMS = (
+    OldForm(
+        endpoint="post_remember",
+        used=lambda request: request.tier is not None,
+        warning="`tier` follows from who asks now, and grants nothing: send the user's words as `user_words`, or a personal token",
+    ),
+    OldForm(
+        endpoint="post_undo",
+        used=lambda request: bool(request.cwd),
+        warning="`cwd` is not read: `id` names the change",
+    ),
+)
+
+
+def old_forms(endpoint: str, request: object) -> tuple[str, ...]:
+    """Return warnings for the old forms that `request` uses, for the header `Warning` and the log."""
+    return tuple(form.warning for form in OLD_FORMS if form.endpoint == endpoint and form.used(request))

@@ -8,6 +8,7 @@ do to it. Nothing is stored but, on demand, the setting.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,7 +25,10 @@ from tacit.recall.replay import replay, would_have
 from tacit.recall.stage import Context
 from tacit.state.counted import Verdict
 from tacit.state.registry import VERDICTS
-from tacit.upkeep.thresholds import bounded_threshold, rate_at
+
+STEP = 1e-4
+"""Relevance is kept to four places: the next value up."""
+
 
 SESSIONS_READ = 500
 PROMPTS = 200
@@ -192,3 +196,32 @@ def _best(trace: Trace, generic: frozenset[str]) -> float:
 
 def _share(flags: Sequence[bool]) -> float:
     return round(sum(flags) / len(flags), 4) if flags else 0.0
+
+
+def bounded_threshold(best: Sequence[float], *, bound: float) -> float | None:
+    """Return the least threshold in steps of `STEP`; None when there are too few prompts to promise anything.
+
+    Conformal risk control (Angelopoulos, Bates, Fisch, Lei and Schuster, ICLR 2024) for the loss "anything was injected", which is at
+    most 1 and falls as the threshold rises. With n prompts that deserve nothing, the least t with
+
+        n / (n + 1) * rate(t) + 1 / (n + 1) <= bound,   rate(t) = share of the n whose best relevance is at least t
+
+    keeps the expected rate on one more exchangeable prompt at or below the bound.
+
+    Args:
+        best: best relevance of each prompt that deserves nothing, 0 when it had no candidate.
+        bound: greatest expected rate, 0-1.
+    """
+    n = len(best)
+    allowed = math.floor(bound * (n + 1) - 1 + 1e-9)
+    if allowed < 0:
+        return None
+    if allowed >= n:
+        return 0.0
+    ordered = sorted(best, reverse=True)
+    return min(1.0, round(ordered[allowed] + STEP, 4))
+
+
+def rate_at(best: Sequence[float], threshold: float) -> float:
+    """Return the share of prompts whose best relevance reaches `threshold`; 0 without prompts."""
+    return sum(value >= threshold for value in best) / len(best) if best else 0.0

@@ -6,25 +6,56 @@ so that `--help` and completion are quick.
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import os
+import platform
 import sys
+import time
+import traceback
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
+from typer.core import TyperGroup
 
 from tacit import __version__
-from tacit.cli import demo, doctor, evaluate, memories, service, setup, status, traces, transcripts, tuning
-from tacit.cli.maintenance import digest, learn, learned, purge, review, token
-from tacit.cli.page import ui
-from tacit.cli.settings import config
+from tacit.cli import config, demo, doctor, evaluate, memories, service, setup, status, traces, tuning, ui
+from tacit.cli.maintenance import learn, learned, purge, review, token
 from tacit.cli.statistics import stats
-from tacit.cli.terminal.help import GroupedCommands
-from tacit.cli.transfer import exporting
+from tacit.cli.transfer import exporting, importing
+from tacit.errors import TacitError
 
 if TYPE_CHECKING:
     from tacit.cli.context import CommandContext
+
+
+class GroupedCommands(TyperGroup):
+    """Lists commands in groups, each with the whole first paragraph of its help.
+
+    The groups are the panels that the commands were registered with, in the order of registration. It loads no rich, which would cost 700 ms.
+    """
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write one section per panel."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command: Any = self.get_command(ctx, name)
+            if command is None or command.hidden:
+                continue
+            panel = getattr(command, "rich_help_panel", None)
+            title = panel if isinstance(panel, str) else "Commands"
+            panels.setdefault(title, []).append((name, _first_paragraph(command.help or "")))
+        for title, rows in panels.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+def _first_paragraph(text: str) -> str:
+    return " ".join(inspect.cleandoc(text).partition("\n\n")[0].split())
+
 
 app = typer.Typer(
     name="tacit",
@@ -86,7 +117,7 @@ for _panel, _commands in (
             "wrong": memories.wrong,
             "undo": review.undo,
             "why": traces.why,
-            "digest": digest.digest,
+            "digest": learned.digest,
             "learn": learn.learn,
             "learned": learned.learned,
             "tune": tuning.tune,
@@ -113,7 +144,7 @@ for _panel, _commands in (
 ):
     for _name, _command in _commands.items():
         app.command(_name, rich_help_panel=_panel)(_command)
-app.add_typer(transcripts.app, rich_help_panel=MEMORIES)
+app.add_typer(importing.app, rich_help_panel=MEMORIES)
 app.add_typer(review.app, name="review", rich_help_panel=MEMORIES)
 app.add_typer(config.app, name="config", rich_help_panel=RUNNING)
 app.add_typer(token.app, name="token", rich_help_panel=RUNNING)
@@ -170,8 +201,6 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
         return exit_code(error)
     # The entry point's boundary: an unexpected error is kept in a file without memory text, and said in one line.
     except Exception as error:  # noqa: BLE001
-        from tacit.cli.crash import report_crash
-
         return report_crash(error, as_json=as_json)
 
 
@@ -197,3 +226,41 @@ def _replace_unprintable(stream: TextIO) -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def report_crash(error: BaseException, *, as_json: bool) -> int:
+    """Write a crash report, print where it is, and return the exit code."""
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.output import print_error
+
+    kept: Path | None = None
+    with contextlib.suppress(OSError, TacitError):
+        kept = write_report(error, current_context().home.log_file.parent)
+    where = f"The report is {kept}; it holds no text of a memory." if kept else "No report could be written."
+    print_error(
+        TacitError(f"Tacit failed with {type(error).__name__}.", hint=f"{where} Please file it as a bug."),
+        as_json=as_json,
+    )
+    return 1
+
+
+def write_report(error: BaseException, folder: Path) -> Path:
+    """Write the stack frames of `error` and of its causes into `folder`; return the file.
+
+    The error's message is never written: it may quote a memory, a prompt or a path.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = folder / f"crash-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}.txt"
+    lines = [f"tacit {__version__}, Python {platform.python_version()}, {platform.system()}\n"]
+    cause: BaseException | None = error
+    while cause is not None:
+        lines.append(f"{type(cause).__name__}\n")
+        lines += traceback.format_tb(cause.__traceback__)
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
+        file.writelines(lines)
+    return path

@@ -20,11 +20,11 @@ from tacit.cli.terminal.arguments import (
     ScopeText,
     SensitivityText,
     When,
+    complete_kind,
     drop_empty,
     memory_path,
     parse_moment,
 )
-from tacit.cli.terminal.completing import complete_kind
 
 WAITS = "\n  waits for you: `tacit review` (nothing here proves that you said it; see `tacit token --help`)"
 SHOWN_ACTIONS = 3

@@ -14,11 +14,19 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here, Yes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tacit.hosts.install import FileEdit, InstallPlan
 
 MOST_DIFF_LINES = 12
 MOST_RULES_SHOWN = 40
 """Statements of one rule file that are shown before they are taken."""
+
+WRITER_SETTING = "capture.extractor.provider"
+WRITER_OF_HOST = {"claude-code": "claude", "codex": "codex", "gemini": "gemini"}
+"""Which provider a host's command line is; OpenCode has no small model of its own and is set by hand."""
+WRITER_TITLES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI"}
+
 
 Hosts = Annotated[
     list[str] | None,
@@ -48,7 +56,6 @@ def install(
 ) -> None:
     """Connect the coding agents on this machine. Shows what it writes and asks once."""
     from tacit.cli.context import current_context
-    from tacit.cli.settings.writer import settle_writer
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.daemon.launcher import launcher_problem
     from tacit.errors import NotFound
@@ -387,3 +394,49 @@ def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet:
             report = ask("POST", "/v1/backfill", asked)
             whole.update({name: value for name, value in report.items() if isinstance(value, int)})
     return dict(whole)
+
+
+def settle_writer(hosts: Sequence[str], *, named: str) -> str:
+    """Set the program that writes up sessions; return a message for the user, or "".
+
+    The question is asked once, at `tacit install`.
+
+    Args:
+        hosts: hosts that were installed; the first one is offered.
+        named: what the user named: a provider, or "off"; "" = ask if somebody can answer and nothing is set yet.
+
+    Raises:
+        InvalidSetting: if there is no such provider.
+    """
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.interaction import agreed
+    from tacit.config.layers import read_settings
+    from tacit.config.overrides import SettingsTarget, set_values
+
+    place = current_context()
+    provider = named
+    if not provider:
+        offered = next((WRITER_OF_HOST[host] for host in hosts if host in WRITER_OF_HOST), "")
+        origins = read_settings(place.home, None).origins.get(WRITER_SETTING, ())
+        settled = any(one.layer != "default" for one in origins)
+        if not offered or settled or not (place.interactive and place.user_speaks):
+            return ""
+        provider = (
+            offered if agreed(_question(offered), yes=False, unattended=False, default=False) else "off"
+        )
+    set_values(place.home, SettingsTarget(), {WRITER_SETTING: provider})
+    if provider == "off":
+        return f"Sessions are not sent to a model. `tacit config set {WRITER_SETTING} claude` changes that."
+    said = f"{WRITER_TITLES.get(provider, provider)} writes up sessions that end; `tacit learn --dry-run` shows what is sent."
+    return f"{said} Restart a running daemon with `tacit stop`."
+
+
+def _question(provider: str) -> str:
+    from tacit.config.settings import WriterSettings
+
+    usual = WriterSettings()
+    return (
+        f"May {WRITER_TITLES[provider]} write up finished sessions for Tacit, with your login and a small model? That is one request a "
+        f"session, at most {usual.tokens_per_session:,} input tokens, and at most {usual.tokens_per_day:,} a day. Redacted text of "
+        "the session and memories of its project are sent, nothing else."
+    )

@@ -16,7 +16,6 @@ from typing import Any, Literal, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from tacit.config.allowed import allowed_words
 from tacit.config.plugins import plugin_group
 from tacit.config.renamed import RENAMED
 from tacit.config.settings import KindSettings, Settings
@@ -341,3 +340,34 @@ def _read_text(setting: Setting, value: object) -> object:
     if isinstance(value, str) and setting.takes_list:
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
+
+
+def allowed_words(field: Any) -> str:
+    """Describe the allowed values of a setting, such as "whole number ≥ 1, ≤ 200"; choices stand between backticks."""
+    annotation = field.annotation
+    plugins = plugin_group(field)
+    if plugins is not None:
+        names = " · ".join(f"`{name}`" for name in plugins.built_in)
+        return f"{names}, or an entry point of `{plugins.group}`"
+    if get_origin(annotation) is dict:
+        return "mapping of names to numbers"
+    if get_origin(annotation) is tuple:
+        return f"list of {_words(get_args(annotation)[0])}"
+    limits = [
+        f"{sign} {getattr(rule, name)}"
+        for rule in field.metadata
+        for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<"))
+        if getattr(rule, name, None) is not None
+    ]
+    return " ".join((_words(annotation), ", ".join(limits))).strip()
+
+
+def _words(annotation: object) -> str:
+    if get_origin(annotation) is Literal:
+        return " · ".join(f"`{value}`" for value in get_args(annotation))
+    if get_args(annotation):
+        return " or ".join(_words(part) for part in get_args(annotation))
+    names: dict[object, str] = {
+        bool: "true, false", int: "whole number", float: "number", str: "text", type(None): "null"
+    }  # fmt: skip
+    return names[annotation]

@@ -14,8 +14,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from tacit.config.allowed import allowed_words
-from tacit.config.fields import Setting, settings_by_key
+from tacit.config.fields import Setting, allowed_words, settings_by_key
 from tacit.config.layers import AGENT_SECTIONS
 from tacit.config.preset_files import preset_names
 from tacit.config.project_rules import ALLOWED

@@ -1,6 +1,6 @@
-"""One round of upkeep over a store: every scope tended, orphaned relations gone, and counts of what is there.
+"""One round of upkeep over a store: decay in every scope, orphaned relations, old records, and counts of the contents.
 
-In: a store, kinds, settings, the time. Out: what was done, or counts. A second round at the same time changes nothing more.
+In: a store, kinds, settings, the time. Out: counts. A second round at the same time changes nothing more.
 """
 
 from __future__ import annotations
@@ -14,8 +14,15 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
-from tacit.ports.store import MemoryFilter, MemoryStore
+from tacit.ports.store import MemoryFilter, MemoryStore, Store
+from tacit.state.registry import forget_session
 from tacit.upkeep.decay import DecayCounts, is_stated, orphans, plan_decay
+
+DAY_MS = 86_400_000
+SESSION_DAYS = 90
+"""A live session record that heard nothing for so long is forgotten; its traces follow their own limit."""
+_SESSIONS = 10_000
+
 
 _BATCH = 2_000
 
@@ -42,7 +49,7 @@ class Statistics:
 def run_upkeep_round(
     store: MemoryStore, kinds: KindRegistry, settings: RetentionSettings, *, clock: Clock
 ) -> DecayCounts:
-    """Tend every scope, each in one transaction.
+    """Apply decay to every scope, each in one transaction.
 
     Raises:
         StoreError: as the store; scopes before it stay tended.
@@ -63,7 +70,7 @@ def run_upkeep_round(
 def statistics(
     store: MemoryStore, kinds: KindRegistry, *, levels: tuple[Sensitivity, ...] | None = None
 ) -> Statistics:
-    """Counts over the whole store, of memories of these sensitivities (None = any)."""
+    """Count the memories of these sensitivities (None = any) in the whole store."""
     statuses: Counter[str] = Counter()
     by_kind: Counter[str] = Counter()
     by_scope: Counter[str] = Counter()
@@ -88,7 +95,7 @@ def statistics(
 
 
 def _unrelate(store: MemoryStore) -> int:
-    """Take away relations that lead to what is recalled no more."""
+    """Delete relations that lead to a memory that is recalled no more."""
     scope = store.scopes()
     memories = {memory.id: memory for memory in _all(store, MemoryFilter(statuses=None), scope)}
     ids = [name for name, memory in memories.items() if memory.status not in ("active", "quarantined")]
@@ -112,3 +119,35 @@ def _all(store: MemoryStore, where: MemoryFilter, scope: ScopeFilter) -> Iterato
 
 def _ordered(counts: Counter[str]) -> dict[str, int]:
     return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionCounts:
+    """Counts of deleted records."""
+
+    traces: int
+    sessions: int
+
+
+def apply_retention(
+    store: Store,
+    settings: RetentionSettings,
+    *,
+    clock: Clock,
+    session_days: float = SESSION_DAYS,
+) -> RetentionCounts:
+    """Delete old traces and session records, and the named values that belong to them. Memories are never touched.
+
+    Running it twice changes nothing more.
+
+    Raises:
+        StoreError: as the store.
+    """
+    now = clock.now_ms()
+    traces = store.prune_traces(before_ms=int(now - settings.trace_days * DAY_MS), keep=settings.traces)
+    limit = now - session_days * DAY_MS
+    stale = [state.key for state in store.list_sessions(limit=_SESSIONS) if state.last_signal_at_ms < limit]
+    for key in stale:
+        store.delete_session(key)
+        forget_session(store, key)
+    return RetentionCounts(traces=traces, sessions=len(stale))

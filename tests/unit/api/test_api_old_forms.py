@@ -8,8 +8,7 @@ from starlette.testclient import TestClient
 
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.openapi import openapi_document
-from tacit.api.renamed import OLD_FORMS
-from tacit.api.routes import build_routes
+from tacit.api.routes import OLD_FORMS, build_routes
 from tacit.app.wiring import open_engine
 from tacit.model.memory import Speaker
 from tacit.providers.embedding import FakeEmbedder

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tacit.app.admin.admin import Verdicts
 from tacit.app.admin.feed import TraceFeed
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import (
@@ -19,7 +20,6 @@ from tacit.app.admin.series import (
     series_of,
     tokens_by_kind,
 )
-from tacit.app.admin.verdicts import Verdicts
 from tacit.app.visibility import Visibility
 from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RetentionSettings

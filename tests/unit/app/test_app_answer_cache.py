@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from tacit.app.queries.answer_cache import FRESH_MS, MAX_CACHED, AnswerCache
+from tacit.app.queries.session_answers import FRESH_MS, MAX_CACHED, AnswerCache
 from tacit.providers.clock import FakeClock
 
 SETTINGS = object()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tacit import Tacit
-from tacit.app.holdout.records import (
+from tacit.app.holdout.holdout import (
     failed_before,
     merged,
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tacit.app.library.failures import DaemonFailureLog
-from tacit.app.library.tacit import Tacit
+from tacit.app.library.tacit import DaemonFailureLog, Tacit
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable
 

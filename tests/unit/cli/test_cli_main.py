@@ -162,7 +162,7 @@ def test_help_lists_commands_in_groups_with_whole_descriptions(tacit):
 
 
 def test_ids_and_kinds_are_completed(tacit):
-    from tacit.cli.terminal.completing import complete_kind, complete_memory
+    from tacit.cli.terminal.arguments import complete_kind, complete_memory
 
     assert complete_memory("") == []  # no daemon runs, and none is started
     assert tacit.daemon.starts == 0

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tacit.app.transfer.export_cleaning import without_records
+from tacit.app.admin.purging import without_records
 from tacit.model.changes import Removal
 
 GONE = Removal(memories=("mem_a", "mem_b"), projects=("shop-1",))

@@ -9,7 +9,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Trace
 from tacit.providers.clock import FakeClock
-from tacit.upkeep.retention import DAY_MS, RetentionCounts, apply_retention
+from tacit.upkeep.rounds import DAY_MS, RetentionCounts, apply_retention
 
 NOW = 200 * DAY_MS
 

@@ -9,6 +9,8 @@ from tacit.api.admin import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
 from tacit.api.requests import AtFolder, NoBody, SessionName
+from tacit.app.admin.digests import Digests
+from tacit.app.admin.purging import Purged
 from tacit.app.admin.series import BUCKETS_MS, DAY_MS
 from tacit.app.projects import Membership
 from tacit.model.scope import Scope, ScopeFilter, project_scope
@@ -56,6 +58,23 @@ def merge(engine: Service, at: Parameters, request: ask.MergeInto) -> Answer[sha
     """Merge a memory into another one that says the same."""
     changes = engine.admin.merge(engine.show(at["id"]), request.into)
     return Answer(shapes.Changed(changes=changes))
+
+
+def purge(engine: Service, at: Parameters, request: ask.Purge) -> Answer[Purged]:  # noqa: ARG001
+    """Remove memories, or all of a project, session or source, from all stored data. This cannot be undone."""
+    purging = engine.admin.purging
+    if request.ids and request.shown:
+        purge_target = purging.still_there(request.ids)
+    elif request.ids:
+        purge_target = purging.named(request.ids)
+    elif request.project:
+        purge_target = purging.of_project(engine.project(request.project))
+    elif request.session is not None:
+        purge_target = purging.of_session(request.session.key)
+    else:
+        scope = engine.visible(request.cwd) if request.cwd else None
+        purge_target = purging.matching(scope=scope, source=request.source, text=request.text)
+    return Answer(purging.purge(purge_target, dry_run=request.dry_run))
 
 
 def relations(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Relations]:  # noqa: ARG001
@@ -251,6 +270,32 @@ def _exposures(
     return Answer(shapes.ExposurePage(exposures=found[: request.limit], next_cursor=more))
 
 
+def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer[Digests]:
+    """List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none."""
+    reader, visibility = engine.admin.digests, engine.visibility(at.speaker)
+    if request.session is not None:
+        one = reader.of_session(request.session, visibility=visibility)
+        there = (one,) if one.memory_id else ()
+        return Answer(Digests(digests=there, reason=one.reason and f"{one.session} has none: {one.reason}"))
+    project = engine.project(request.cwd) if request.cwd else None
+    found = reader.newest(project, limit=request.limit, visibility=visibility)
+    return Answer(found)
+
+
+def learned(engine: Service, at: Parameters, request: ask.AskLearned) -> Answer[shapes.SessionLearned]:
+    """Get what was learned from a session: statements with evidence and fate, reminders, requests to a language model, what waits.
+
+    A program without the user's authority gets neither the requests nor the counts of dropped statements.
+    """
+    reader, visibility = engine.admin.learned, engine.visibility(at.speaker)
+    if request.session is not None:
+        found = reader.of_session(request.session, visibility=visibility)
+    else:
+        project = engine.project(request.cwd) if request.cwd else None
+        found = reader.newest(project, visibility=visibility)
+    return Answer(shapes.SessionLearned(learned=found))
+
+
 def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer[shapes.SeriesView]:  # noqa: ARG001
     """Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories."""
     until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
@@ -304,3 +349,13 @@ def health(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.He
 
 def _check(name: str, ok: bool, detail: str, hint: str) -> shapes.Check:
     return shapes.Check(name=name, ok=ok, detail="" if ok else detail, hint="" if ok else hint)
+
+
+def begin_job(engine: Service, at: Parameters, request: ask.BeginJob) -> Answer[shapes.OneJob]:  # noqa: ARG001
+    """Begin long work, or join what goes on under that name already; `GET /v1/jobs` tells how far it is."""
+    return Answer(shapes.OneJob(job=engine.maintenance.jobs.begin(request.name)))
+
+
+def jobs(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Jobs]:  # noqa: ARG001
+    """Long work that was begun since the store was opened, the last of every name: how far it is, or how it ended."""
+    return Answer(shapes.Jobs(jobs=engine.maintenance.jobs.all()))

@@ -8,28 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 
 from tacit.app.admin.digests import DigestReader
 from tacit.app.admin.feed import TraceFeed
-from tacit.app.admin.graph import Graph, graph_of
 from tacit.app.admin.learned import LearnedReader
 from tacit.app.admin.purging import Purger
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import Charts
 from tacit.app.admin.settings import SettingsAdmin
-from tacit.app.admin.verdicts import Verdicts
 from tacit.app.maintenance.review import Review
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.projects import Membership, Projects
 from tacit.app.queries.search import MemorySearch
+from tacit.errors import InvalidInput
 from tacit.model.changes import Change
 from tacit.model.kinds import Kind
-from tacit.model.memory import Memory, Relation, Sensitivity
+from tacit.model.memory import Memory, MemoryStatus, Relation, RelationType, Sensitivity
 from tacit.model.scope import Scope, ScopeFilter, project_scope
-from tacit.ports.store import MemoryFilter, ProjectRecord, StoreStats
+from tacit.model.trace import Trace
+from tacit.ports.store import MemoryFilter, MemoryStore, ProjectRecord, StoreStats, ValueStore
 from tacit.recall.spaces import SPACES, Space
 from tacit.state.counted import Verdict
+from tacit.state.registry import VERDICTS
+
+LABEL_CHARS = 80
+MOST_EDGES = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +43,100 @@ class ProjectCount:
 
     project: ProjectRecord
     active: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One memory. `label` = its first words."""
+
+    id: str
+    kind: str
+    label: str
+    scope: str
+    status: MemoryStatus
+    importance: float
+    use_count: int
+    created_at_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """One relation between two nodes."""
+
+    source: str
+    target: str
+    type: RelationType
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """A bounded graph: nodes, newest first, and their edges, strongest first. `total` = nodes without the limit."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    total: int
+    truncated: bool
+
+
+class Verdicts:
+    """Stores the owner's verdicts on injections. Safe to use from several threads.
+
+    A verdict names a recall and a memory of it; the last one of a pair holds. All are one named value of the store: ids, numbers and
+    times, no text. `tune` reads them.
+    """
+
+    def __init__(self, store: ValueStore) -> None:
+        self._store = store
+        self._lock = Lock()
+
+    def all(self) -> tuple[Verdict, ...]:
+        """Return all stored verdicts, oldest first."""
+        return VERDICTS.read(self._store)
+
+    def of(self, trace_id: str) -> tuple[Verdict, ...]:
+        """Return the verdicts on one recall."""
+        return tuple(one for one in self.all() if one.trace_id == trace_id)
+
+    def say(
+        self, trace: Trace, memory_ids: Sequence[str], *, useful: bool, at_ms: int
+    ) -> tuple[tuple[Verdict, ...], tuple[Verdict, ...]]:
+        """Store a verdict on each of `memory_ids`; () = on everything that was injected.
+
+        Returns:
+            The verdicts, and those of them that are new.
+
+        Raises:
+            InvalidInput: if one of them was no candidate of the recall, or nothing was injected and none is named.
+        """
+        known = {one.memory_id: one.relevance for one in trace.candidates}
+        named = tuple(dict.fromkeys(memory_ids)) or trace.injected
+        if not named:
+            raise InvalidInput(f"{trace.id} injected nothing.", hint="Name the memory that should have come.")
+        for name in named:
+            if name not in known and name not in trace.injected:
+                raise InvalidInput(
+                    f"{name} was no candidate of {trace.id}.",
+                    hint="Name one of its candidates by its whole id.",
+                )
+        said = tuple(
+            Verdict(
+                trace_id=trace.id, memory_id=name, useful=useful, injected=name in trace.injected,
+                surface=trace.surface.value, relevance=known.get(name, 1.0), threshold=trace.threshold,
+                trace_at_ms=trace.at_ms, at_ms=at_ms,
+            )
+            for name in named
+        )  # fmt: skip
+        with self._lock:
+            before = {(one.trace_id, one.memory_id): one for one in self.all()}
+            new = tuple(
+                one
+                for one in said
+                if (known_one := before.pop((one.trace_id, one.memory_id), None)) is None
+                or known_one.useful != useful
+            )
+            VERDICTS.write(self._store, (*before.values(), *said))
+        return said, new
 
 
 class Admin:
@@ -189,3 +288,41 @@ def _captures(parts: Parts) -> bool:
     """Whether sessions are learned from when they end."""
     capture = parts.settings.current().capture
     return capture.enabled and capture.at_session_end
+
+
+def graph_of(store: MemoryStore, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:
+    """Return the newest `limit` memories of `where` and the relations between them."""
+    memories = store.list_memories(where, scope=scope, limit=limit)
+    total = len(memories) if len(memories) < limit else store.count_memories(where, scope=scope)
+    names = {memory.id for memory in memories}
+    relations = [
+        one
+        for one in store.relations(sorted(names), scope=scope)
+        if one.weight > 0 and {one.source_id, one.target_id} <= names
+    ]
+    relations.sort(key=lambda one: (-one.weight, one.source_id, one.target_id, one.type))
+    edges = tuple(
+        Edge(source=one.source_id, target=one.target_id, type=one.type, weight=round(one.weight, 4))
+        for one in relations[:MOST_EDGES]
+    )
+    return Graph(
+        nodes=tuple(_node(memory) for memory in memories),
+        edges=edges,
+        total=total,
+        truncated=total > len(memories) or len(relations) > MOST_EDGES,
+    )
+
+
+def _node(memory: Memory) -> Node:
+    words = " ".join(memory.content[: 4 * LABEL_CHARS].split())
+    label = words if len(words) <= LABEL_CHARS else f"{words[: LABEL_CHARS - 1]}…"
+    return Node(
+        id=memory.id,
+        kind=memory.kind,
+        label=label,
+        scope=str(memory.scope),
+        status=memory.status,
+        importance=memory.importance,
+        use_count=memory.use_count,
+        created_at_ms=memory.created_at_ms,
+    )

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tacit.app.parts import Parts
-from tacit.app.transfer.export_cleaning import without_records
+from tacit.app.transfer.markdown import markdown_without
+from tacit.app.transfer.records import line_without, versions_of
 from tacit.app.transfer.signing import Signer
-from tacit.app.transfer.versions import versions_of
 from tacit.errors import NotFound
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory
@@ -279,3 +279,26 @@ class Purger:
 
 def _session_of(memory: Memory) -> SessionKey:
     return SessionKey(host=memory.provenance.host, session_id=memory.provenance.session_id)
+
+
+def without_records(
+    text: str, clean: Callable[[str, str], str], gone: Removal, *, signer: Signer | None = None
+) -> str:
+    """Return the text of an export without the records of `gone`; the same text if it holds none of them.
+
+    Other memories keep their words, even equal ones. Notes that quote a removed memory, and reasons, are cleaned as in the store. `signer`
+    signs the lines again that this home had signed.
+    """
+    ids, notes = frozenset(gone.memories), frozenset(gone.notes)
+
+    def cleaned(words: str) -> str:
+        return clean(words, "")
+
+    if not text.lstrip("\ufeff \r\n\t").startswith("{"):
+        return markdown_without(text, cleaned, ids=ids, notes=notes)
+    projects = frozenset(gone.projects)
+    lines = (
+        line_without(line, cleaned, ids=ids, projects=projects, notes=notes, signer=signer)
+        for line in text.split("\n")
+    )
+    return "\n".join(line for line in lines if line is not None)

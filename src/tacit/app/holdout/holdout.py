@@ -1,15 +1,17 @@
-"""Counts sessions with memory and without while a holdout is on, and what prompt caches can keep. In: handled signals. Out: reports.
+"""Counts for the holdout and for the reuse of prompt caches. In: handled signals. Out: reports.
 
-Works behind the answers. Holds counts and digests alone, no words; nothing of an incognito or muted session.
+Runs after the answers were sent. It stores counts and digests, no words, and nothing of an incognito or muted session. Token counts are
+estimates over prompts, the agent's last words, tool inputs and outputs as the host reports them, and injected text.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from tacit.app.holdout.records import SHARDS, failed_before, merged, shard_of, within
 from tacit.model.signal import (
     Compacting,
     MessageEnded,
@@ -36,6 +38,14 @@ if TYPE_CHECKING:
     from tacit.config.settings import RecallSettings
     from tacit.ports.models import TokenCounter
     from tacit.ports.store import ValueStore
+
+_SHARDS = 32
+SHARDS = tuple(f"{number:02d}" for number in range(_SHARDS))
+"""Keys of the values that hold records: a session ends with writing one of them anew, and not all."""
+Records = Mapping[str, Record]
+Seen = Mapping[str, tuple[str, int]]
+"""Digest of an error -> where it came up first: session, turn."""
+
 
 MAX_LIVE = 256
 
@@ -128,3 +138,35 @@ class HoldoutCounter:
     def cache(self, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
         """Share of each request that had stood at the beginning of the one before, by placement."""
         return cache_meter.shares(CACHE_DAYS.read(self._store), since_ms=since_ms, until_ms=until_ms)
+
+
+def shard_of(session: str) -> str:
+    """Return the key of the value that holds a session's record."""
+    return SHARDS[int.from_bytes(_digest(session), "big") % _SHARDS]
+
+
+def failed_before(signature: str, *, session: str, turn: int, seen: Seen) -> tuple[bool, Seen]:
+    """Tell whether an error is a repetition, and return the errors seen so far with this one.
+
+    A failure is *repeated* when the same error (its signature) occurred before in this project: in another session, or at an earlier turn
+    of this one.
+    """
+    name = _digest(signature).hex()
+    before = seen.get(name)
+    if before is None:
+        return False, {**seen, name: (_digest(session).hex(), turn)}
+    return before != (_digest(session).hex(), turn), seen
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest()
+
+
+def merged(kept: Records, new: Records) -> Records:
+    """Merge two sets of records; the newest come last."""
+    return dict(sorted({**kept, **new}.items(), key=lambda pair: (pair[1].at_ms, pair[0])))
+
+
+def within(records: Sequence[Record], *, since_ms: int, until_ms: int) -> list[Record]:
+    """Return the records of that time in which anything happened."""
+    return [one for one in records if since_ms <= one.at_ms < until_ms and one.turns]

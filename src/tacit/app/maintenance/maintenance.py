@@ -22,8 +22,14 @@ from tacit.upkeep.backups import Outcome, make_backup
 from tacit.upkeep.decay import DecayCounts
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import Rescan, note_copy, rescan
-from tacit.upkeep.retention import DAY_MS, RetentionCounts, apply_retention
-from tacit.upkeep.rounds import Statistics, run_upkeep_round, statistics
+from tacit.upkeep.rounds import (
+    DAY_MS,
+    RetentionCounts,
+    Statistics,
+    apply_retention,
+    run_upkeep_round,
+    statistics,
+)
 
 _LOG = logging.getLogger(__name__)
 

@@ -7,12 +7,15 @@ Source: the on-demand mode of the scoped seed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Generic, TypeVar
 
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.queries.answer_cache import AnswerCache
 from tacit.app.redaction import Clean, clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.config.settings import RecallSettings, Settings
@@ -25,6 +28,7 @@ from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, Trace
+from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.recall.pipeline import RecallPipeline
@@ -49,6 +53,11 @@ CLIENTS = "mcp"
 """Host of the records that only count what a client without a session was told."""
 CATEGORIES = {"rule": "guideline"}
 """Words that the design uses for kinds of other names."""
+FRESH_MS = 2000.0
+"""What is younger counts as asked at the same moment: so long may a line of clients be."""
+MAX_CACHED = 64
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +83,53 @@ class KindSelection:
         return (
             DropReason(cause=DropCause.KIND_NOT_ASKED, detail="others") if memory.kind in self.never else None
         )
+
+
+class AnswerCache(Generic[T]):
+    """A short-lived cache, so that equal requests share one answer. Safe to use from several threads.
+
+    Agents that work side by side on one task often ask the same, and the second need not wait for the same work. An answer is used only
+    until the store changes, for two seconds at most.
+    """
+
+    def __init__(self, *, change: Callable[[], int], clock: Clock) -> None:
+        """Share answers over a store whose `change` grows with every change of its contents."""
+        self._change = change
+        self._clock = clock
+        self._lock = Lock()
+        self._kept: OrderedDict[Hashable, tuple[float, Future[T], object]] = OrderedDict()
+
+    def ask(self, asked: Hashable, *, under: object, make: Callable[[], T]) -> T:
+        """Return the answer to `asked`, made here or by the thread that asked first.
+
+        Args:
+            asked: everything that the answer depends on besides the store and `under`.
+            under: settings that hold; others that are equal but not the same count as others.
+            make: makes the answer; what it raises is raised for all who wait for it, and is not kept.
+        """
+        now, key = self._clock.monotonic_ms(), (asked, id(under), self._change())
+        with self._lock:
+            known = self._kept.get(key)
+            if known is not None and now - known[0] < FRESH_MS:
+                promise, mine = known[1], False
+            else:
+                promise, mine = Future[T](), True
+                self._kept[key] = (now, promise, under)  # held, so that no other settings get its id
+                self._kept.move_to_end(key)
+                while len(self._kept) > MAX_CACHED:
+                    self._kept.popitem(last=False)
+        return self._made(key, promise, make) if mine else promise.result()
+
+    def _made(self, key: Hashable, promise: Future[T], make: Callable[[], T]) -> T:
+        try:
+            value = make()
+        except BaseException as error:
+            with self._lock:
+                self._kept.pop(key, None)
+            promise.set_exception(error)
+            raise
+        promise.set_result(value)
+        return value
 
 
 class SessionAnswers:

@@ -11,9 +11,8 @@ from dataclasses import replace
 
 from tacit.app.parts import Parts
 from tacit.app.transfer.owners import Owners
-from tacit.app.transfer.records import History, Line
+from tacit.app.transfer.records import History, Line, versions_of
 from tacit.app.transfer.report import Action, ImportLine, ImportTally
-from tacit.app.transfer.versions import versions_of
 from tacit.capture.importing.items import RefusedHook
 from tacit.capture.prepare import MAX_CHARS, clean_terms, clean_trigger
 from tacit.errors import InvalidInput, RefusedByRedaction, TacitError

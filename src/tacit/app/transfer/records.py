@@ -27,13 +27,15 @@ from tacit.capture.importing.items import RefusedHook
 from tacit.errors import TacitError
 from tacit.model.change_reason import ChangeCause, ChangeReason, from_stored_words
 from tacit.model.memory import Memory, Relation
-from tacit.ports.store import ProjectRecord, Recorded
+from tacit.model.scope import ScopeFilter
+from tacit.ports.store import MemoryStore, ProjectRecord, Recorded
 from tacit.safety.json_texts import cleaned_json
 
 FORMAT = 1
 MAX_LINE_BYTES = 4 << 20
 MAX_VERSIONS = 10_000
 MAX_LINES = 1_000_000
+MAX_VERSIONS_READ = 1_000_000
 MAX_REASON_CHARS = 500
 MAX_REASON_BYTES = 4000
 FUTURE_MS = 4_102_444_800_000
@@ -264,3 +266,17 @@ def _history(fields: Mapping[str, Any]) -> History:
     if not 0 <= uses < 1 << 31:
         raise ValueError(f"{uses} uses")
     return History(versions=tuple(versions), uses=uses)
+
+
+def versions_of(store: MemoryStore, memory_id: str) -> tuple[Recorded, ...]:
+    """Return every version of a memory, oldest first; () = no memory has this id.
+
+    A store lists versions by the scopes that hold memories now. A scope that the memory was moved out of may hold none any more.
+    """
+    seen = set(store.scopes().scopes)
+    while True:
+        found = store.recorded(scope=ScopeFilter.of(*seen), limit=MAX_VERSIONS_READ, memory_id=memory_id)
+        earlier = {one.before.scope for one in found if one.before is not None} - seen
+        if not earlier:
+            return tuple(reversed(found))
+        seen |= earlier

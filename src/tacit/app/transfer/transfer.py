@@ -7,7 +7,7 @@ stores a secret, never stops at a line that cannot be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
@@ -16,10 +16,8 @@ from pathlib import Path
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.transfer.imported_keys import ImportedKeys
 from tacit.app.transfer.lossless_import import PURGED_REASON, LosslessImport
-from tacit.app.transfer.markdown import is_markdown, read_markdown, write_markdown
-from tacit.app.transfer.markdown_import import LIVE, MarkdownImport
+from tacit.app.transfer.markdown import LIVE, MarkdownImport, is_markdown, read_markdown, write_markdown
 from tacit.app.transfer.owners import Owners
 from tacit.app.transfer.records import (
     MAX_LINE_BYTES,
@@ -29,11 +27,11 @@ from tacit.app.transfer.records import (
     is_export,
     read_signed_lines,
     stated_memories,
+    versions_of,
     write_line,
 )
 from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportReport, ImportTally
 from tacit.app.transfer.signing import Signer
-from tacit.app.transfer.versions import versions_of
 from tacit.app.visibility import Visibility
 from tacit.capture.importing.detection import find_readers
 from tacit.capture.importing.drafts import draft_of
@@ -44,8 +42,8 @@ from tacit.errors import InvalidInput, UnknownKind
 from tacit.model.ids import content_hash
 from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
-from tacit.ports.store import MemoryFilter, ProjectRecord
-from tacit.state.registry import KEY_CHARS
+from tacit.ports.store import MemoryFilter, ProjectRecord, ValueChanges, ValueStore
+from tacit.state.registry import IMPORTED, KEY_CHARS
 from tacit.upkeep.reindex import reindex
 from tacit.upkeep.rescan import note_copy
 
@@ -56,6 +54,59 @@ OWN_FORMAT = "tacit"
 """The tool of a line of our own export that nobody vouches for."""
 Progress = Callable[[str, int, int], None]
 """Told of a part of the work ("" = the import itself), how many statements are done, and of how many (0 = not known)."""
+
+
+MOST_KEYS = 1024
+"""Keys of one named value."""
+
+
+class ImportedKeys:
+    """Keys of the statements that one tool brought into one scope, so that a second import adds nothing.
+
+    They are stored in several named values of bounded length. A batch rewrites only one of them, however many statements were imported before.
+    """
+
+    def __init__(self, store: ValueStore, name: str) -> None:
+        """Load the keys stored under `name`, a tool and a scope, and under its numbered continuations."""
+        self._name = name
+        self._last: list[str] = []
+        self._number = 0
+        self._known: set[str] = set()
+        for number, keys in enumerate(_stored(store, name)):
+            self._number = number
+            self._last = list(keys)
+            self._known.update(self._last)
+
+    def __contains__(self, key: str) -> bool:
+        """Whether the statement of `key` was imported."""
+        return key in self._known
+
+    def values_with(self, keys: Collection[str]) -> ValueChanges:
+        """Return the named values that also hold `keys`; call `add` once they are stored."""
+        number, held = self._place()
+        new = (key for key in keys if key not in self._known)
+        return IMPORTED.change((*held, *new), _part(self._name, number))
+
+    def add(self, keys: Collection[str]) -> None:
+        """Add `keys` to the known ones."""
+        self._number, held = self._place()
+        self._last = [*held, *(key for key in keys if key not in self._known)]
+        self._known.update(keys)
+
+    def _place(self) -> tuple[int, list[str]]:
+        """Return the number of the value that has room, and its keys."""
+        return (self._number + 1, []) if len(self._last) >= MOST_KEYS else (self._number, self._last)
+
+
+def _part(name: str, number: int) -> str:
+    return f"{name}/{number}" if number else name
+
+
+def _stored(store: ValueStore, name: str) -> Iterator[tuple[str, ...]]:
+    number = 0
+    while (keys := IMPORTED.find(store, _part(name, number))) is not None:
+        yield keys
+        number += 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty
-from tacit.cli.terminal.completing import complete_memory
+from tacit.cli.terminal.arguments import AsJson, Here, Yes, complete_memory, drop_empty
 
 SHOWN = 20
 PART = 5_000

@@ -11,8 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Here, MemoryId, Yes, drop_empty, memory_path
-from tacit.cli.terminal.completing import complete_kind, complete_memory
+from tacit.cli.terminal.arguments import (
+    AsJson,
+    Here,
+    MemoryId,
+    Yes,
+    complete_kind,
+    complete_memory,
+    drop_empty,
+    memory_path,
+)
 
 app = typer.Typer(
     help="Decide on contradictions and on statements that wait for confirmation; in a terminal, key by key.",

@@ -12,7 +12,7 @@ import leather  # pyright: ignore[reportMissingTypeStubs]
 
 from tacit import __version__
 from tacit.cli.answer_types import CacheShare, Series
-from tacit.cli.statistics import wording
+from tacit.cli.statistics import tables
 from tacit.cli.statistics.tables import Stats, impact_lines
 from tacit.errors import InvalidInput
 
@@ -54,14 +54,14 @@ def render(facts: Stats) -> str:
         "<h1>Tacit</h1>",
         f"<p>Version {escape(__version__)}; from {_day(series['since_ms'])} to {_day(series['until_ms'])} (UTC).</p>",
         *_charts(series),
-        f"<p>{escape(wording.feedback_text(series))}</p>",
-        _table("Latency", ("surface", "recalls", "p50", "p95", "p99"), wording.latency_rows(series)),
-        _table("Tokens by kind", ("kind", "tokens", "share"), wording.kind_rows(series)),
-        _table("Reasons for silence", ("reason", "times"), wording.silence_rows(series, most=30)),
-        _table("Prompt caches", wording.CACHE_COLUMNS, _placed(series["cache"])),
-        "" if series["cache"] else f"<p>{escape(wording.NO_CACHE)}</p>",
-        _table("With and without memory", wording.HOLDOUT_COLUMNS, wording.holdout_rows(holdout)),
-        f"<p>{escape(wording.holdout_text(holdout) if holdout['contrasts'] else wording.NO_HOLDOUT)}</p>",
+        f"<p>{escape(tables.feedback_text(series))}</p>",
+        _table("Latency", ("surface", "recalls", "p50", "p95", "p99"), tables.latency_rows(series)),
+        _table("Tokens by kind", ("kind", "tokens", "share"), tables.kind_rows(series)),
+        _table("Reasons for silence", ("reason", "times"), tables.silence_rows(series, most=30)),
+        _table("Prompt caches", tables.CACHE_COLUMNS, _placed(series["cache"])),
+        "" if series["cache"] else f"<p>{escape(tables.NO_CACHE)}</p>",
+        _table("With and without memory", tables.HOLDOUT_COLUMNS, tables.holdout_rows(holdout)),
+        f"<p>{escape(tables.holdout_text(holdout) if holdout['contrasts'] else tables.NO_HOLDOUT)}</p>",
         "<h2>What injections were good for</h2>",
         *(f"<p>{escape(line)}</p>" for line in impact_lines(facts)),
         _table("Stored", ("kind", "memories"), stored),
@@ -72,7 +72,7 @@ def render(facts: Stats) -> str:
 
 
 def _charts(series: Series) -> list[str]:
-    buckets = wording.busy(series)
+    buckets = tables.busy(series)
     if len(buckets) < 2:
         return ["<p>Charts begin with the second day.</p>"]
     dates = [datetime.fromtimestamp(one["at_ms"] / 1000, tz=UTC).replace(tzinfo=None) for one in buckets]
@@ -120,11 +120,11 @@ def _figure(chart: Any, *, height: int) -> str:
     return f"<figure>{sized}</figure>"
 
 
-def _placed(shares: Sequence[CacheShare]) -> wording.Rows:
-    return [(wording.PLACEMENTS.get(row[0], row[0]), *row[1:]) for row in wording.cache_rows(shares)]
+def _placed(shares: Sequence[CacheShare]) -> tables.Rows:
+    return [(tables.PLACEMENTS.get(row[0], row[0]), *row[1:]) for row in tables.cache_rows(shares)]
 
 
-def _table(title: str, columns: Sequence[str], rows: wording.Rows) -> str:
+def _table(title: str, columns: Sequence[str], rows: tables.Rows) -> str:
     if not rows:
         return ""
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)

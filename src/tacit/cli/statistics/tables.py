@@ -1,13 +1,42 @@
-"""The numbers of `tacit stats` in the terminal. In: the API's answers. Out: lines and tables, with bars of block characters."""
+"""The numbers of `tacit stats`: rows and texts, and the tables of the terminal, with bars of block characters.
+
+In: the API's answers. Out: rows for the HTML file (`page`), or lines.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TypedDict
 
-from tacit.cli.answer_types import CacheShare, Holdout, Series, Statistics, StoreUse
-from tacit.cli.statistics import wording
+from tacit.cli.answer_types import Bucket, CacheShare, Holdout, Series, Statistics, StoreUse
 from tacit.cli.terminal.output import print_line, print_rows
+
+Rows = list[tuple[str, ...]]
+
+NO_CACHE = (
+    "Prompt caches: no data yet. The SDK middleware measures every request. For Claude Code and OpenCode there is data once a"
+    " session was learned from."
+)
+NO_HOLDOUT = "With and without memory: set recall.holdout, for example to 0.2, to compare with a fifth of the sessions without memory."
+
+
+CACHE_COLUMNS = (
+    "blocks stand in, or host",
+    "requests",
+    "kept of the one before",
+    "without memory",
+    "read from the cache",
+)
+PLACEMENTS = {
+    "default": "system prompt, fixed; newest message",
+    "system_every_call": "system prompt, renewed at every call",
+    "none": "nowhere",
+    "claude-code": "Claude Code",
+    "opencode": "OpenCode",
+}
+HOLDOUT_COLUMNS = ("measure", "with memory", "without", "difference", "95 % between", "clear")
+
 
 BAR = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -46,30 +75,30 @@ def stored(store: Statistics) -> None:
 
 def over_time(series: Series) -> None:
     """Injections and silences, a bar each."""
-    buckets = wording.busy(series)[-MOST_LINES:]
+    buckets = busy(series)[-MOST_LINES:]
     most = max((max(one["injections"], one["silences"]) for one in buckets), default=0)
     rows = [
         (
-            wording.stretch(one["at_ms"], series["bucket_ms"]),
+            stretch(one["at_ms"], series["bucket_ms"]),
             _number_and_bar(one["injections"], most),
             _number_and_bar(one["silences"], most),
             str(sum(one["tokens"].values())),
             f"{one['p50_ms']:.1f} ms",
-            wording.percent(one["precision"]),
+            percent(one["precision"]),
         )
         for one in buckets
     ]
     print_line()
     columns = ("when (UTC)", "injections", "silences", "tokens", "p50", "precision")
     print_rows("Over time", columns, rows, empty="No recall in this period.")
-    print_line(wording.feedback_text(series))
+    print_line(feedback_text(series))
     if not series["complete"] and buckets:
         print_line(f"There are no records from before {rows[0][0]} (retention.traces, retention.trace_days).")
 
 
 def latency(series: Series) -> None:
     """Percentiles by surface."""
-    rows = wording.latency_rows(series)
+    rows = latency_rows(series)
     if rows:
         print_line()
         print_rows("Latency", ("surface", "recalls", "p50", "p95", "p99"), rows, empty="")
@@ -77,13 +106,13 @@ def latency(series: Series) -> None:
 
 def kinds_and_silences(series: Series) -> None:
     """Tokens by kind; why nothing was said."""
-    kinds = wording.kind_rows(series)
+    kinds = kind_rows(series)
     if kinds:
         most = max(int(tokens) for _, tokens, _ in kinds)
         drawn = [(name, _number_and_bar(int(tokens), most), share) for name, tokens, share in kinds]
         print_line()
         print_rows("Tokens by kind", ("kind", "tokens", "share"), drawn, empty="")
-    silences = wording.silence_rows(series)
+    silences = silence_rows(series)
     if silences:
         print_line()
         print_rows("Reasons for silence", ("reason", "times"), silences, empty="")
@@ -92,20 +121,20 @@ def kinds_and_silences(series: Series) -> None:
 def cache(shares: Sequence[CacheShare]) -> None:
     """Print the reuse of prompt caches."""
     print_line()
-    rows = [(wording.PLACEMENTS.get(row[0], row[0]), *row[1:]) for row in wording.cache_rows(shares)]
-    print_rows("Prompt caches", wording.CACHE_COLUMNS, rows, empty=wording.NO_CACHE)
+    rows = [(PLACEMENTS.get(row[0], row[0]), *row[1:]) for row in cache_rows(shares)]
+    print_rows("Prompt caches", CACHE_COLUMNS, rows, empty=NO_CACHE)
 
 
 def holdout(found: Holdout) -> None:
     """Sessions with memory and without."""
     print_line()
     if not found["share"] and not found["sessions_without"]:
-        print_line(wording.NO_HOLDOUT)
+        print_line(NO_HOLDOUT)
         return
-    rows = wording.holdout_rows(found)
+    rows = holdout_rows(found)
     if rows:
-        print_rows("With and without memory", wording.HOLDOUT_COLUMNS, rows, empty="")
-    print_line(wording.holdout_text(found))
+        print_rows("With and without memory", HOLDOUT_COLUMNS, rows, empty="")
+    print_line(holdout_text(found))
 
 
 def impact(answer: StoreUse) -> None:
@@ -147,3 +176,90 @@ def bar(value: int, most: int, *, width: int = BAR) -> str:
     if value and not eighths:
         eighths = 1
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def stretch(at_ms: int, bucket_ms: int) -> str:
+    """Name of a bucket, in UTC."""
+    pattern = "%m-%d %H:00" if bucket_ms < 86_400_000 else "%Y-%m-%d"
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime(pattern)
+
+
+def percent(value: float | None) -> str:
+    """A share for people; a dash where there is none."""
+    return "-" if value is None else f"{value:.0%}"
+
+
+def busy(series: Series) -> list[Bucket]:
+    """The buckets from the first one with a recall on."""
+    buckets = series["buckets"]
+    first = next((at for at, one in enumerate(buckets) if one["injections"] or one["silences"]), len(buckets))
+    return buckets[first:]
+
+
+def latency_rows(series: Series) -> Rows:
+    """Surface, recalls, percentiles."""
+    return [
+        (
+            one["surface"],
+            str(one["count"]),
+            f"{one['p50_ms']:.1f} ms",
+            f"{one['p95_ms']:.1f} ms",
+            f"{one['p99_ms']:.1f} ms",
+        )
+        for one in series["latency"]
+    ]
+
+
+def kind_rows(series: Series) -> Rows:
+    """Kind, tokens, share."""
+    whole = sum(series["kinds"].values()) or 1
+    return [(name, str(tokens), percent(tokens / whole)) for name, tokens in series["kinds"].items()]
+
+
+def silence_rows(series: Series, *, most: int = 8) -> Rows:
+    """Reason, how often."""
+    return [(one["reason"], str(one["count"])) for one in series["silences"][:most]]
+
+
+def feedback_text(series: Series) -> str:
+    """Describe the user's verdicts on injections."""
+    told = series["feedback"]
+    if told["precision"] is None:
+        return (
+            "Precision: nobody has said yet what was useful (`tacit wrong ID`, or the buttons of the page)."
+        )
+    judged = told["useful"] + told["wrong"]
+    return f"Precision: {percent(told['precision'])} of {judged} judged injections were useful; {told['missed']} were missed."
+
+
+def cache_rows(shares: Sequence[CacheShare]) -> Rows:
+    """Placement or host, requests, share kept, the same without memory, what the API took from its cache."""
+    rows: Rows = []
+    for one in shares:
+        taken = percent(one["cached_tokens"] / one["input_tokens"]) if one["input_tokens"] else "-"
+        kept = ("-", "-") if one["host"] else (f"{one['share']:.1%}", f"{one['bare']:.1%}")
+        rows.append((one["host"] or one["placement"], str(one["requests"]), *kept, taken))
+    return rows
+
+
+def holdout_rows(holdout: Holdout) -> Rows:
+    """Measure, means, difference and its interval."""
+    return [
+        (
+            one["measure"],
+            f"{one['with_memory']:.2f}",
+            f"{one['without']:.2f}",
+            f"{one['difference']:+.2f}",
+            f"{one['low']:+.2f} and {one['high']:+.2f}",
+            "yes" if one["clear"] else "no",
+        )
+        for one in holdout["contrasts"]
+    ]
+
+
+def holdout_text(holdout: Holdout) -> str:
+    """Describe the number of sessions, and the conclusion that they allow."""
+    told = f"{holdout['sessions_with']} sessions with memory, {holdout['sessions_without']} without"
+    if not holdout["enough"]:
+        return f"{told}: too few to tell; 20 of each are needed."
+    return f"{told}. Tokens are estimated from the hosts' data."

@@ -1,4 +1,7 @@
-"""Options that several commands share, so that they read the same everywhere. Reads no more than whether a folder exists."""
+"""Options that several commands share, with the shell completion of their values.
+
+Reads no more than whether a folder exists. Completion starts no daemon and never fails: without an answer it offers nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,41 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.terminal.completing import complete_kind, complete_memory
+MOST_OFFERED = 100
+TIMEOUT_S = 2.0
+
+
+def complete_memory(incomplete: str) -> list[tuple[str, str]]:
+    """Return ids that begin or end with `incomplete`: those that wait for review, then those visible from this folder."""
+    from tacit.cli.connection import ask_running
+    from tacit.cli.terminal.output import shorten_line
+    from tacit.errors import TacitError
+
+    found: dict[str, str] = {}
+    try:
+        folder = {"cwd": str(Path.cwd()), "limit": MOST_OFFERED}
+        waiting = ask_running("GET", "/v1/review", folder, timeout_s=TIMEOUT_S)["review"]
+        listed = ask_running("GET", "/v1/memories", folder, timeout_s=TIMEOUT_S)["memories"]
+        for memory in (*(entry["memory"] for entry in waiting), *listed):
+            found[memory["id"]] = shorten_line(memory["content"], 60)
+    except (TacitError, OSError):  # no daemon runs, or it cannot answer
+        return []
+    begin = [(name, text) for name, text in found.items() if name.startswith(incomplete)]
+    return begin or [(name, text) for name, text in found.items() if name.endswith(incomplete)]
+
+
+def complete_kind(incomplete: str) -> list[tuple[str, str]]:
+    """Return kinds that begin with `incomplete`, the user's own kinds included."""
+    from tacit.cli.context import current_context
+    from tacit.config.layers import read_settings
+    from tacit.model.kinds import KindRegistry
+
+    own = read_settings(current_context().home).settings.kinds
+    offered = {kind.name: kind.label for kind in KindRegistry()} | {
+        name: kind.label for name, kind in own.items()
+    }
+    return [(name, label) for name, label in offered.items() if name.startswith(incomplete)]
+
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

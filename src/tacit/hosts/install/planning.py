@@ -1,19 +1,22 @@
-"""Planning what to write for a host, what to take back, and saying what is there.
+"""Plans the installation into a host and its removal, and reports the state of the host's files.
 
 In: the host's name, folders, the launcher, the files as they are. Out: an `InstallPlan` or a `HostStatus`. Reads files;
-writes none (`files.apply` does).
+writes none (`files.apply` does). The home keeps one JSON file per host with the originals of its files, so that removal restores the
+same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import claude, files, opencode, record
+from tacit.hosts.install import claude, files, opencode
 from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
 from tacit.hosts.install.target import Target, describe_age
 
@@ -23,7 +26,7 @@ State = Literal["absent", "installed", "outdated", "partial"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostStatus:
-    """What is written for a host.
+    """The state of our entries in a host's files.
 
     Attributes:
         host: its name.
@@ -69,9 +72,9 @@ def plan(
         host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
     )
     linked = _check_links(targets, project_root)
-    book = record.record_file(home, host)
+    book = _record_file(home, host)
     book_before = read_text(book)
-    known = record.read(book_before)
+    originals = _read_record(book_before)
     edits: list[FileEdit] = []
     notes = list(linked)
     for target in targets:
@@ -80,16 +83,16 @@ def plan(
         if current is not None and target.holds(current):
             notes.append(f"{target.path} is up to date")
             continue
-        clean = _without_ours(target, current, known.get(target.path))
+        clean = _without_ours(target, current, originals.get(target.path))
         after = target.add(clean)
-        earlier = known.get(target.path)
+        earlier = originals.get(target.path)
         made = files.missing_folders(target.path.parent) if earlier is None else earlier.made
-        known[target.path] = record.OriginalFile(text=clean, after_sha256=record.sha256(after), made=made)
+        originals[target.path] = OriginalFile(text=clean, after_sha256=_sha256(after), made=made)
         edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
     if edits:
         why = "remembers what these files held, so that uninstalling gives it back"
         edits.append(
-            FileEdit(path=book, before=book_before, after=record.write(known), why=why, private=True)
+            FileEdit(path=book, before=book_before, after=_record_text(originals), why=why, private=True)
         )
     return InstallPlan(host=host, edits=tuple(edits), notes=tuple(notes))
 
@@ -107,13 +110,13 @@ def uninstall(
         host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
     )
     linked = _check_links(targets, project_root)
-    book = record.record_file(home, host)
+    book = _record_file(home, host)
     book_before = read_text(book)
-    known = record.read(book_before)
+    originals = _read_record(book_before)
     edits: list[FileEdit] = []
     for target in targets:
         current = read_text(target.path)
-        before = known.pop(target.path, None)
+        before = originals.pop(target.path, None)
         after = _without_ours(target, current, before)
         if current != after:
             made = before.made if before is not None else None
@@ -122,8 +125,8 @@ def uninstall(
                     path=target.path, before=current, after=after, why="takes Tacit out again", folders=made
                 )
             )
-    book_after = record.write(known)
-    if book_before is not None and record.read(book_before) != known:
+    book_after = _record_text(originals)
+    if book_before is not None and _read_record(book_before) != originals:
         edits.append(
             FileEdit(
                 path=book,
@@ -157,10 +160,10 @@ def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[
     return tuple(notes)
 
 
-def _without_ours(target: Target, current: str | None, before: record.OriginalFile | None) -> str | None:
+def _without_ours(target: Target, current: str | None, before: OriginalFile | None) -> str | None:
     if current is None:
         return None
-    if before is not None and record.sha256(current) == before.after_sha256:
+    if before is not None and _sha256(current) == before.after_sha256:
         return before.text
     return target.remove(current)
 
@@ -197,7 +200,7 @@ def installed(
 
 
 def _unread(target: Target, text: str | None) -> tuple[str, ...]:
-    """Why the host would not read what we write into the file."""
+    """Explain why the host would not read what we write into the file."""
     if text is None or not isinstance(target, claude.HookSettings):
         return ()
     problem = claude.unread_settings(target.path, text)
@@ -216,3 +219,69 @@ def _state(words: Sequence[str]) -> State:
     if all(word == "ours" for word in words):
         return "installed"
     return "outdated" if "missing" not in words else "partial"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginalFile:
+    """The contents of a host's file before the installation (None = no file), its hash after it, and the folders created for it.
+
+    `made` = outermost first; None = an earlier version did not record them.
+    """
+
+    text: str | None
+    after_sha256: str
+    made: tuple[Path, ...] | None = None
+
+
+def _record_file(home: Home, host: str) -> Path:
+    """Return the file with the record of `host`. Each host has one, so that several plans can be carried out together."""
+    return home.root / "hosts" / host / "installs.json"
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _read_record(text: str | None) -> dict[Path, OriginalFile]:
+    """Parse the record: the original of each file by its path. A damaged record, or one of unknown form, is empty.
+
+    Removal then takes only our entries out.
+    """
+    try:
+        found = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    if not isinstance(found, Mapping):
+        return {}
+    originals: dict[Path, OriginalFile] = {}
+    for path, entry in cast("Mapping[str, object]", found).items():
+        if not isinstance(entry, Mapping):
+            continue
+        fields = cast("Mapping[str, object]", entry)
+        before, after = fields.get("before"), fields.get("after_sha256")
+        if isinstance(after, str) and (before is None or isinstance(before, str)):
+            originals[Path(path)] = OriginalFile(
+                text=before, after_sha256=after, made=_folders(fields.get("made"))
+            )
+    return originals
+
+
+def _record_text(record: Mapping[Path, OriginalFile]) -> str | None:
+    """Return the record as text; None when it is empty."""
+    if not record:
+        return None
+    rows = {
+        str(path): {
+            "before": entry.text,
+            "after_sha256": entry.after_sha256,
+            **({} if entry.made is None else {"made": [str(folder) for folder in entry.made]}),
+        }
+        for path, entry in sorted(record.items())
+    }
+    return json.dumps(rows, indent=1) + "\n"
+
+
+def _folders(given: object) -> tuple[Path, ...] | None:
+    if not isinstance(given, list):
+        return None
+    return tuple(Path(str(folder)) for folder in cast("list[object]", given))

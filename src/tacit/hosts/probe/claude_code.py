@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from tacit.hosts.probe.process import SEARCH_PATH, clean_environment, run_client
-from tacit.hosts.probe.result import ProbeResult, judge, not_run
+from tacit.hosts.probe.process import SEARCH_PATH, ProbeResult, clean_environment, judge, not_run, run_client
 from tacit.hosts.probe.stub_model import StubModel
 
 MODEL = "claude-sonnet-4-5"

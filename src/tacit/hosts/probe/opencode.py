@@ -11,8 +11,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tacit.hosts.probe.process import SEARCH_PATH, clean_environment, run_client
-from tacit.hosts.probe.result import ProbeResult, judge, not_run
+from tacit.hosts.probe.process import SEARCH_PATH, ProbeResult, clean_environment, judge, not_run, run_client
 from tacit.hosts.probe.stub_model import StubModel
 
 PROVIDER, MODEL, SMALL_MODEL = "stub", "stub-model", "stub-small"

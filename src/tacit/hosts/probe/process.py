@@ -1,11 +1,13 @@
-"""Running a host client in an environment of its own. In: a command, folders. Out: what it printed and its exit code.
+"""Runs a host client in an environment of its own, and judges whether injected text reached the model.
 
-The client gets nothing of the caller's environment but what is given here, and its whole process group ends with it.
+In: a command, folders. Out: the client's output and exit code, and a result with advice. The client gets only the environment that is made here, and its
+whole process group ends with it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -13,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tacit.hosts.probe.stub_model import StubModel
 
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where clients find git, node and a shell when the caller names no other folders."""
@@ -87,3 +91,53 @@ def end_group(pid: int) -> None:
     """Kill the process group that `pid` leads; nothing happens when it is gone."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGKILL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeResult:
+    """Whether injected text reached the model request of a real host.
+
+    Attributes:
+        ok: the nonce was in a request of the agent.
+        where: JSON paths of the nonce in that request, empty when it was not there.
+        took_ms: the whole run of the host.
+        advice: one or two sentences that say what was seen and what to do; empty when `ok`.
+        requests: how many model requests the host made.
+        output_end: the end of what the host printed, for the report of a failure.
+    """
+
+    ok: bool
+    where: tuple[str, ...]
+    took_ms: float
+    advice: str = ""
+    requests: int = 0
+    output_end: str = ""
+
+
+def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> ProbeResult:
+    """Turn a finished run and the requests that the stub model recorded into a result with advice."""
+    requests = stub.agent_requests
+    where = next((tuple(found) for r in requests if (found := r.find(re.escape(nonce)))), ())
+    end = (finished.out + finished.err)[-2000:]
+    if where:
+        return ProbeResult(ok=True, where=where, took_ms=finished.took_ms, requests=len(requests))
+    if finished.code is None:
+        advice = f"{host} did not end in time. Run it once by hand to see what it waits for."
+    elif not requests:
+        advice = (
+            f"{host} ended with code {finished.code} without asking the model. "
+            "Read its output below; the client itself does not start."
+        )
+    else:
+        advice = (
+            f"{host} asked the model, but without the memory. The hooks did not run or found nothing: "
+            "see `tacit logs` and `tacit status`, and whether the host's settings disable hooks or plugins."
+        )
+    return ProbeResult(
+        ok=False, where=(), took_ms=finished.took_ms, advice=advice, requests=len(requests), output_end=end
+    )
+
+
+def not_run(advice: str) -> ProbeResult:
+    """Return the result of a probe that could not start because something is not installed."""
+    return ProbeResult(ok=False, where=(), took_ms=0.0, advice=advice)

@@ -368,7 +368,6 @@ def _meaning(about: Described) -> dict[str, Any]:
 
 
 def _takes(about: Described) -> str:
-    from tacit.config.allowed import allowed_words
-    from tacit.config.fields import settings_by_key
+    from tacit.config.fields import allowed_words, settings_by_key
 
     return allowed_words(settings_by_key()[about.key].field)

@@ -1,1 +1,0 @@
-"""`tacit config`: looking at settings and changing them."""
