@@ -2225,7 +2225,7 @@ export interface components {
         };
         /**
          * Graph
-         * @description Nodes, newest first, and the edges between them, strongest first. `total` = nodes there would be without a limit.
+         * @description A bounded graph: nodes, newest first, and their edges, strongest first. `total` = nodes without the limit.
          */
         Graph: {
             /** Nodes */
