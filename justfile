@@ -29,10 +29,10 @@ measure-page: page
 
 # renew the golden texts of hosts and presets, and show what changed
 golden:
-    uv run pytest -q tests/golden --renew-golden
-    git add --intent-to-add tests/golden
-    git --no-pager diff --stat -- tests/golden
-    git diff -- tests/golden
+    uv run pytest -q tests/golden tests/live/test_live_days.py --renew-golden
+    git add --intent-to-add tests/golden tests/live
+    git --no-pager diff --stat -- tests/golden tests/live
+    git diff -- tests/golden tests/live
 
 # a wheel and a source package with the page in them
 release:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 import signal
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -35,6 +37,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--renew-golden", action="store_true", help="write the golden texts instead of comparing them"
     )
+
+
+@pytest.fixture
+def check_golden(pytestconfig: pytest.Config) -> Callable[[Path, str], None]:
+    """Compare a golden file with the text that it must hold; with `--renew-golden`, write it."""
+    renew = pytestconfig.getoption("--renew-golden")
+
+    def check(file: Path, text: str) -> None:
+        if renew:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text, "utf-8")
+        kept = file.read_text("utf-8") if file.is_file() else ""
+        assert text == kept, f"{file.name} differs. Run `just golden` and read the diff."
+
+    return check
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -2,7 +2,8 @@
 
 In: `days/shop.yaml` (the project and its memories), `days/<host>.yaml` (the payloads), a preset. Out: the text of
 `days/<host>/<preset>.yaml`. Payloads and replies pass through the engine as those of a hook do.
-Clock, ids and embedder are fakes, so that a day has the same bytes on every machine.
+Clock, ids and embedder are fakes, so that a day has the same bytes on every machine; the days of tests/live use the
+shipped embedding model.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tacit.daemon.spool import parse_payload
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import TrustTier
 from tacit.model.scope import Scope
+from tacit.ports.models import Embedder
 from tacit.reading.errors import error_signature
 from tacit.reading.trigger import make_trigger, parse_when
 
@@ -55,21 +57,29 @@ def hosts() -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in DAYS.glob("*.yaml") if path.stem != "shop"))
 
 
-def record_day(folder: Path, *, host: str, preset: str) -> tuple[Step, ...]:
-    """Send the day of `host` to an engine with `preset`, whose home and project lie in `folder`."""
-    place = Workplace(folder, preset=preset)
+def record_day(
+    folder: Path,
+    *,
+    host: str,
+    preset: str,
+    project: Path = DAYS / "shop.yaml",
+    day: Path | None = None,
+    embedder: Embedder | None = None,
+) -> tuple[Step, ...]:
+    """Send a day, by default that of `host`, to an engine with `preset`, whose home and project lie in `folder`."""
+    place = Workplace(folder, preset=preset, embedder=embedder)
     try:
-        return tuple(_steps(place, host))
+        return tuple(_steps(place, host, read_yaml(project), read_yaml(day or DAYS / f"{host}.yaml")))
     finally:
         place.engine.close()
 
 
-def _steps(place: Workplace, host: str) -> Iterator[Step]:
+def _steps(place: Workplace, host: str, project: Mapping[str, Any], day: Mapping[str, Any]) -> Iterator[Step]:
     """Send one payload a minute; what a signal starts in the background is done before the next one."""
-    shop, day, folder = read_yaml(DAYS / "shop.yaml"), read_yaml(DAYS / f"{host}.yaml"), str(place.place)
-    _write_files(place.place, shop["files"])
-    speaks(place, *shop["files"])
-    _store(place, shop["memories"])
+    folder = str(place.place)
+    _write_files(place.place, project["files"])
+    speaks(place, *project["files"])
+    _store(place, project["memories"])
     for number, step in enumerate(day["day"]):
         place.clock.advance(STEP_MS)
         body = json.dumps({**day["every"], **step["in"]}).replace(FOLDER, folder).encode()
@@ -77,7 +87,7 @@ def _steps(place: Workplace, host: str) -> Iterator[Step]:
         place.engine.flush()
         yield Step(title=step["step"], fields=step["in"], reply=reply.replace(folder, FOLDER).encode())
         if number == 0:
-            _store(place, shop["learned_meanwhile"])
+            _store(place, project["learned_meanwhile"])
 
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> None:
@@ -108,10 +118,10 @@ def _store(place: Workplace, memories: Iterable[Mapping[str, Any]]) -> None:
         )
 
 
-def text_of(steps: Sequence[Step], *, host: str, preset: str) -> str:
+def text_of(steps: Sequence[Step], *, host: str, preset: str, day: Path | None = None) -> str:
     """The day as YAML. A reply in JSON is written as its values, so that a block can be read line by line."""
     lines = [f"# {host} with the preset {preset}. `just golden` writes this file.", ""]
-    lines += ["every:", *_lines(read_yaml(DAYS / f"{host}.yaml")["every"], "  "), "", "day:"]
+    lines += ["every:", *_lines(read_yaml(day or DAYS / f"{host}.yaml")["every"], "  "), "", "day:"]
     for step in steps:
         lines += [f"  - step: {step.title}", *_entry("in", step.fields, "    ")]
         lines += [*_entry("out", _shown(step.reply), "    "), ""]
