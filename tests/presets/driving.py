@@ -134,7 +134,13 @@ def workplace(tmp_path, preset, **given):
 
 def speaks(lab, *names):
     """Make the project one of git-tracked files with these names, and read its languages."""
-    git = lab.place / ".git"
+    track(lab.place, *names)
+    lab.engine._projects.read_languages(lab.project)
+
+
+def track(folder, *names):
+    """Make `folder` a repository whose index tracks files with these names."""
+    git = folder / ".git"
     git.mkdir(exist_ok=True)
     entries = b""
     for name in sorted(names):
@@ -142,8 +148,6 @@ def speaks(lab, *names):
         entry = bytes(60) + struct.pack(">H", len(path)) + path
         entries += entry + b"\0" * (8 - len(entry) % 8)
     (git / "index").write_bytes(b"DIRC" + struct.pack(">II", 2, len(names)) + entries)
-    projects = lab.engine._projects
-    projects.read_languages(lab.project)
 
 
 def lines_of(block):

@@ -123,7 +123,8 @@ def test_the_score_is_the_weighted_sum():
     )
     often = memory(scope=PROJECT, frequency=30, content="implement write create function class")
     assert scope_score(often, allowed=ALLOWED, at_ms=NOW_MS, task="coding") == pytest.approx(1.0)
-    assert best_score(memory(scope=UNIVERSAL), task="") == pytest.approx(0.16 + 0.03 + 0.2 + 0.05)
+    best = best_score(memory(scope=UNIVERSAL), memory_kind("fact"), at_ms=NOW_MS, task="")
+    assert best == pytest.approx(0.16 + 0.03 + 0.2 + 0.05)
 
 
 @acceptance("scoped", "DETECT-task")
@@ -145,7 +146,9 @@ def test_fresh_memories_of_every_scope_can_reach_the_threshold():
         fresh, _ = scoped_relevance(asked, candidate(scope=scope), memory_kind("preference"))
         assert fresh == pytest.approx(1.0)
     old = candidate(scope=UNIVERSAL, at_ms=NOW_MS - 400 * DAY_MS)
-    value, _ = scoped_relevance(asked, old, memory_kind("preference"))
+    standing, _ = scoped_relevance(asked, old, memory_kind("preference"))
+    assert standing == pytest.approx(1.0)  # a standing kind does not age out
+    value, _ = scoped_relevance(asked, old, memory_kind("fact"))
     assert value == pytest.approx((0.16 + 0.03 + 0.04 + 0.05) / (0.16 + 0.03 + 0.2 + 0.05))
     assert value < 0.7
 
@@ -383,9 +386,12 @@ def test_a_task_is_a_scope_of_its_own(lab):
 def test_an_answer_asks_for_less_than_the_start(lab):
     thresholds = lab.engine.settings.recall.thresholds
     assert (thresholds.start, thresholds.on_demand) == (0.7, 0.5)
-    lab.know("Old preference about tabs", scope=UNIVERSAL, days_ago=400)  # 0.64 of what is reachable
-    assert "tabs" not in lab.agent().start()
-    assert "tabs" in ask(lab, "preference about tabs").block.text
+    lab.know("The laptop has two screens", "fact", scope=UNIVERSAL, days_ago=400)  # 0.64 of what is reachable
+    lab.know("Indent with tabs", scope=UNIVERSAL, days_ago=400)
+    start = lab.agent().start()
+    assert "screens" not in start
+    assert "tabs" in start
+    assert "screens" in ask(lab, "two screens").block.text
 
 
 @acceptance("scoped", "BUDGET-query")

@@ -1,4 +1,4 @@
-"""Names of the files that git tracks, read from the index itself. In: a project's root. Out: paths.
+"""Names of the files that git tracks, read from the index itself, or of those in the folder. In: a project's root. Out: paths.
 
 Never runs git: a repository's own configuration can name programs (`core.fsmonitor`, a partial clone's transport), and a
 folder that someone only opened must not get to run one. Whatever cannot be read gives no names.
@@ -6,13 +6,18 @@ folder that someone only opened must not get to run one. Whatever cannot be read
 
 from __future__ import annotations
 
+import os
 import re
+from itertools import islice
 from pathlib import Path
 
 from tacit.session.projects import find_checkout, resolve_folder
 
 MAX_INDEX_BYTES = 64_000_000
 """A larger index is left alone: it would hold the learning thread for seconds."""
+FIRST_LOOK_BYTES = 4_000_000
+"""The beginning of an index that is read while somebody waits: some forty thousand files, in less than 100 ms."""
+MOST_LISTED = 500
 _HEADER_BYTES = 12
 _STAT_BYTES = 40
 _EXTENDED = 0x4000
@@ -20,8 +25,11 @@ _NAME_MASK = 0x0FFF
 _SHA256 = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
 
 
-def tracked_files(root: str | Path) -> tuple[str, ...]:
-    """Paths of the index of the work tree `root`, relative to it; () where there is none or it cannot be read."""
+def tracked_files(root: str | Path, *, most_bytes: int = MAX_INDEX_BYTES) -> tuple[str, ...]:
+    """Paths of the index of the work tree `root`, relative to it; () where there is none or it cannot be read.
+
+    Of an index of more than `most_bytes` only its beginning is read.
+    """
     folder = resolve_folder(root)
     found = find_checkout(folder)
     if found is None or found.root != folder or found.own is None or found.common is None:
@@ -30,11 +38,22 @@ def tracked_files(root: str | Path) -> tuple[str, ...]:
     try:
         if index.stat().st_size > MAX_INDEX_BYTES:
             return ()
-        data = index.read_bytes()
+        with index.open("rb") as file:
+            data = file.read(most_bytes)
         config = settings.read_bytes()[:MAX_INDEX_BYTES] if settings.is_file() else b""
     except (OSError, ValueError):
         return ()
     return read_index(data, hash_bytes=32 if _SHA256.search(config) else 20)
+
+
+def listed_files(root: str | Path) -> tuple[str, ...]:
+    """Names of the files that lie in `root` itself, `MOST_LISTED` entries at most; () where it cannot be read."""
+    try:
+        with os.scandir(root) as entries:
+            found = [entry.name for entry in islice(entries, MOST_LISTED) if entry.is_file()]
+    except (OSError, ValueError):
+        return ()
+    return tuple(sorted(name for name in found if not name.startswith(".")))
 
 
 def read_index(data: bytes, *, hash_bytes: int = 20) -> tuple[str, ...]:

@@ -69,14 +69,15 @@ class Memories:
             )
         name = self._parts.kinds.get(kind).name if kind else kind_of(text)
         project = self._projects.of(cwd)
-        place = scope or (project_scope(project.id) if project else UNIVERSAL)
+        own = project_scope(project.id) if project else UNIVERSAL
+        place = self._projects.with_id(scope, here=project) if scope else own
         if when or files:
             _refuse_secrets(self._parts.redactor.at(place), when=when, files=files)
         if project and place.project_id == project.id:
             self._projects.register(project)
         elif place.project_id and all(known.id != place.project_id for known in self._parts.store.projects()):
             raise InvalidInput(
-                f"No project {place.project_id!r} is known here.",
+                f"No project {place.project_id!r} is known.",
                 hint="`tacit list --all` shows the scopes; leave --scope out for the project of the folder.",
             )
         paths = self._projects.relative(tuple(files), project, cwd)
@@ -154,6 +155,7 @@ class Memories:
         """
         _must_be_live(memory)
         now = self._parts.clock.now_ms()
+        scope = self._projects.with_id(scope, here=None) if scope else None
         redactor = self._parts.redactor.at(scope or memory.scope)
         _refuse_secrets(redactor, when=when)
         text = memory.content

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock, RLock
 
-from tacit.app.git_index import tracked_files
+from tacit.app.git_index import FIRST_LOOK_BYTES, MAX_INDEX_BYTES, listed_files, tracked_files
 from tacit.errors import InvalidInput
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
 from tacit.ports.clock import Clock
@@ -279,26 +279,44 @@ class Projects:
         return tuple(project.id for project in known.values() if project.key == before)
 
     def languages(self, project: ProjectRecord) -> tuple[str, ...]:
-        """Languages of a tenth or more of the project's tracked source files; () until `read_languages` ran."""
+        """Languages of a tenth or more of the project's files; of a project that was never read those of a first look at it."""
         with self._lock:
             known = self._languages.get(project.id)
         if known is not None:
             return known
-        languages = LANGUAGES.read(self._store, project.id)
+        languages = LANGUAGES.read(self._store, project.id) or _languages_at(
+            project.root, most_bytes=FIRST_LOOK_BYTES
+        )
         with self._lock:
             self._languages[project.id] = languages
         return languages
 
     def read_languages(self, project: ProjectRecord) -> tuple[str, ...]:
-        """Count the languages of the files that git tracks, and keep the answer."""
-        names = tracked_files(project.root)
-        counts = Counter(language for name in names if (language := language_of(name)))
-        whole = sum(counts.values())
-        languages = tuple(sorted(name for name, n in counts.items() if n >= whole * LANGUAGE_SHARE))
+        """Count the languages of the project's files, and keep the answer."""
+        languages = _languages_at(project.root, most_bytes=MAX_INDEX_BYTES)
         LANGUAGES.write(self._store, languages, project.id)
         with self._lock:
             self._languages[project.id] = languages
         return languages
+
+    def with_id(self, scope: Scope, *, here: ProjectRecord | None) -> Scope:
+        """`scope` with the id of the project that it names: `here`, else the only one of that name; as it is where there is none.
+
+        Raises:
+            InvalidInput: if several projects have the name.
+        """
+        name = scope.project_id
+        known = self._store.projects()
+        if not name or any(each.id == name for each in known):
+            return scope
+        found = [each for each in (here,) if each and name in (each.id, each.name)]
+        found = found or [each for each in known if each.name == name]
+        if len(found) > 1:
+            raise InvalidInput(
+                f"{len(found)} projects are called {name!r}.",
+                hint=f"Name one by its id: {', '.join(sorted(each.id for each in found))}.",
+            )
+        return replace(scope, key=found[0].id + scope.key.removeprefix(name)) if found else scope
 
     def recent_folders(self) -> tuple[str, ...]:
         """Working folders seen lately, and the roots of all known projects."""
@@ -353,6 +371,16 @@ class Projects:
         if project is None:
             return paths
         return tuple(dict.fromkeys(relative_path(path, root=project.root, cwd=cwd) for path in paths))
+
+
+def _languages_at(root: str, *, most_bytes: int) -> tuple[str, ...]:
+    """Languages of a tenth or more of the files that git tracks at `root`, else of those in the folder itself."""
+    if not root:
+        return ()
+    names = tracked_files(root, most_bytes=most_bytes) or listed_files(root)
+    counts = Counter(language for name in names if (language := language_of(name)))
+    whole = sum(counts.values())
+    return tuple(sorted(name for name, n in counts.items() if n >= whole * LANGUAGE_SHARE))
 
 
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:

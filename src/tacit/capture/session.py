@@ -12,7 +12,9 @@ from functools import lru_cache
 from tacit.capture.extract.confirmed import confirms, explained, problem_in, solved_by_user
 from tacit.capture.extract.digest import extend_work, write_digest
 from tacit.capture.extract.echoes import EchoDetector
+from tacit.capture.extract.explicit import Statement
 from tacit.capture.extract.fixes import Fix, find_fixes
+from tacit.capture.extract.language_scope import language_at_large
 from tacit.capture.extract.pending import open_after, open_before
 from tacit.capture.extract.session_end import TurnStatement, find_statements, open_loops
 from tacit.capture.extract.tasks import open_tasks, touches_tasks
@@ -20,8 +22,9 @@ from tacit.capture.prose import clear_sentence_cache
 from tacit.capture.turn import ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
+from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import PROVEN, Provenance, TrustTier
-from tacit.model.scope import UNIVERSAL, Scope
+from tacit.model.scope import UNIVERSAL, Scope, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
 from tacit.reading.trigger import make_trigger
@@ -150,7 +153,7 @@ def statement_draft(found: TurnStatement, place: SessionContext, situation: Situ
     return Draft(
         content=statement.content,
         kind=statement.kind,
-        scope=UNIVERSAL if statement.everywhere else place.scope,
+        scope=_scope_of(statement, place),
         provenance=provenance(place.session, TrustTier.USER, turn=found.turn.number, span=statement.span),
         at_ms=found.turn.at_ms,
         confidence=statement.confidence,
@@ -158,6 +161,14 @@ def statement_draft(found: TurnStatement, place: SessionContext, situation: Situ
         doubtful=statement.doubtful,
         trigger=make_trigger(statement.content, kind=statement.kind, situation=situation),
     )
+
+
+def _scope_of(statement: Statement, place: SessionContext) -> Scope:
+    """Where a statement holds: everywhere, in a language, or where it was said."""
+    language = language_at_large(statement.span)
+    if language and BUILTIN_KINDS.of_stored(statement.kind).standing:
+        return Scope(kind=ScopeKind.LANGUAGE, key=language)
+    return UNIVERSAL if statement.everywhere else place.scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

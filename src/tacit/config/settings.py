@@ -162,6 +162,17 @@ class ScopeBudgets(_Section):
         default=200, ge=0, le=20_000, description="of an answer: memories of the project"
     )
 
+    def of_an_answer(self) -> ScopeBudgets:
+        """The parts of an answer in the place of those of a start pack."""
+        return self.model_copy(
+            update={
+                "universal": self.asked_universal,
+                "language": self.asked_language,
+                "project": self.asked_project,
+                "reserve": 0,
+            }
+        )
+
 
 class RerankerSettings(_Section):
     """A second-stage model of your own that reads the prompt and a memory together. It is optional."""

@@ -52,7 +52,7 @@ class Scope:
 
     @classmethod
     def parse(cls, text: str) -> Scope:
-        """Read `kind:key`.
+        """Read `kind:key`; languages in any case.
 
         Raises:
             InvalidScope: if the kind is unknown or a needed key is missing.
@@ -68,7 +68,7 @@ class Scope:
                 f"Scope {text!r} is malformed.",
                 hint="Write `universal`, or `kind:key`, e.g. `language:python`.",
             )
-        return cls(kind=kind, key=key)
+        return cls(kind=kind, key=key.casefold() if kind is ScopeKind.LANGUAGE else key)
 
 
 UNIVERSAL = Scope(kind=ScopeKind.UNIVERSAL)

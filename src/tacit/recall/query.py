@@ -10,7 +10,7 @@ from typing import Protocol, assert_never
 from tacit.config.settings import Budgets
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.model.scope import ScopeFilter
+from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionState
 from tacit.model.signal import (
     Compacting,
@@ -103,7 +103,7 @@ def build_query(
         text=text,
         raw_text=clip(_words_of(signal)),
         situation=asked.situation,
-        scope=scope,
+        scope=with_situation(scope, asked.situation),
         at_ms=at_ms,
         budget_tokens=budget_for(budgets, surface),
         entities=find_entities(text),
@@ -117,6 +117,20 @@ def build_query(
         goal=asked.goal,
     )
     return Outcome(kept=query, notes=(*asked.notes, *asked.situation.why))
+
+
+def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") -> ScopeFilter:
+    """What may be seen in a situation: `scope`, its languages where languages are shared, and of its project the `task`.
+
+    A scope that was narrowed to one kind stays as it is.
+    """
+    projects = [one for one in scope.scopes if one.kind is ScopeKind.PROJECT and not one.task]
+    shared = any(one.kind is ScopeKind.UNIVERSAL for one in scope.scopes)
+    more: list[Scope] = []
+    if projects and shared:
+        more += [Scope(kind=ScopeKind.LANGUAGE, key=name) for name in situation.languages]
+        more += [Scope(kind=ScopeKind.PROJECT, key=f"{one.key}{TASK_MARK}{task}") for one in projects if task]
+    return ScopeFilter.of(*scope.scopes, *more) if more else scope
 
 
 def budget_for(budgets: Budgets, surface: Surface) -> int:

@@ -33,6 +33,8 @@ from tacit.ports.store import ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
+from tacit.recall.presets.scoped.score import task_of
+from tacit.recall.query import with_situation
 from tacit.recall.render import ID_TOKENS, renderer
 from tacit.recall.stage import Context, Delivered
 from tacit.recall.stage_log import StageLog
@@ -221,7 +223,9 @@ class SessionAnswers:
         return known or SessionState(key=key, cwd=cwd, started_at_ms=self._parts.clock.now_ms())
 
     def _counted(self, state: SessionState, answer: ContextAnswer, packed: Pack) -> SessionState:
-        """The record after `answer`."""
+        """The record after `answer`; one without memories costs nothing."""
+        if answer.block.empty:
+            return state
         now = self._parts.clock.now_ms()
         state = ledger.record(state, items=packed.items, block=answer.block, message_id="", at_ms=now)
         return replace(state, answers=(*state.answers, answer.block.tokens))
@@ -335,9 +339,12 @@ class SessionAnswers:
             session=session,
             suffix_tokens=ID_TOKENS,
         )
+        asked = replace(asked, scope=with_situation(scope, situation, task=task_of(asked)))
         if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to
             thresholds = recall.thresholds.model_copy(update={"start": recall.thresholds.on_demand})
-            recall = recall.model_copy(update={"thresholds": thresholds})
+            recall = recall.model_copy(
+                update={"thresholds": thresholds, "scopes": recall.scopes.of_an_answer()}
+            )
         context = Context(
             preset=settings.preset,
             render=renderer(self._parts.kinds, clean, LAYOUTS[recall.render], with_ids=True),
@@ -369,14 +376,21 @@ def _side_by_side(states: Sequence[SessionState]) -> tuple[SessionState, ...]:
 
 
 def allowed_tokens(state: SessionState, settings: RecallSettings) -> tuple[int, str]:
-    """Tokens of the next answer in this session, or 0 and why there is none."""
+    """Tokens of the next answer in this session, or 0 and why there is none.
+
+    Counted is what the context holds: a compaction takes start pack and answers out of it.
+    """
     most, cap = settings.answers_per_session, settings.session_tokens
     if most and len(state.answers) >= most:
         noun = "answer" if most == 1 else "answers"
         return 0, f"This session has had its {most} {noun}; what matters is in context already."
     budget = settings.budgets.on_demand
     if cap:
-        ours = (e.tokens for e in state.ledger if e.surface not in (Surface.HOST, Surface.ON_DEMAND))
+        ours = (
+            e.tokens
+            for e in state.ledger
+            if e.epoch == state.epoch and e.surface not in (Surface.HOST, Surface.ON_DEMAND)
+        )
         budget = min(budget, cap - sum(ours) - sum(state.answers))
     if budget < MIN_ANSWER_TOKENS and cap:
         return 0, f"This session has had its {cap} tokens; what matters is in context already."

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tacit.capture.extract.habit_lists import HabitList, ends_row, find_lists, has_enough_peers, inherit
+from tacit.capture.extract.language_scope import names_all, place_end
 from tacit.capture.extract.standing import rule_to_write, standing_form
 from tacit.capture.prose import (
     Sentence,
@@ -98,11 +99,13 @@ _LASTING = lazy_regex(
     r"\b(?:always|never|every|each|whenever|from now on|going forward|in (?:the )?future|any ?time|all)\b",
     re.IGNORECASE,
 )
+_PROJECTS = r"(?:projects?|repos?|repositor(?:y|ies)|code ?bases?)"
 _EVERYWHERE = lazy_regex(
-    r",?\s*\b(?:in (?:all|every|any)(?: of)?(?: my| our)? (?:projects?|repos?|repositor(?:y|ies)|code ?bases?)"
-    r"|across (?:all )?(?:my |our )?(?:projects|repos)|everywhere|globally|for all (?:my )?projects)\b,?\s*",
+    rf",?\s*\b(?:(?:in|for|across) (?:all|every|any|each)(?: of)?(?: my| our)? {_PROJECTS}(?: of mine)?|across (?:my |our )?(?:projects|repos)"
+    rf"|everywhere|globally|(?:regardless of|no matter|independent(?:ly)? of) (?:the |in |for )?(?:which |what )?{_PROJECTS}|wherever (?:you|i) work(?: for me)?)\b[,:]?\s*",
     re.IGNORECASE,
 )
+_REPLIES = lazy_regex(r"(?:answer|reply|respond|explain|talk|speak)\b", re.IGNORECASE)
 _NO_VERB = frozenset(
     {"mind", "again", "ever", "once", "that", "been", "had", "was", "were", "did", "got", "said", "seen"}
 )
@@ -637,6 +640,23 @@ def _orders(body: str, each: re.Match[str]) -> bool:
     )
 
 
+def _in_all_places(body: str) -> _Found | None:
+    """A statement behind its place: "in all my projects, answer briefly" is one; of a language it must be one by itself."""
+    if _question(body) or has_loose_reference(body) or _SUPPOSED.search(body):
+        return None
+    everywhere = _EVERYWHERE.match(body)
+    end = everywhere.end() if everywhere else place_end(body)
+    rest = body[end:]
+    for cue in (_always, _instead, _prefer, _stop_doing) if end else ():
+        found = cue(rest)
+        if found:
+            return body, *found[1:]
+    if end and names_all(body[:end]) and (opens_with_verb(rest) or _REPLIES.match(rest)):
+        negative = re.match(r"(?:never|do not|don'?t|no)\b", rest, re.IGNORECASE)
+        return body, "anti_pattern" if negative else "preference", 0.85, "in all places"
+    return None
+
+
 def _stop_doing(body: str) -> _Found | None:
     if _question(body) or not _STOP_DOING.match(body) or has_loose_reference(body) or _for_once(body):
         return None
@@ -648,7 +668,7 @@ def _correction(body: str) -> _Found | None:
     if match is None or _question(body):
         return None
     rest = _LEAD.sub("", match["rest"], count=1)
-    for cue in (_remember, _from_now_on, _always, _ours, _instead, _prefer, _stop_doing):
+    for cue in (_remember, _from_now_on, _always, _ours, _instead, _prefer, _stop_doing, _in_all_places):
         found = cue(rest)
         if found:
             return found[0], "correction", max(found[2], 0.85), f"correction: {found[3]}"
@@ -777,5 +797,6 @@ _CUES: tuple[_Cue, ...] = (
     _stop_doing,
     _standing,
     _with_reason,
+    _in_all_places,
     _form,
 )

@@ -41,7 +41,10 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
     for candidate in candidates:
         if starts and candidate.memory.kind == DIGEST:
             continue
-        value = scope_score(candidate.memory, allowed=query.scope.scopes, at_ms=query.at_ms, task=task)
+        # An answer stands in the order of its question; scope and tokens only limit it.
+        value = candidate.fused
+        if starts:
+            value = scope_score(candidate.memory, allowed=query.scope.scopes, at_ms=query.at_ms, task=task)
         entries.append(
             Entry(
                 candidate=replace(candidate, fused=round(value, 4)),
@@ -51,14 +54,12 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
             )
         )
     if not starts:
-        asked = {
-            "universal": budgets.asked_universal,
-            "language": budgets.asked_language,
-            "project": budgets.asked_project,
-        }
-        drops = pack_strict(entries, budgets=asked, reserve=max(0, query.budget_tokens - sum(asked.values())), filling=filling)  # fmt: skip
-        return packed(query, filling.items, drops, Sections())
+        budgets = budgets.of_an_answer()
     own = {"universal": budgets.universal, "language": budgets.language, "project": budgets.project}
+    if not starts:
+        rest = max(0, query.budget_tokens - sum(own.values()))
+        drops = pack_strict(entries, budgets=own, reserve=rest, filling=filling)
+        return packed(query, filling.items, drops, Sections())
     # The frame is paid from the reserve, so that every other part has what its design promises.
     reserve = max(0, budgets.reserve - state.frame_tokens)
     drops = pack_strict(entries, budgets=own, reserve=reserve, filling=filling)

@@ -5,9 +5,10 @@
 
 Scope: universal 0.4, language 0.7, project 1.0 (0.1 and 0.05 where language or project is another one); frequency:
 times stated / 10, at most 1; recency: 1.0, 0.8, 0.6, 0.4, 0.2 for less than 7, 30, 90, 180 days and more; task: share of
-the task's words that the memory holds, 0.5 where no task is known. The best score reachable has the scope at hand, age
-zero and every word of the task; how often a statement was made is no merit that a threshold may ask for (a rule said
-once would never pass 0.7), so it orders and does not gate. Codes of a digest are chosen by code, not by score.
+the task's words that the memory holds, 0.5 where no task is known. The best score reachable has the scope at hand and age
+zero. What a threshold may not ask for counts in it as it is, so that it orders and does not gate: how often a statement was
+made (a rule said once would never pass 0.7), the words of the task, and the age of standing kinds ("always relevant"). Codes
+of a digest are chosen by code, not by score.
 """
 
 from __future__ import annotations
@@ -79,24 +80,29 @@ def task_match(content: str, task: str) -> float:
     return sum(word in text for word in words) / len(words) if words else UNKNOWN_TASK
 
 
+def recency_of(memory: Memory, *, at_ms: int) -> float:
+    """The recency of a memory at a time."""
+    return recency(max(0, at_ms - memory.updated_at_ms))
+
+
 def scope_score(memory: Memory, *, allowed: tuple[Scope, ...], at_ms: int, task: str) -> float:
     """The seed's score, 0 to 1: what orders."""
     return min(
         1.0,
         WEIGHT_SCOPE * scope_match(memory.scope, allowed)
         + WEIGHT_FREQUENCY * min(memory.frequency / 10, 1.0)
-        + WEIGHT_RECENCY * recency(max(0, at_ms - memory.updated_at_ms))
+        + WEIGHT_RECENCY * recency_of(memory, at_ms=at_ms)
         + WEIGHT_TASK * task_match(memory.content, task),
     )
 
 
-def best_score(memory: Memory, *, task: str) -> float:
-    """The best score that a memory of this scope, stated as often, can reach: what the thresholds are parts of."""
+def best_score(memory: Memory, kind: Kind, *, at_ms: int, task: str) -> float:
+    """The best score that this memory can reach by scope and age: what the thresholds are parts of."""
     return (
         WEIGHT_SCOPE * best_match(memory.scope)
         + WEIGHT_FREQUENCY * min(memory.frequency / 10, 1.0)
-        + WEIGHT_RECENCY
-        + WEIGHT_TASK * (1.0 if task in TASK_WORDS else UNKNOWN_TASK)
+        + WEIGHT_RECENCY * (recency_of(memory, at_ms=at_ms) if kind.standing else 1.0)
+        + WEIGHT_TASK * task_match(memory.content, task)
     )
 
 
@@ -114,5 +120,5 @@ def scoped_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[fl
         return 0.0, ("does not match the words",)
     task = task_of(query)
     score = scope_score(memory, allowed=query.scope.scopes, at_ms=query.at_ms, task=task)
-    best = best_score(memory, task=task)
+    best = best_score(memory, kind, at_ms=query.at_ms, task=task)
     return min(1.0, score / best), (f"score {score:.2f} of {best:.2f}",)
