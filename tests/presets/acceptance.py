@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from tacit.config.design_names import DESIGN_NAMES
+
 HERE = Path(__file__).parent
 LIVE = HERE.parent / "live"
 PAGE = HERE.parents[1] / "docs" / "reference" / "presets.md"
@@ -82,8 +84,15 @@ def page() -> str:
             for number, text in listed.items.items()
         ]
         head = f"\n## `{preset}`: {listed.title}\n\n| item | what it asks | shown by |\n|---|---|---|\n"
-        parts.append(head + "\n".join(rows) + "\n")
+        parts.append(head + "\n".join(rows) + "\n" + _names_of(preset))
     return "".join(parts)
+
+
+def _names_of(preset: str) -> str:
+    """The table of the names that the preset's design uses for settings; empty where none is listed."""
+    names = DESIGN_NAMES.get(preset, {})
+    rows = [f"| `{name}` | {', '.join(f'`{key}`' for key in keys)} |" for name, keys in names.items()]
+    return "\n| name in the design | setting here |\n|---|---|\n" + "\n".join(rows) + "\n" if rows else ""
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from tacit.config.design_names import settings_called
 from tacit.config.plugins import plugin_group
 from tacit.config.renamed import RENAMED
 from tacit.config.settings import KindSettings, Settings
@@ -126,7 +127,9 @@ def unknown_setting(key: str, where: str) -> UnknownSetting:
         )
     near = nearest_key(key)
     parent = key.rpartition(".")[0]
-    if near:
+    if meant := settings_called(key):
+        hint = f"Here it is called {' and '.join(f'`{name}`' for name in meant)}."
+    elif near:
         hint = f"Did you mean `{near}`?"
     elif any(name.startswith(f"{parent}.") for name in settings_by_key()):
         hint = f"`tacit config get {parent}` lists what is in it."

@@ -11,6 +11,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, SearchableStore
+from tacit.recall.presets.scoped.score import scope_score
 from tacit.recall.spaces.recent import freshness
 
 PER_SCOPE = 120
@@ -20,7 +21,10 @@ DIGESTS = 40
 def scoped_start(
     store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Candidates of every kind of scope with their freshness, and a note per kind of scope."""
+    """Candidates of every kind of scope with score and freshness, and a note per kind of scope.
+
+    Of two that say nearly the same the one of the better score is kept.
+    """
     del settings
     removed = kinds.unknown(store.kinds(scope=scope))
     names = [*(kind.name for kind in kinds if kind.name != DIGEST), *removed]
@@ -37,6 +41,7 @@ def scoped_start(
     found = [
         Candidate(
             memory=memory,
+            fused=round(scope_score(memory, allowed=scope.scopes, at_ms=at_ms, task=""), 4),
             scores=(
                 (
                     "recent",
