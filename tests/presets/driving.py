@@ -26,8 +26,12 @@ class Workplace:
         self.place.mkdir(exist_ok=True)
         self.clock = FakeClock(now_ms=NOW_MS)
         self.embedder = embedder or FakeEmbedder()
+        named = "fake" if isinstance(self.embedder, FakeEmbedder) else "minilm"
         self.engine = open_engine(
-            self.home, overrides={"preset": preset, **overrides}, clock=self.clock, embedder=self.embedder
+            self.home,
+            overrides={"preset": preset, "embedder": {"provider": named}, **overrides},
+            clock=self.clock,
+            embedder=self.embedder,
         )
         self.project = self.engine.project(str(self.place))
         self.count = 0

@@ -94,7 +94,7 @@ def test_a_block_holds_the_delimiters_of_its_layout_alone(layout, *, text, sourc
 def test_the_refreshed_sections_hold_their_own_delimiters_alone(text: str, tier: TrustTier) -> None:
     def rendered(content: str) -> str:
         items = pack_of(memory(content, tier=tier), Surface.PROMPT).items
-        return memory_text(sections_text(items), relevant_text(items))
+        return memory_text(sections_text(items, KINDS), relevant_text(items, KINDS))
 
     assert delimiters_in(rendered(text)) == delimiters_in(rendered("harmless"))
 

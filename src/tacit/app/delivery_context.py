@@ -18,7 +18,6 @@ from tacit.model.session import SessionState
 from tacit.model.signal import PromptSubmitted, Signal
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Store
-from tacit.reading.entities import find_entities
 from tacit.recall.budget import adjusted_budget
 from tacit.recall.presets.multispace.render import nothing_text
 from tacit.session import ledger
@@ -62,18 +61,6 @@ def announce_nothing_found(
         return block, state
     text = nothing_text(Surface.PROMPT)
     return replace(block, text=text), replace(state, announced_empty=True)
-
-
-def use_raw_text(query: Query, settings: RecallSettings) -> Query:
-    """The query with the words as they came, where a shift from what came before is looked for.
-
-    A short prompt is read together with the one before it; compared that way no topic would ever end.
-    """
-    if "divergence" not in settings.sections or query.surface is not Surface.PROMPT:
-        return query
-    if query.situation.accepted or query.text == query.raw_text:
-        return query
-    return replace(query, text=query.raw_text, entities=find_entities(query.raw_text))
 
 
 def project_sessions_for_badges(

@@ -268,7 +268,7 @@ class Engine:
         context = Context(
             preset=settings.preset,
             root=project.root if project else "",
-            render=renderer(self._parts.kinds, clean, LAYOUTS[settings.recall.render]),
+            render=renderer(self._parts.kinds, clean, LAYOUTS[settings.recall.render].at(surface)),
             notes=notes,
             in_context=lambda memory: DropReason(cause=DropCause.IN_CONTEXT) if memory.id in known else None,
             log=log,
@@ -333,7 +333,8 @@ class Engine:
             return found.block
         settings = self._settings_at(cwd)
         clean = self._parts.redactor.cleaner(settings)
-        render = renderer(self._parts.kinds, clean, LAYOUTS[settings.recall.render], with_ids=True)
+        layout = LAYOUTS[settings.recall.render].at(Surface.START)
+        render = renderer(self._parts.kinds, clean, layout, with_ids=True)
         return replace(found.block, text=render(found.pack))
 
     def memory_context(

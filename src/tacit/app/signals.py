@@ -21,7 +21,6 @@ from tacit.app.delivery_context import (
     failure_of_error,
     failure_of_trace,
     project_sessions_for_badges,
-    use_raw_text,
 )
 from tacit.app.notices import Notices
 from tacit.app.nudges import Nudges
@@ -77,7 +76,7 @@ _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
 MAX_VERSIONS = 1000
 LATE_S = 30.0
-_SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION)
+_SYSTEM_SURFACES = (Surface.START, Surface.PROMPT, Surface.COMPACTION, Surface.SUBAGENT)
 
 
 class _DeliveryContext(TypedDict):
@@ -354,7 +353,9 @@ class SignalHandler:
             epoch=state.epoch,
             preset=settings.preset,
             root=project.root if project else "",
-            render=renderer(self._kinds, self._redactors.cleaner(settings), LAYOUTS[settings.recall.render]),
+            render=renderer(
+                self._kinds, self._redactors.cleaner(settings), LAYOUTS[settings.recall.render].at(surface)
+            ),
             notes=asked.notes,
             log=log,
             first=ids_dropped_by_compaction(state, before, surface=surface),
@@ -440,6 +441,7 @@ class SignalHandler:
             pipeline=self._pipeline,
             settings=settings.recall,
             new_id=self._trace_id,
+            kinds=self._kinds,
             clean=self._redactors.cleaner(settings),
             current=lambda ids: current_hashes(self._store, ids, query.scope),
             log=log,
@@ -537,9 +539,9 @@ def query_of(
         at_ms=at_ms,
         files=files,
         read=read,
+        follow_ups=settings.recall.follow_ups,
     )
-    said = use_raw_text(asked.kept, settings.recall)
-    return replace(asked, kept=adjust_query_budget(said, signal, state, settings.recall))
+    return replace(asked, kept=adjust_query_budget(asked.kept, signal, state, settings.recall))
 
 
 def _silent() -> Delivery:

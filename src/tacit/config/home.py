@@ -72,6 +72,11 @@ class Home:
         return self.root / "config.yaml"
 
     @property
+    def unrelated_cosines_file(self) -> Path:
+        """What `tacit tune` measured of an embedder of the user's own; may be absent."""
+        return self.root / "unrelated_cosines.json"
+
+    @property
     def database(self) -> Path:
         """The store."""
         return self.root / "tacit.db"

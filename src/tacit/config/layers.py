@@ -1,4 +1,4 @@
-"""Settings from all their layers: defaults < preset < user < own project < project < agent < environment < call.
+"""Settings from all their layers: defaults < preset < embedder < user < own project < project < agent < environment < call.
 
 In: a home, a project root, an agent, an environment, a caller's own values. Out: settings, with the layer that each
 value came from and whatever was wrong on the way. The only reader of settings files and of the environment. A wrong
@@ -15,6 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from tacit.config.cosine_bars import embedder_bars
 from tacit.config.environment_settings import read_environment
 from tacit.config.fields import (
     CheckedLayer,
@@ -28,12 +29,12 @@ from tacit.config.home import Home
 from tacit.config.kinds import kind_registry
 from tacit.config.preset_files import preset_file, preset_names
 from tacit.config.project_rules import decide_project_value
-from tacit.config.settings import Settings
+from tacit.config.settings import EmbedderSettings, Settings
 from tacit.config.yaml_file import SettingsFile, read_settings_file
-from tacit.errors import InvalidSetting, TacitError, UnknownKind
+from tacit.errors import InvalidInput, InvalidSetting, TacitError, UnknownKind
 
 LayerName = Literal[
-    "default", "preset", "user", "own_project", "project", "agent", "safety", "environment", "call"
+    "default", "preset", "embedder", "user", "own_project", "project", "agent", "safety", "environment", "call"
 ]  # fmt: skip
 AGENT_SECTIONS = ("preset", "recall", "capture", "privacy", "project")
 """What a section `agents.<name>` of the user's file may hold; the rest belongs to the process, not to an agent."""
@@ -192,6 +193,7 @@ def read_settings(
     stack = _Stack()
     stack.put("default", default_values(), place=lambda _: "defaults")
     stack.put("preset", _preset_values(str(chosen)), place=preset_file(str(chosen)).at)
+    reading.bars(stack, str(chosen), home, (user, environment, call))
     stack.put("user", user.values, place=at_user)
     stack.put("own_project", own.values, place=own_place)
     reading.restrict(stack, project.values, place=_at(project_file_read))
@@ -280,6 +282,22 @@ class _Reading:
                 "project", "agents", _refused("agents", file.at("agents"), "a project's file may not set it")
             )
         return values
+
+    def bars(self, stack: _Stack, preset: str, home: Home, above: tuple[CheckedLayer, ...]) -> None:
+        """Put the preset's cosine bars for the embedder onto the stack; a damaged measurement is noted, and changes none."""
+        named = {
+            key.removeprefix("embedder."): value
+            for layer in above
+            for key, value in layer.values.items()
+            if key.startswith("embedder.")
+        }
+        try:
+            bars = embedder_bars(preset, EmbedderSettings.model_validate(named), home)
+        except InvalidInput as error:
+            self.note("embedder", "embedder", error, note=True)
+            return
+        if bars is not None:
+            stack.put("embedder", bars.values, place=bars.place)
 
     def restrict(self, stack: _Stack, values: Flat, *, place: Callable[[str], str]) -> None:
         """Put what a project's file may say onto the stack, and note the rest."""

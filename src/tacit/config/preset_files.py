@@ -7,13 +7,17 @@ imports no room above this one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from typing import cast
 
 from tacit.config.yaml_file import SettingsFile, parse_settings
 from tacit.errors import InvalidSetting
 
 _FOLDER = "presets"
+_FALSE_PASSES = "false_passes"
+"""The section of a preset's file that is no setting: the share of unrelated pairs that may reach each cosine bar."""
 
 
 @cache
@@ -36,8 +40,19 @@ def preset_file(name: str) -> SettingsFile:
         raise InvalidSetting(
             f"There is no preset {name!r}.", hint=f"The presets are {', '.join(preset_names())}."
         )
+    whole = _whole_file(name)
+    return replace(whole, values={key: value for key, value in whole.values.items() if key != _FALSE_PASSES})
+
+
+@cache
+def _whole_file(name: str) -> SettingsFile:
     text = files("tacit").joinpath(_FOLDER, f"{name}.yaml").read_text("utf-8")
     return parse_settings(text, place=f"preset {name}")
+
+
+def false_passes(name: str) -> Mapping[str, object]:
+    """The share of unrelated pairs that may reach each cosine bar of a preset, nested as its settings; empty = none is stated."""
+    return cast("Mapping[str, object]", _whole_file(name).values.get(_FALSE_PASSES, {}))
 
 
 def load_preset(name: str) -> Mapping[str, object]:

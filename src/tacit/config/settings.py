@@ -242,7 +242,7 @@ class RecallSettings(_Section):
         default="diverse",
         description="packing order: diverse = further memories of a kind count less; one_of_each = one of each kind first; value = by value alone",
     )
-    render: Literal["lines", "typed", "ambient", "multispace", "scoped"] = Field(
+    render: Literal["lines", "typed", "ambient", "multispace", "scoped", "memory"] = Field(
         default="lines", description="the format of a block"
     )
     placement: Literal["default", "system_every_call"] = Field(
@@ -260,6 +260,9 @@ class RecallSettings(_Section):
     )
     refresh_top: int = Field(
         default=3, ge=0, le=50, description="most memories in that section; 0 turns the refresh off"
+    )
+    follow_ups: bool = Field(
+        default=True, description="read a prompt of few words together with the one before it"
     )
     reinject_after: int = Field(
         default=0, ge=0, description="turns after which a memory may come again; 0 = never"

@@ -121,7 +121,7 @@ class RecallPipeline:
 
     def _begin(self, query: Query, settings: RecallSettings, context: Context) -> RecallState:
         """The state before the first stage: the settings as the surface wants them, and the parts that they name."""
-        score, layout = SCORES[settings.score], LAYOUTS[settings.render]
+        score, layout = SCORES[settings.score], LAYOUTS[settings.render].at(query.surface)
         settings = score.adapt(settings, query.surface)
         gated = score.gated and query.surface is Surface.PROMPT
         fits = gated and self._mean_query.speaks_of(self.tools.embedder.identity)

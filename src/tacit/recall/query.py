@@ -82,6 +82,7 @@ def build_query(
     at_ms: int,
     files: tuple[str, ...] = (),
     read: ReadSituation = read_situation,
+    follow_ups: bool = True,
 ) -> Outcome[Query]:
     """Turn `signal` into a query for `surface`.
 
@@ -94,8 +95,9 @@ def build_query(
         at_ms: the moment asked for.
         files: the signal's files, relative to the project root.
         read: reads prompts and tasks; by rules alone unless told otherwise.
+        follow_ups: whether a prompt of few words is read together with the one before it.
     """
-    asked = _ask(signal, state, files, read)
+    asked = _ask(signal, state, files, read, follow_ups=follow_ups)
     text = clip(asked.text)
     top = asked.situation.actions[0][0] if asked.situation.actions else ""
     query = Query(
@@ -162,10 +164,12 @@ def _call_words(call: ToolCall) -> str:
     return call.command or " ".join((call.tool, *call.paths))
 
 
-def _ask(signal: Signal, state: SessionState, files: tuple[str, ...], read: ReadSituation) -> QueryParts:
+def _ask(
+    signal: Signal, state: SessionState, files: tuple[str, ...], read: ReadSituation, *, follow_ups: bool
+) -> QueryParts:
     match signal:
         case PromptSubmitted():
-            return _ask_prompt(signal, state, read)
+            return _ask_prompt(signal, state, read, follow_ups=follow_ups)
         case ToolStarting():
             situation = read_call(signal.call)
             return QueryParts(
@@ -201,7 +205,9 @@ def _read_goal(prompt: str, previous_end: str) -> Situation:
     return read_situation(prompt, previous_end=previous_end)
 
 
-def _ask_prompt(signal: PromptSubmitted, state: SessionState, read: ReadSituation) -> QueryParts:
+def _ask_prompt(
+    signal: PromptSubmitted, state: SessionState, read: ReadSituation, *, follow_ups: bool
+) -> QueryParts:
     situation = read(
         signal.text,
         previous_end=state.last_message_end,
@@ -214,7 +220,8 @@ def _ask_prompt(signal: PromptSubmitted, state: SessionState, read: ReadSituatio
         text = f"{signal.text}\n{state.last_message_end[-PROPOSAL_CHARS:]}"
         notes.append("read with the accepted proposal")
     elif (
-        len(signal.text.split()) <= SHORT_PROMPT_WORDS
+        follow_ups
+        and len(signal.text.split()) <= SHORT_PROMPT_WORDS
         and len(state.recent_prompts) > 1
         and not situation.nothing_coming
     ):

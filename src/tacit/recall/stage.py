@@ -346,6 +346,7 @@ class Layout:
         item_line: an item of a pack as one line; None = as `line` says.
         pack: fills the block; None = the shared greedy one.
         frame_is_most: the frame reserves headings that most blocks do not have; the finished block is counted anew.
+        others: layouts of the surfaces that look different.
     """
 
     frame: Callable[[Surface], str]
@@ -354,6 +355,11 @@ class Layout:
     item_line: _ItemLine | None = None
     pack: Callable[[RecallState], Outcome[Pack]] | None = None
     frame_is_most: bool = False
+    others: Mapping[Surface, Layout] = field(default_factory=dict[Surface, "Layout"])
+
+    def at(self, surface: Surface) -> Layout:
+        """The layout of blocks of `surface`."""
+        return self.others.get(surface, self)
 
     def line_of(self, item: PackItem, kinds: KindRegistry, clean: Clean) -> str:
         """An item of a pack as one line."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import tacit
+from tacit.config.cosine_bars import UnrelatedCosines
 from tacit.errors import InvalidInput
 from tacit.fitted import (
     FOLDER,
@@ -44,6 +45,7 @@ SHIPPED: dict[str, Any] = {
     "space_thresholds": dict[str, SpaceThresholds],
     "token_axes": TokenAxes,
     "trigger": MatrixValues,
+    "unrelated_cosines": UnrelatedCosines,
 }
 GOOD = Artifact(name="sizes", origin=Origin(what="sizes", made_by="by hand"), values={"a": 1.5})
 

@@ -2,7 +2,8 @@
 
 Run: `python -m tacit_evals.fit --data DIR --date 2026-11-21`, on all projects of the data or on those that `--projects` names.
 With `--check` nothing is written: the exit code tells whether the files that ship are those that this data gives, byte for
-byte, from the projects that the shipped files name. Data that came later changes nothing then.
+byte, from the projects that the shipped files name. Data that came later changes nothing then. What the presets' cosine bars are
+set by is measured by itself (`tacit_evals.fit.unrelated`).
 """
 
 from __future__ import annotations

@@ -347,7 +347,9 @@ class SessionAnswers:
             )
         context = Context(
             preset=settings.preset,
-            render=renderer(self._parts.kinds, clean, LAYOUTS[recall.render], with_ids=True),
+            render=renderer(
+                self._parts.kinds, clean, LAYOUTS[recall.render].at(asked.surface), with_ids=True
+            ),
             notes=situation.why,
             log=log,
             in_context=wanted,

@@ -1,14 +1,42 @@
-"""The `refresh` preset: similarity with a share of age; its cadence stands in `cadence.py`."""
+"""The `refresh` preset: similarity with a share of age, and the `[MEMORY]` block; its cadence stands in `cadence.py`."""
 
 from __future__ import annotations
 
+from tacit.model.pack import Surface
+from tacit.recall.presets.refresh.render import (
+    relevant_block,
+    relevant_frame,
+    relevant_line,
+    section_line,
+    sections_block,
+    sections_frame,
+)
 from tacit.recall.presets.refresh.score import similarity_relevance
-from tacit.recall.stage import PresetParts, Score
+from tacit.recall.render.block import frame_text, line_text, render_block
+from tacit.recall.stage import Layout, PresetParts, Score
 
+_RELEVANT = Layout(frame=relevant_frame, line=relevant_line, block=relevant_block)
+_FOUND = Layout(
+    frame=lambda surface: "\n".join(frame_text(surface)), line=line_text, block=render_block
+)
 PARTS = PresetParts(
     scores={
         "similarity": Score(
             judge=lambda query, candidate, kind, _settings: similarity_relevance(query, candidate, kind)
+        )
+    },
+    layouts={
+        "memory": Layout(
+            frame=sections_frame,
+            line=section_line,
+            block=sections_block,
+            frame_is_most=True,
+            others={
+                Surface.PROMPT: _RELEVANT,
+                Surface.ACTION: _FOUND,
+                Surface.FAILURE: _FOUND,
+                Surface.ON_DEMAND: _FOUND,
+            },
         )
     },
 )

@@ -2,7 +2,7 @@
 
 Source: the fifth seed (per-turn memory refresh). Sections are made at the first chance in an epoch and stay byte for byte
 until the next one, or until a memory in them was changed or forgotten; "Relevant to Current Task" follows the newest prompt
-(similarity 0.45 in the first turn, 0.55, at most three and the project alone later). A low-information turn keeps what was
+(a lower bar in the first turn; later a higher one, at most three and the project alone). A subagent's task is its first prompt. A low-information turn keeps what was
 there, and so does a search that failed.
 """
 
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import TacitError
+from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
@@ -34,6 +35,8 @@ RELEVANT_BLOCK = "refresh:relevant"
 EMPTY = f"{OPEN}\n{CLOSE}"
 LOW_INFORMATION_WORDS = 3
 FIRST_TURN_ITEMS = 20
+_SEARCHED = (Surface.PROMPT, Surface.SUBAGENT)
+"""What has words to search by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,7 @@ class RefreshBlock:
         pipeline: RecallPipeline,
         settings: RecallSettings,
         new_id: Callable[[], str],
+        kinds: KindRegistry,
         clean: Callable[[str], str],
         current: Callable[[tuple[str, ...]], Mapping[str, str]] | None = None,
         log: StageLog | None = None,
@@ -68,6 +72,7 @@ class RefreshBlock:
             pipeline: asked for both parts of the block.
             settings: of the read path.
             new_id: makes ids of traces.
+            kinds: of the settings.
             clean: takes secrets out of every text that is rendered.
             current: content hash by id of those memories that are still active; without it nothing is looked up.
             log: the stages before recall; None = the time starts here.
@@ -77,6 +82,7 @@ class RefreshBlock:
         self._pipeline = pipeline
         self._settings = settings
         self._new_id = new_id
+        self._kinds = kinds
         self._clean = clean
 
     def advance(
@@ -100,7 +106,7 @@ class RefreshBlock:
             relevant = ""
             state = ledger.without_surface(state, Surface.PROMPT)
             state = ledger.keep_block(state, message_id=RELEVANT_BLOCK, text="")
-        if query.surface is Surface.PROMPT and not low.holds:
+        if query.surface in _SEARCHED and query.text.strip() and not low.holds:
             fresh = self._refreshed(query, state, preset)
             if fresh is not None:
                 done, trace = fresh
@@ -162,7 +168,8 @@ class RefreshBlock:
             epoch=state.epoch,
             preset=preset,
             log=self._log.again() if self._log else None,
-            render=lambda pack: sections_text(cleaned(pack, self._clean).items),
+            in_context=self._loaded_by_host(state),
+            render=lambda pack: sections_text(cleaned(pack, self._clean).items, self._kinds),
         )
         return self._pipeline.run(start, settings=self._settings, context=context, trace_id=self._new_id())
 
@@ -172,19 +179,20 @@ class RefreshBlock:
         items = FIRST_TURN_ITEMS if first else self._settings.refresh_top
         if not first:
             query = replace(query, scope=_of_project(query.scope))
-        thresholds = self._settings.thresholds.model_copy(update={"prompt": limit})
-        settings = self._settings.model_copy(update={"thresholds": thresholds, "max_items": items})
-        fixed = {
-            e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is not Surface.PROMPT
-        }
+        budget = min(query.budget_tokens, self._settings.budgets.prompt)
+        query = replace(query, surface=Surface.PROMPT, budget_tokens=budget)
+        floors = self._settings.floors.model_copy(update={"cosine": limit})
+        settings = self._settings.model_copy(update={"floors": floors, "max_items": items})
+        fixed = {e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is Surface.START}
+        loaded = self._loaded_by_host(state)
 
         def in_sections(memory: Memory) -> DropReason | None:
             if memory.id not in fixed:
-                return None
+                return loaded(memory)
             return DropReason(cause=DropCause.IN_CONTEXT, detail="a fixed section")
 
         def render(pack: Pack) -> str:
-            return relevant_text(cleaned(pack, self._clean).items)
+            return relevant_text(cleaned(pack, self._clean).items, self._kinds)
 
         context = Context(
             in_context=in_sections,
@@ -195,6 +203,18 @@ class RefreshBlock:
             render=render,
         )
         return self._pipeline.run(query, settings=settings, context=context, trace_id=self._new_id())
+
+
+    @staticmethod
+    def _loaded_by_host(state: SessionState) -> Callable[[Memory], DropReason | None]:
+        """Says of a memory that the host has loaded its rule file. What the user said in this session may be looked up again."""
+
+        def why(memory: Memory) -> DropReason | None:
+            if memory.provenance.source not in state.host_rule_files:
+                return None
+            return ledger.why_in_context(state, memory, surface=Surface.START, reinject_after=0)
+
+        return why
 
 
 def _of_project(scope: ScopeFilter) -> ScopeFilter:

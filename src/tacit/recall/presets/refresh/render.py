@@ -5,12 +5,15 @@ The order of sections is the seed's (codexfi, context.ts). Each list is cut by t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from tacit.model.pack import PackItem
-from tacit.recall.render.block import day, mark_of, source_of
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import KindRegistry
+from tacit.model.pack import Pack, PackItem, Surface
+from tacit.recall.render.block import cleaned, day, mark_of, source_of
 from tacit.safety.escape import escape_text
 
+Clean = Callable[[str], str]
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Project Brief", ("identity", "goal")),
     ("Architecture", ("decision",)),
@@ -29,7 +32,50 @@ def section_of(kind: str) -> str:
     return next((title for title, kinds in SECTIONS if kind in kinds), "Tech Context")
 
 
-def sections_text(items: Sequence[PackItem]) -> str:
+def sections_frame(surface: Surface) -> str:
+    """Everything that can stand around the lines of the fixed sections."""
+    del surface
+    return "\n".join((OPEN, *(f"## {title}" for title, _ in SECTIONS), CLOSE))
+
+
+def section_line(
+    candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
+) -> str:
+    """One memory as one line: what it says, and, where nobody confirmed it, who said it."""
+    del kinds
+    return f"- {escape_text(clean(text))}{_marked(candidate)}"
+
+
+def sections_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+    """The fixed sections alone as a block; the empty pack gives the empty text."""
+    return memory_text(sections_text(cleaned(pack, clean).items, kinds), "")
+
+
+def relevant_frame(surface: Surface) -> str:
+    """What stands around the lines of the refreshed section alone."""
+    del surface
+    return "\n".join((OPEN, f"## {RELEVANT}", CLOSE))
+
+
+def relevant_line(
+    candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
+) -> str:
+    """One memory with its similarity in percent and an absolute date before what it says."""
+    del kinds
+    share = f"{round(candidate.relevance * 100)}%, {day(candidate.memory.updated_at_ms)}"
+    return f"- [{share}] {escape_text(clean(text))}{_marked(candidate)}"
+
+
+def relevant_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+    """The refreshed section alone as a block; the empty pack gives the empty text."""
+    return memory_text("", relevant_text(cleaned(pack, clean).items, kinds))
+
+
+def _marked(candidate: Candidate) -> str:
+    return f" ({escape_text(source_of(candidate))})" if mark_of(candidate) else ""
+
+
+def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
     """The fixed sections, without the frame; the newest digest only."""
     by_title: dict[str, list[PackItem]] = {}
     for item in items:
@@ -41,27 +87,20 @@ def sections_text(items: Sequence[PackItem]) -> str:
         by_title["Last Session"] = [newest]
     parts: list[str] = []
     for title, _ in SECTIONS:
-        lines = [f"- {escape_text(item.text)}{_marked(item)}" for item in by_title.get(title, [])]
+        lines = [section_line(item.candidate, item.text, kinds) for item in by_title.get(title, [])]
         if lines:
             parts.append("\n".join((f"## {title}", *lines)))
     return "\n".join(parts)
 
 
-def _marked(item: PackItem) -> str:
-    """Who said it and that nobody confirmed it, where that is so."""
-    return f" ({escape_text(source_of(item.candidate))})" if mark_of(item.candidate) else ""
-
-
-def relevant_text(items: Sequence[PackItem]) -> str:
-    """The refreshed section: similarity in percent and an absolute date before each line."""
-    lines = [
-        f"- [{round(item.candidate.relevance * 100)}%, {day(item.candidate.memory.updated_at_ms)}] {escape_text(item.text)}{_marked(item)}"
-        for item in sorted(items, key=lambda i: (-i.candidate.relevance, i.candidate.memory.id))
-    ]
+def relevant_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
+    """The refreshed section, without the frame, the most similar first."""
+    ranked = sorted(items, key=lambda i: (-i.candidate.relevance, i.candidate.memory.id))
+    lines = [relevant_line(item.candidate, item.text, kinds) for item in ranked]
     return "\n".join((f"## {RELEVANT}", *lines)) if lines else ""
 
 
 def memory_text(sections: str, relevant: str) -> str:
-    """The whole block; the empty text when both parts are empty."""
+    """The whole block of both parts; the empty text when both are empty."""
     inner = "\n".join(part for part in (sections, relevant) if part)
     return f"{OPEN}\n{inner}\n{CLOSE}" if inner else ""

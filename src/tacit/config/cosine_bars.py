@@ -1,0 +1,135 @@
+"""The cosine bars of a preset for the embedder in use. In: shares that a preset states, measured cosines. Out: a layer of settings.
+
+A cosine means something for one embedder alone. A preset therefore states beside each of its bars which share of unrelated
+pairs may reach it (`false_passes` of its file). For an embedder that was measured, the bar is the cosine that this share of the
+pairs reaches: `fitted/unrelated_cosines.json` speaks of the shipped embedder, a file of the same format in the home of the one
+that `tacit tune` measured there. For any other embedder the number of the preset's design holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tacit.config.fields import Flat, settings_by_key
+from tacit.config.home import Home
+from tacit.config.preset_files import false_passes
+from tacit.config.settings import EmbedderSettings
+from tacit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tacit.fitted import Artifact
+
+NAME = "unrelated_cosines"
+"""Of the fitted file."""
+SHARES = (0.2, 0.1, 0.07, 0.05, 0.04, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0002)
+"""The shares of unrelated pairs that a preset may state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CosineBar:
+    """A bar: the share of unrelated pairs that reaches the cosine."""
+
+    share: float
+    cosine: float
+
+
+UnrelatedCosines = tuple[CosineBar, ...]
+"""One bar for each of `SHARES` that the pairs are enough for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedderBars:
+    """The bars of a preset for one embedder: by setting, with what to say of them."""
+
+    values: Flat
+    embedder: str
+    shares: Mapping[str, object]
+
+    def place(self, key: str) -> str:
+        """Where the value of `key` comes from."""
+        share = self.shares[key]
+        told = f"{share:.2%}".replace(".00%", "%") if isinstance(share, float) else "a stated share"
+        return f"{self.embedder}: {told} of unrelated pairs reach it"
+
+
+def bars_from(cosines: list[float]) -> UnrelatedCosines:
+    """The bars of the cosines of unrelated pairs: the least one that no larger share reaches. Shares of less than one pair are left out."""
+    ordered = sorted(cosines, reverse=True)
+    counts = [(share, int(share * len(ordered))) for share in SHARES]
+    return tuple(
+        CosineBar(share=share, cosine=round(min(1.0, max(0.0, ordered[count - 1])), 3))
+        for share, count in counts
+        if count
+    )
+
+
+def details_of(embedder: EmbedderSettings) -> dict[str, int | float | str]:
+    """What names an embedder in the settings, as the file's origin holds it."""
+    return {"provider": embedder.provider, "model": embedder.model, "dimensions": embedder.dimensions}
+
+
+def stated_shares(preset: str) -> dict[str, object]:
+    """The shares that `preset` states, by setting: one share, or one for each name of a mapping."""
+    nested, found = false_passes(preset), dict[str, object]()
+    for key in settings_by_key() if nested else ():
+        at: Any = nested
+        for part in key.split("."):
+            at = cast("Mapping[str, Any]", at).get(part) if isinstance(at, Mapping) else None
+        if at is not None:
+            found[key] = at
+    return found
+
+
+def embedder_bars(preset: str, embedder: EmbedderSettings, home: Home) -> EmbedderBars | None:
+    """The bars of `preset` for `embedder`; None where the preset states no share, or nothing was measured.
+
+    Raises:
+        InvalidInput: if the file in the home is damaged.
+    """
+    shares = stated_shares(preset)
+    measured = _measured(embedder, home) if shares else None
+    if measured is None:
+        return None
+    cosines = {bar.share: bar.cosine for bar in measured.values}
+    values: Flat = {}
+    for key, share in shares.items():
+        if isinstance(share, Mapping):
+            stated = cast("Mapping[str, float]", share)
+            values[key] = {name: _reached(one, cosines) for name, one in stated.items()}
+        else:
+            values[key] = _reached(cast(float, share), cosines)
+    return EmbedderBars(values=values, embedder=measured.origin.embedder, shares=shares)
+
+
+def _reached(share: float, cosines: Mapping[float, float]) -> float:
+    """The cosine that `share` reaches; where the pairs were too few for it, the highest bar there is."""
+    return cosines.get(share, max(cosines.values(), default=1.0))
+
+
+def _measured(embedder: EmbedderSettings, home: Home) -> Artifact[UnrelatedCosines] | None:
+    """What was measured of `embedder`: in this home, else what ships."""
+    from tacit.fitted import FOLDER  # noqa: PLC0415 - the default preset states no share and needs none of this
+
+    for path in (home.unrelated_cosines_file, FOLDER / f"{NAME}.json"):
+        found = _read(path)
+        if found is not None and dict(found.origin.details).items() >= details_of(embedder).items():
+            return found
+    return None
+
+
+def _read(path: Path) -> Artifact[UnrelatedCosines] | None:
+    from tacit.fitted import decode_artifact  # noqa: PLC0415 - as above
+
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InvalidInput(
+            f"{path} cannot be read: {error.strerror or error}.", hint="Make it readable, or remove it."
+        ) from error
+    found: Artifact[UnrelatedCosines] = decode_artifact(data, cast(Any, UnrelatedCosines), name=NAME)
+    return found
