@@ -100,6 +100,15 @@ def test_sections_stand_in_the_designs_order(lab):
     assert section(block, "Last Session") == ["- The newest digest of all"]
 
 
+@acceptance("refresh", "SECTIONS")
+def test_the_last_session_stands_there_also_where_it_repeats_a_decision(lab):
+    lab.know("Invoices are archived after ninety days", "decision")
+    lab.know("dec: Invoices are archived after ninety days", "digest")
+    block = Client(lab).start()
+    assert section(block, "Architecture") == ["- Invoices are archived after ninety days"]
+    assert section(block, "Last Session") == ["- dec: Invoices are archived after ninety days"]
+
+
 @acceptance("refresh", "SCORE")
 def test_the_score_mixes_cosine_and_recency():
     old = candidate(scores=(("semantic", 0.6),), at_ms=NOW_MS - 10 * DAY_MS)

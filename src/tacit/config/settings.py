@@ -235,7 +235,7 @@ class RecallSettings(_Section):
     score: Literal["situation", "similarity", "typed", "ambient", "multispace", "scoped"] = Field(
         default="situation", description="how relevance is scored"
     )
-    start_pool: Literal["need", "typed", "score"] = Field(
+    start_pool: Literal["need", "typed", "score", "sections"] = Field(
         default="need", description="the pool of the start pack and its order"
     )
     order: Literal["diverse", "one_of_each", "value"] = Field(

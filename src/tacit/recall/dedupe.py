@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.model.evidence import Candidate
+from tacit.model.kinds import DIGEST
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.spaces.character import closeness
 from tacit.recall.stage import PINNED, Outcome, RecallState
@@ -67,7 +68,8 @@ def dedupe(
     kept: list[Candidate] = []
     drops: list[Drop] = []
     seen: set[str] = set()
-    texts = tuple(candidate.memory.content for candidate in candidates)
+    # A digest tells what a session did: it is no copy of the statement that it repeats.
+    texts = tuple(c.memory.id if c.memory.kind == DIGEST else c.memory.content for c in candidates)
     first_of = copies_among(texts)
     # A copy of what the context holds need not come either, wherever in the list it stands.
     by_text = {

@@ -64,7 +64,9 @@ def test_a_turn_keeps_replaces_or_empties_the_section_and_a_switch_turns_it_off(
     assert session.relevant("yes do") == before
     assert session.relevant("Draw a watercolour of a violin for grandmother") == ""
     (trace,) = machine.ask("why", "--surface", "prompt", "-n", "1")["traces"]
-    asked = [note.partition(":")[0] for s in trace["stages"] if s["stage"] == "retrieve" for note in s["notes"]]
+    asked = [
+        note.partition(":")[0] for s in trace["stages"] if s["stage"] == "retrieve" for note in s["notes"]
+    ]
     assert asked == ["semantic"], "one search a turn"
     machine.tacit("config", "set", "recall.refresh_top", "0")
     session = PluginSession(machine, "s2")
@@ -83,5 +85,7 @@ def test_a_host_without_a_place_in_the_system_prompt_gets_the_section_with_the_p
         assert text.startswith("[MEMORY]\n## Relevant to Current Task\n")
         assert word in text
         assert len(section(text, "Relevant to Current Task").splitlines()) == 1
-    assert machine.prompt("How is auth handled again?", prompt_id="again") == "", "the host keeps what it was given"
+    assert machine.prompt("How is auth handled again?", prompt_id="again") == "", (
+        "the host keeps what it was given"
+    )
     assert json.loads(machine.hook(machine.payload("Stop")) or b"{}") == {}

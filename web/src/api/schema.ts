@@ -2591,7 +2591,7 @@ export interface components {
              * Layer
              * @enum {string}
              */
-            layer: "default" | "preset" | "user" | "own_project" | "project" | "agent" | "safety" | "environment" | "call";
+            layer: "default" | "preset" | "embedder" | "user" | "own_project" | "project" | "agent" | "safety" | "environment" | "call";
             /** Place */
             place: string;
             /** Value */
@@ -4071,7 +4071,7 @@ export interface components {
              * Layer
              * @enum {string}
              */
-            layer: "default" | "preset" | "user" | "own_project" | "project" | "agent" | "safety" | "environment" | "call";
+            layer: "default" | "preset" | "embedder" | "user" | "own_project" | "project" | "agent" | "safety" | "environment" | "call";
             /** Place */
             place: string;
             /** Origins */

@@ -15,7 +15,7 @@ import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,9 +63,7 @@ def cosines_of(project: Project, *, embedder: Embedder) -> PairCosines:
     marginal = np.array(
         [[m.id in p.judgment.marginal for m in project.memories] for p in project.prompts], bool
     )
-    return PairCosines(
-        project=project.name, unrelated=whole[~needed & ~marginal], needed=whole[needed]
-    )
+    return PairCosines(project=project.name, unrelated=whole[~needed & ~marginal], needed=whole[needed])
 
 
 def unrelated_artifact(
@@ -94,26 +92,24 @@ def bars_of(pairs: Sequence[PairCosines]) -> UnrelatedCosines:
 def stated_bars() -> Iterator[StatedBar]:
     """Every bar of every preset."""
     for preset in preset_names():
-        values = load_preset(preset)
         for key, share in stated_shares(preset).items():
-            design: object = values
+            design: Any = load_preset(preset)
             for part in key.split("."):
-                design = cast("Mapping[str, object]", design)[part]
-            if not isinstance(share, Mapping):
-                yield StatedBar(
-                    preset=preset, setting=key, design=cast(float, design), share=cast(float, share)
-                )
+                design = design[part]
+            if isinstance(share, float):
+                yield StatedBar(preset=preset, setting=key, design=design, share=share)
                 continue
-            designs = cast("Mapping[str, float]", design)
             for name, one in cast("Mapping[str, float]", share).items():
-                yield StatedBar(preset=preset, setting=f"{key}.{name}", design=designs[name], share=one)
+                yield StatedBar(preset=preset, setting=f"{key}.{name}", design=design[name], share=one)
 
 
 def report(pairs: Sequence[PairCosines]) -> Iterator[str]:
     """A table in Markdown: a row for each bar."""
     whole = {bar.share: bar.cosine for bar in bars_of(pairs)}
     without = {
-        one.project: {bar.share: bar.cosine for bar in bars_of([other for other in pairs if other is not one])}
+        one.project: {
+            bar.share: bar.cosine for bar in bars_of([other for other in pairs if other is not one])
+        }
         for one in pairs
     }
     needed = np.concatenate([one.needed for one in pairs])
@@ -138,9 +134,7 @@ def main() -> int:
     parser.add_argument("--model", default="", help="embedder.model")
     parser.add_argument("--out", type=Path, default=SHIPPED, help="the file that is written")
     arguments = parser.parse_args()
-    settings = EmbedderSettings(
-        provider=arguments.provider, model=arguments.model, cache_entries=100_000
-    )
+    settings = EmbedderSettings(provider=arguments.provider, model=arguments.model, cache_entries=100_000)
     embedder = make_embedder(settings)
     projects = judged_projects(arguments.data, exclude_projects=())
     pairs = [cosines_of(project, embedder=embedder) for project in projects]

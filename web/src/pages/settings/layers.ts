@@ -9,7 +9,7 @@ export function isOwn(row: SettingRow, place: Place): boolean {
 }
 
 export const LAYER_WORDS: Record<SettingRow["layer"], string> = {
-  default: "default", preset: "preset", user: "your settings", own_project: "your settings for this project", project: "the project's file", agent: "this agent",
+  default: "default", preset: "preset", embedder: "the embedder's measurement", user: "your settings", own_project: "your settings for this project", project: "the project's file", agent: "this agent",
   safety: "safety", environment: "environment", call: "the call",
 };
 

@@ -12,19 +12,20 @@ from tacit.recall.presets.refresh.render import (
     sections_frame,
 )
 from tacit.recall.presets.refresh.score import similarity_relevance
+from tacit.recall.presets.refresh.start import sections_start
 from tacit.recall.render.block import frame_text, line_text, render_block
-from tacit.recall.stage import Layout, PresetParts, Score
+from tacit.recall.stage import Layout, PresetParts, Score, StartPoolDesign
 
+START_POOL_KEEP_MS = 15 * 60_000
 _RELEVANT = Layout(frame=relevant_frame, line=relevant_line, block=relevant_block)
-_FOUND = Layout(
-    frame=lambda surface: "\n".join(frame_text(surface)), line=line_text, block=render_block
-)
+_FOUND = Layout(frame=lambda surface: "\n".join(frame_text(surface)), line=line_text, block=render_block)
 PARTS = PresetParts(
     scores={
         "similarity": Score(
             judge=lambda query, candidate, kind, _settings: similarity_relevance(query, candidate, kind)
         )
     },
+    start_pools={"sections": StartPoolDesign(make=sections_start, keep_ms=START_POOL_KEEP_MS)},
     layouts={
         "memory": Layout(
             frame=sections_frame,

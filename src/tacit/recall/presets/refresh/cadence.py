@@ -204,7 +204,6 @@ class RefreshBlock:
         )
         return self._pipeline.run(query, settings=settings, context=context, trace_id=self._new_id())
 
-
     @staticmethod
     def _loaded_by_host(state: SessionState) -> Callable[[Memory], DropReason | None]:
         """Says of a memory that the host has loaded its rule file. What the user said in this session may be looked up again."""
