@@ -42,7 +42,7 @@ def test_fifty_of_each_kind_leave_room_for_every_section(live):
     assert len(sizes) == 1, "the fixed sections stay byte for byte"
 
 
-@acceptance("refresh", "FINAL-epoch", "SECTIONS")
+@acceptance("refresh", "FINAL-epoch", "SECTIONS", "HOST-rules")
 def test_what_the_host_loaded_is_left_out_and_what_was_just_said_can_be_asked_for(live):
     machine = live("preset: refresh")
     (machine.project / "AGENTS.md").write_text("# Rules\n\n- Always run `make lint` before every commit.\n")
@@ -59,7 +59,7 @@ def test_what_the_host_loaded_is_left_out_and_what_was_just_said_can_be_asked_fo
     assert "teal" in session.relevant("What color is our brand?")
 
 
-@acceptance("refresh", "SECTIONS", "FLOW-turn-1")
+@acceptance("refresh", "CONTEXT", "SECTIONS", "FLOW-turn-1")
 def test_context_prints_what_a_session_gets(live):
     machine = live("preset: refresh")
     machine.remember("Prices are integers in cents.", kind="decision", when="")
@@ -71,7 +71,7 @@ def test_context_prints_what_a_session_gets(live):
     assert machine.start() == printed, "and a session of Claude Code"
 
 
-@acceptance("refresh", "PHASE-3", "PHASE-2", "EDGE-eviction")
+@acceptance("refresh", "SUBAGENTS", "PHASE-3", "PHASE-2", "EDGE-eviction")
 def test_a_subagent_gets_the_block_with_what_its_task_needs(live):
     machine = live("preset: refresh\nrecall:\n  budgets:\n    start: 70")
     machine.remember("Prices are integers in cents.", kind="decision", pinned=True)

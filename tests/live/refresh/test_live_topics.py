@@ -13,7 +13,7 @@ BARE = "preset: refresh\nrecall:\n  budgets:\n    start: 0"
 
 @acceptance(
     "refresh", "SCENARIO-11-turn-1", "SCENARIO-11-turn-2", "SCENARIO-11-turn-3", "PHASE-4", "PHASE-5",
-    "FLOW-turn-2", "DECISION-threshold", "EDGE-similar", "FLOW-compaction", "EDGE-compaction",
+    "FLOW-turn-2", "DECISION-threshold", "EDGE-similar", "FLOW-compaction", "EDGE-compaction", "TOPIC-switch",
 )  # fmt: skip
 def test_each_prompt_of_scenario_11_brings_its_own_memory_alone(live):
     machine = live(BARE)
