@@ -33,7 +33,7 @@ from tacit.config.settings import Settings
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
-from tacit.model.pack import Block, Surface
+from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey, SessionState, StartPack
@@ -353,9 +353,7 @@ class SignalHandler:
             epoch=state.epoch,
             preset=settings.preset,
             root=project.root if project else "",
-            render=renderer(
-                self._kinds, self._redactors.cleaner(settings), LAYOUTS[settings.recall.render].at(surface)
-            ),
+            render=self._renderer(settings, surface),
             notes=asked.notes,
             log=log,
             first=ids_dropped_by_compaction(state, before, surface=surface),
@@ -384,6 +382,10 @@ class SignalHandler:
             pack=delivered.pack,
             failure=failure_of_trace(trace, settings.recall),
         ), state
+
+    def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:
+        layout = LAYOUTS[settings.recall.render].at(surface)
+        return renderer(self._kinds, self._redactors.cleaner(settings), layout)
 
     def _carried(  # noqa: PLR0917 - what a sentence depends on
         self,
