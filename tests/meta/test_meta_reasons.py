@@ -32,7 +32,7 @@ CLOSED: dict[tuple[str, str], str] = {
     ("src/tacit/capture/bootstrap/history.py", "split"): "counts the words of a commit message",
 }
 """Comparisons of fields called `reason` that hold no words: (module, the literal), and why."""
-VALUES = {"ChangeReason", "SilenceReason"}
+VALUES = {"ChangeReason", "Note", "SilenceReason"}
 
 
 def looks_into_words(source: str) -> Iterator[tuple[int, str]]:
@@ -133,7 +133,7 @@ def test_no_code_looks_into_the_words_of_a_reason() -> None:
     assert set(CLOSED) <= set(found), "an exception that nothing needs any more goes"
 
 
-def test_reasons_of_changes_and_silences_are_made_without_words() -> None:
+def test_reasons_and_notes_are_made_without_words() -> None:
     made = list(words_in_values('ChangeReason(cause=X, detail=f"{name} was accepted")'))
     assert made, "the rule sees what it forbids"
     found = [

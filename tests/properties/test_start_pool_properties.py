@@ -84,7 +84,7 @@ def test_the_kept_pool_equals_a_new_one(tmp_path_factory: pytest.TempPathFactory
     try:
         filled(mine, size)
         kept = StartPools(store=mine, kinds=KindRegistry())
-        assert kept.of(SEES, at_ms=NOW).notes
+        assert kept.of(SEES, at_ms=NOW).facts
         for number, (what, place, kind, importance, breadth, pinned, elsewhere) in enumerate(work):
             store = other if elsewhere else mine
             fresh = memory(1000 + number, kind=kind, importance=importance, breadth=breadth, pinned=pinned)

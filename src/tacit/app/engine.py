@@ -38,6 +38,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change
 from tacit.model.ids import new_id
 from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensitivity, Speaker, TrustTier
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, project_scope
@@ -247,7 +248,7 @@ class Engine:
         log = StageLog()
         settings = self._settings_at(cwd)
         settings = adjust(settings) if adjust else settings
-        log.note("signal", notes=(surface.value,))
+        log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         at_ms = as_of_ms if as_of_ms is not None else self._parts.clock.now_ms()
         project = self._projects.of(cwd) if cwd else None
         known = set(held)
@@ -255,7 +256,7 @@ class Engine:
             given = given or self._situation_of(session) or AskedWith()
             asked = self._asked_again(text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms,
                                       settings=settings)  # fmt: skip
-            query, notes = asked.kept, asked.notes
+            query, facts = asked.kept, asked.facts
             if budget_tokens is not None:
                 query = replace(query, budget_tokens=budget_tokens)
         else:
@@ -263,13 +264,13 @@ class Engine:
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens
             )
             query = replace(query, by_user=speaker is Speaker.USER)
-            notes = query.situation.why
+            facts = query.situation.notes
         clean = self._parts.redactor.cleaner(settings)
         context = Context(
             preset=settings.preset,
             root=project.root if project else "",
             render=renderer(self._parts.kinds, clean, LAYOUTS[settings.recall.render].at(surface)),
-            notes=notes,
+            facts=facts,
             in_context=lambda memory: DropReason(cause=DropCause.IN_CONTEXT) if memory.id in known else None,
             log=log,
         )

@@ -1,4 +1,4 @@
-"""Reasons in words: of drops, silences and changes. In: reasons and losses as values. Out: text for people. The only place that words them."""
+"""Reasons in words: of drops, silences, changes, and notes on how a recall went. In: reasons and losses as values. Out: text for people. The only place that words them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.note import Note, NoteCause
 from tacit.model.trace import (
     Drop,
     DropCause,
@@ -261,18 +262,54 @@ def loss_text(loss: Loss) -> str:
     return f"{loss.source} failed: {loss.detail}"
 
 
+_NOTE_TEXTS: dict[NoteCause, Callable[[Note], str]] = {
+    NoteCause.SURFACE: lambda note: note.detail,
+    NoteCause.PROPOSAL_READ: lambda _: "read with the accepted proposal",
+    NoteCause.SHORT_PROMPT_ENRICHED: lambda _: "short prompt enriched from the turn before",
+    NoteCause.NOTHING_ASKED: lambda _: "nothing is asked: no action is coming",
+    NoteCause.SPACE_ASKED: lambda note: f"{note.detail}: {note.count} in {note.took_ms:.1f} ms",
+    NoteCause.LISTED: lambda note: (
+        f"{note.detail}: {note.count}" + (f" of {note.of}" if note.of is not None else "")
+    ),
+    NoteCause.ORDERED_BY_NEED: lambda _: "ordered by expected need",
+    NoteCause.NOT_COMPARED: lambda note: f"not compared by meaning: {note.detail}",
+    NoteCause.SHORTENED: lambda note: f"Truncated memory {note.detail} from {note.of} to {note.count} tokens",
+    NoteCause.NO_PERSON: lambda _: "no words of a person",
+    NoteCause.REFUSED: lambda _: "refused",
+    NoteCause.NOTHING_PROPOSED: lambda _: "a yes with nothing proposed",
+    NoteCause.SMALL_TALK: lambda _: "small talk",
+    NoteCause.NO_ACTION: lambda _: "nothing that announces an action",
+    NoteCause.NO_CLEAR_WORDS: lambda _: "no clear words",
+    NoteCause.ACCEPTS_PROPOSAL: lambda _: "accepts what was proposed",
+    NoteCause.ERROR_PASTED: lambda _: "an error was pasted",
+    NoteCause.SAYS: lambda note: f"says {note.detail}",
+    NoteCause.DENIES: lambda note: f"denies {note.detail}",
+    NoteCause.CALL: lambda note: f"call: {note.detail}",
+    NoteCause.COMMAND: lambda note: f"command: {note.detail}",
+    NoteCause.NOTHING_COMING: lambda note: f"nothing is coming: {note.chance:.2f}",
+}
+
+
+def note_text(note: Note) -> str:
+    """A note in words."""
+    return _NOTE_TEXTS[note.cause](note)
+
+
 def in_words(trace: Trace) -> Trace:
     """`trace` with every reason in words, and its losses among the notes, as it is shown."""
     stages = [_stage_in_words(stage) for stage in trace.stages]
     silence = silence_text(trace)
     if trace.why is not None and stages:  # the stage where the recall ended says why it did
         stages[-1] = replace(stages[-1], notes=(*stages[-1].notes, silence))
-    return replace(trace, silence=silence, stages=tuple(stages))
+    situation = replace(trace.situation, why=(*trace.situation.why, *map(note_text, trace.situation.notes)))
+    return replace(trace, silence=silence, stages=tuple(stages), situation=situation)
 
 
 def _stage_in_words(stage: StageRecord) -> StageRecord:
     drops = tuple(replace(drop, reason=drop_text(drop)) for drop in stage.drops)
-    return replace(stage, drops=drops, notes=(*stage.notes, *map(loss_text, stage.losses)))
+    return replace(
+        stage, drops=drops, notes=(*stage.notes, *map(note_text, stage.facts), *map(loss_text, stage.losses))
+    )
 
 
 def _compared(why: DropReason) -> str:

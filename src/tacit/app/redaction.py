@@ -228,13 +228,19 @@ def clean_situation(
         paths=kept(situation.paths),
         commands=kept(situation.commands),
         why=kept(situation.why),
+        notes=tuple(
+            replace(note, detail=clean(lost.without(note.detail)))
+            for note in situation.notes
+            if not is_opaque(note.detail)
+        ),
     )
 
 
 def _clean_stage(stage: StageRecord, clean: Clean, lost: RedactedWords) -> StageRecord:
     drops = tuple(replace(drop, reason=clean(lost.without(drop.reason))) for drop in stage.drops)
     losses = tuple(replace(loss, detail=clean(lost.without(loss.detail))) for loss in stage.losses)
-    return replace(stage, notes=_all(lost.clean(stage.notes), clean), drops=drops, losses=losses)
+    facts = tuple(replace(fact, detail=clean(lost.without(fact.detail))) for fact in stage.facts)
+    return replace(stage, notes=_all(lost.clean(stage.notes), clean), drops=drops, losses=losses, facts=facts)
 
 
 def _clean_failure(failure: PendingFailure, clean: Clean) -> PendingFailure:

@@ -33,6 +33,7 @@ from tacit.config.settings import Settings
 from tacit.model.ids import new_id
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
@@ -325,7 +326,7 @@ class SignalHandler:
             return self._silence(signal, state, surface, settings, project, log), state
         if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
             return _silent(), state
-        log.note("signal", notes=(surface.value,))
+        log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         asked = self._asked(signal, state, surface, settings, project, files)
         # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
         refreshed = surface in _SYSTEM_SURFACES and (
@@ -333,7 +334,7 @@ class SignalHandler:
         )
         before = carried_start_pack(signal, state) if capabilities.stored else None
         if settings.recall.placement == "system_every_call" and refreshed and before is None:
-            log.note("query", notes=asked.notes)
+            log.note("query", facts=asked.facts)
             delivery, state = self._refresh(asked.kept, state, settings, capabilities, log)
             return delivery, _with_start_pack(signal, state, None, surface, asked.kept)
         may_refuse = settings.recall.blocking and capabilities.refuses
@@ -354,7 +355,7 @@ class SignalHandler:
             preset=settings.preset,
             root=project.root if project else "",
             render=self._renderer(settings, surface),
-            notes=asked.notes,
+            facts=asked.facts,
             log=log,
             first=ids_dropped_by_compaction(state, before, surface=surface),
             changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,

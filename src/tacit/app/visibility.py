@@ -204,7 +204,7 @@ def _without(trace: Trace, hidden: frozenset[str]) -> Trace:
 
 def _without_question(trace: Trace) -> Trace:
     """A question that was asked by hand and answered with a hidden memory mostly says what that is about."""
-    stages = tuple(replace(stage, notes=()) for stage in trace.stages)
+    stages = tuple(replace(stage, notes=(), facts=()) for stage in trace.stages)
     return replace(trace, text="", situation=Situation(), asked=None, stages=stages)
 
 
@@ -214,6 +214,7 @@ def _stage_without(stage: StageRecord, hidden: frozenset[str]) -> StageRecord:
         kept=tuple(name for name in stage.kept if name not in hidden),
         drops=tuple(_drop_without(drop, hidden) for drop in stage.drops if drop.memory_id not in hidden),
         notes=stage.notes if stage.stage in _UNCOUNTED else (),
+        facts=stage.facts if stage.stage in _UNCOUNTED else (),
     )
 
 

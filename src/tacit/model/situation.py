@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tacit.model.note import Note
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
@@ -18,7 +20,8 @@ class Situation:
         commands: commands about to run, or just named.
         accepted: the user accepted a proposal of the agent's last message.
         nothing_coming: no action follows (greeting, thanks, an empty prompt).
-        why: short reasons for the trace.
+        why: the reading in words: of an old record, or put in where a trace is shown; empty in the store.
+        notes: the reading as values.
     """
 
     actions: tuple[tuple[str, float], ...] = ()
@@ -29,6 +32,7 @@ class Situation:
     accepted: bool = False
     nothing_coming: bool = False
     why: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def probability(self, action: str) -> float:
         """Probability of `action`; 0 when it is not listed."""

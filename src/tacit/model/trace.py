@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from tacit.model.note import Note
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
 
@@ -170,7 +171,17 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRecord:
-    """What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`); `losses`: see `Loss`."""
+    """What one stage did.
+
+    Attributes:
+        stage: its name.
+        took_ms: milliseconds.
+        kept: ids of memories.
+        drops: memories that it let go.
+        notes: facts in words: of an old record, or put in where a trace is shown; empty in the store.
+        losses: what it had to do without.
+        facts: facts as values.
+    """
 
     stage: str
     took_ms: float
@@ -178,6 +189,7 @@ class StageRecord:
     drops: tuple[Drop, ...] = ()
     notes: tuple[str, ...] = ()
     losses: tuple[Loss, ...] = ()
+    facts: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from tacit.model.note import Note, NoteCause
 from tacit.model.signal import ToolCall
 from tacit.model.situation import Situation
 from tacit.reading.commands import command_actions, split_commands
@@ -86,15 +87,15 @@ def read_situation(
     """
     text = _cut(text).strip()
     if not text or machine_made(text):
-        return Situation(nothing_coming=True, why=("no words of a person",))
+        return Situation(nothing_coming=True, notes=(Note(cause=NoteCause.NO_PERSON),))
     reply = read_reply(text)
     proposal = _proposal(previous_end, reply)
     if reply.refuses and not reply.rest:
-        return Situation(nothing_coming=True, why=("refused",))
+        return Situation(nothing_coming=True, notes=(Note(cause=NoteCause.REFUSED),))
     if reply.accepts and not reply.rest and not proposal:
-        return Situation(nothing_coming=True, why=("a yes with nothing proposed",))
+        return Situation(nothing_coming=True, notes=(Note(cause=NoteCause.NOTHING_PROPOSED),))
     if reply.small_talk and not proposal:
-        return Situation(nothing_coming=True, why=("small talk",))
+        return Situation(nothing_coming=True, notes=(Note(cause=NoteCause.SMALL_TALK),))
     return _read_words(
         text,
         reply=reply,
@@ -138,7 +139,10 @@ def read_call(call: ToolCall) -> Situation:
         languages=languages_of((*paths, *named)),
         commands=commands,
         nothing_coming=not actions and not paths,
-        why=(f"call: {call.tool}", *(f"command: {name}" for name in commands[:3])),
+        notes=(
+            Note(cause=NoteCause.CALL, detail=call.tool),
+            *(Note(cause=NoteCause.COMMAND, detail=name) for name in commands[:3]),
+        ),
     )
 
 
@@ -174,7 +178,7 @@ def _read_words(
 ) -> Situation:
     own = reply.rest if reply.accepts or reply.refuses else text
     evidence = Evidence()
-    why: list[str] = []
+    notes: list[Note] = []
     prose = prose_of(own)
     _read_sentences(prose, evidence)
     if proposal:
@@ -182,10 +186,10 @@ def _read_words(
         read_words(prose_of(proposal), evidence, scale=share * 0.9)
         evidence.raise_to("edit_code", 0.45 * share)
         evidence.raise_to("execute_plan", 0.4 * share)
-        why.append("accepts what was proposed")
+        notes.append(Note(cause=NoteCause.ACCEPTS_PROPOSAL))
     if looks_like_error(own):
         evidence.add((("fix_bug", 0.6), ("debug_investigate", 0.65), ("edit_code", 0.4)), 1.0)
-        why.append("an error was pasted")
+        notes.append(Note(cause=NoteCause.ERROR_PASTED))
     named = find_paths(own)
     touched: Touch = "edit" if evidence.chances.get("edit_code", 0.0) >= 0.5 else "named"
     for path in named[:12]:
@@ -198,8 +202,8 @@ def _read_words(
     _imply(evidence)
     _weigh_tools(evidence, recent_tools)
     actions = evidence.ranked()
-    why.extend(f"says {phrase}" for phrase in evidence.phrases[:5])
-    why.extend(f"denies {phrase}" for phrase in evidence.denied[:2])
+    notes.extend(Note(cause=NoteCause.SAYS, detail=phrase) for phrase in evidence.phrases[:5])
+    notes.extend(Note(cause=NoteCause.DENIES, detail=phrase) for phrase in evidence.denied[:2])
     files = tuple(dict.fromkeys(path.replace("\\", "/") for path in recent_files))[:16]
     proposed = find_paths(proposal) if proposal else ()
     situation = Situation(
@@ -209,14 +213,16 @@ def _read_words(
         languages=tuple(dict.fromkeys((*languages_in(own), *languages_of((*named, *proposed, *files))))),
         commands=commands,
         accepted=bool(proposal),
-        why=tuple(why),
+        notes=tuple(notes),
     )
     if actions:
         return situation
     if _REPORTS.search(text) or (len(text.split()) <= 3 and not named and not previous_end):
-        return replace(situation, nothing_coming=True, why=("nothing that announces an action",))
+        return replace(situation, nothing_coming=True, notes=(Note(cause=NoteCause.NO_ACTION),))
     return replace(
-        situation, actions=(("edit_code", 0.4), ("answer_question", 0.25)), why=("no clear words",)
+        situation,
+        actions=(("edit_code", 0.4), ("answer_question", 0.25)),
+        notes=(Note(cause=NoteCause.NO_CLEAR_WORDS),),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.model.evidence import Candidate
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Pack, PackItem
 from tacit.model.query import Query
 from tacit.model.sections import Sections
@@ -189,15 +190,20 @@ def memory_costs(state: RecallState) -> Costs:
 def packed(
     query: Query, items: Sequence[PackItem], drops: Sequence[Drop], sections: Sections
 ) -> Outcome[Pack]:
-    """The pack of `items`; the log and the notes name what was shortened."""
-    notes = tuple(
-        f"Truncated memory {item.candidate.memory.id} from {item.candidate.memory.tokens} to {item.tokens} tokens"
+    """The pack of `items`; the log and the facts name what was shortened."""
+    facts = tuple(
+        Note(
+            cause=NoteCause.SHORTENED,
+            detail=item.candidate.memory.id,
+            count=item.tokens,
+            of=item.candidate.memory.tokens,
+        )
         for item in items
         if item.shortened
     )
-    for note in notes:
-        _LOG.info("%s", note)
+    for fact in facts:
+        _LOG.info("Truncated memory %s from %s to %s tokens", fact.detail, fact.of, fact.count)
     pack = Pack(
         surface=query.surface, items=tuple(items), budget_tokens=query.budget_tokens, sections=sections
     )
-    return Outcome(kept=pack, drops=tuple(drops), notes=notes)
+    return Outcome(kept=pack, drops=tuple(drops), facts=facts)

@@ -110,7 +110,7 @@ class RecallPipeline:
     ) -> tuple[Delivered, Trace]:
         """Answer `query`: the block (empty = silence), what it holds, and the trace."""
         log = context.log or StageLog()
-        log.begin(query.surface.value, notes=context.notes)
+        log.begin(query.surface.value, facts=context.facts)
         state = self._begin(query, settings, context)
         state = run_stages(self._embed, state, log)
         with self._transaction(state):

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Protocol, assert_never
 
 from tacit.config.settings import Budgets
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
@@ -61,7 +62,7 @@ class QueryParts:
     files: tuple[str, ...] = ()
     signature: str = ""
     goal: Situation | None = None
-    notes: tuple[str, ...] = ()
+    facts: tuple[Note, ...] = ()
 
 
 def clip(text: str, limit: int = MAX_TEXT_CHARS) -> str:
@@ -118,7 +119,7 @@ def build_query(
         finished=isinstance(signal, ToolFinished),
         goal=asked.goal,
     )
-    return Outcome(kept=query, notes=(*asked.notes, *asked.situation.why))
+    return Outcome(kept=query, facts=(*asked.facts, *asked.situation.notes))
 
 
 def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") -> ScopeFilter:
@@ -215,10 +216,10 @@ def _ask_prompt(
         recent_files=state.recent_files,
     )
     text = signal.text
-    notes: list[str] = []
+    facts: list[Note] = []
     if situation.accepted and state.last_message_end:
         text = f"{signal.text}\n{state.last_message_end[-PROPOSAL_CHARS:]}"
-        notes.append("read with the accepted proposal")
+        facts.append(Note(cause=NoteCause.PROPOSAL_READ))
     elif (
         follow_ups
         and len(signal.text.split()) <= SHORT_PROMPT_WORDS
@@ -226,5 +227,5 @@ def _ask_prompt(
         and not situation.nothing_coming
     ):
         text = f"{signal.text}\n{state.recent_prompts[-2]}"
-        notes.append("short prompt enriched from the turn before")
-    return QueryParts(text=text, situation=situation, files=state.recent_files, notes=tuple(notes))
+        facts.append(Note(cause=NoteCause.SHORT_PROMPT_ENRICHED))
+    return QueryParts(text=text, situation=situation, files=state.recent_files, facts=tuple(facts))

@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
 from tacit.model.evidence import Hit, Ranking
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Loss
@@ -113,7 +114,7 @@ def require_vector(state: RecallState) -> Outcome[RecallState]:
 
 def find_nothing(state: RecallState) -> Outcome[RecallState]:
     """No candidates: the agent will do nothing after this prompt."""
-    return Outcome(kept=state.changed(found=()), notes=("nothing is asked: no action is coming",))
+    return Outcome(kept=state.changed(found=()), facts=(Note(cause=NoteCause.NOTHING_ASKED),))
 
 
 def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallState]:
@@ -148,7 +149,10 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
         scores.setdefault(ranking.space, {}).update({hit.memory_id: hit.score for hit in ranking.hits})
     return Outcome(
         kept=state.changed(rankings=rankings, space_scores=scores),
-        notes=tuple(f"{r.space}: {len(r.hits)} in {r.took_ms:.1f} ms" for r in rankings),
+        facts=tuple(
+            Note(cause=NoteCause.SPACE_ASKED, detail=r.space, count=len(r.hits), took_ms=r.took_ms)
+            for r in rankings
+        ),
         losses=tuple(losses),
     )
 

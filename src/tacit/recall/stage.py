@@ -15,6 +15,7 @@ from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate, CosineReference, Ranking, Shortlist
 from tacit.model.kinds import Kind, KindRegistry
 from tacit.model.memory import Memory
+from tacit.model.note import Note
 from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
@@ -49,7 +50,7 @@ class Outcome(Generic[T]):
 
     kept: T
     drops: tuple[Drop, ...] = ()
-    notes: tuple[str, ...] = ()
+    facts: tuple[Note, ...] = ()
     losses: tuple[Loss, ...] = ()
 
 
@@ -64,7 +65,7 @@ class Context:
         turn, epoch: of the session, for the trace.
         preset: name of the preset, for the trace.
         render: from pack to text; the default block unless a preset brings its own.
-        notes: how the query was read.
+        facts: how the query was read.
         log: the stages before this one, with the time since the signal arrived; None = the time starts here.
         first: ids of memories that a compaction took out of the context; they come before all others.
         changed: of a start pack for a session that goes on: whether a memory says something new to it; None = all may come.
@@ -81,7 +82,7 @@ class Context:
     epoch: int = 0
     preset: str = "focused"
     render: Callable[[Pack], str] | None = None
-    notes: tuple[str, ...] = ()
+    facts: tuple[Note, ...] = ()
     log: StageLog | None = None
     first: tuple[str, ...] = ()
     changed: Callable[[Memory], bool] | None = None
@@ -249,7 +250,7 @@ def run_stages(stages: Stages, state: RecallState, log: StageLog) -> RecallState
     for name, stage in stages:
         done = stage(state)
         state = done.kept
-        log.note(name, kept=state.kept, drops=done.drops, notes=done.notes, losses=done.losses)
+        log.note(name, kept=state.kept, drops=done.drops, facts=done.facts, losses=done.losses)
     return state
 
 
@@ -301,8 +302,8 @@ class StartPoolSource(Protocol):
         at_ms: int,
         kinds: KindRegistry,
         settings: RecallSettings,
-    ) -> tuple[Candidates, tuple[str, ...]]:
-        """Candidates, best first, and notes for the trace."""
+    ) -> tuple[Candidates, tuple[Note, ...]]:
+        """Candidates, best first, and facts for the trace."""
         ...
 
 

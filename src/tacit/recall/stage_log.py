@@ -1,4 +1,4 @@
-"""What every stage of one recall kept and dropped, and how long it took. In: notes from stages. Out: records for the trace.
+"""What every stage of one recall kept and dropped, and how long it took. In: facts from stages. Out: records for the trace.
 
 The clock starts when the log is made, which is when the signal arrives: each stage's time ends where the next one's begins,
 so that the times add up to the whole. Never decides anything.
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from tacit.model.note import Note, NoteCause
 from tacit.model.trace import Drop, Loss, StageRecord
 
 
@@ -41,7 +42,7 @@ class StageLog:
         *,
         kept: Sequence[str] = (),
         drops: Sequence[Drop] = (),
-        notes: Sequence[str] = (),
+        facts: Sequence[Note] = (),
         losses: Sequence[Loss] = (),
     ) -> None:
         """End `stage`, or a further step of it: its time began where the one before ended."""
@@ -51,7 +52,7 @@ class StageLog:
             took_ms=round(now_ms - self._since_ms, 3),
             kept=tuple(kept),
             drops=tuple(drops),
-            notes=tuple(notes),
+            facts=tuple(facts),
             losses=tuple(losses),
         )
         if self.records and self.records[-1].stage == stage:
@@ -59,11 +60,12 @@ class StageLog:
         self.records.append(record)
         self._since_ms = now_ms
 
-    def begin(self, surface: str, *, notes: Sequence[str]) -> None:
+    def begin(self, surface: str, *, facts: Sequence[Note]) -> None:
         """End the stages before the search, `signal` and `query`, where the caller has not done so."""
-        for stage, notes_of_stage in (("signal", (surface,)), ("query", notes)):
+        surface_note = Note(cause=NoteCause.SURFACE, detail=surface)
+        for stage, facts_of_stage in (("signal", (surface_note,)), ("query", facts)):
             if not self.has(stage):
-                self.note(stage, notes=notes_of_stage)
+                self.note(stage, facts=facts_of_stage)
 
     def again(self) -> StageLog:
         """A log for a further recall of the same signal: the same first stages, and the time from here on."""
@@ -87,6 +89,6 @@ def _joined(first: StageRecord, then: StageRecord) -> StageRecord:
         took_ms=round(first.took_ms + then.took_ms, 3),
         kept=then.kept,
         drops=(*first.drops, *then.drops),
-        notes=(*first.notes, *then.notes),
+        facts=(*first.facts, *then.facts),
         losses=(*first.losses, *then.losses),
     )

@@ -16,6 +16,7 @@ from tacit.config.settings import RecallSettings, TypedScore
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.ports.store import MemoryFilter, SearchableStore
@@ -85,14 +86,14 @@ class _Listing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartPool:
-    """Candidates, most needed first, and notes for the trace.
+    """Candidates, most needed first, and facts for the trace.
 
     `change` and `at_ms`: of which store, made when. `listings`: what it was made from, as far as it can follow changes;
     they were read at `read_at_ms`.
     """
 
     candidates: tuple[Candidate, ...]
-    notes: tuple[str, ...]
+    facts: tuple[Note, ...]
     change: int
     at_ms: int
     read_at_ms: int
@@ -140,7 +141,7 @@ class StartPools:
     def read(self, state: RecallState) -> Outcome[RecallState]:
         """The memories that may stand in a start pack."""
         pool = self.of(state.query.scope, at_ms=state.query.at_ms, settings=state.settings)
-        return Outcome(kept=state.changed(pool=pool.candidates), notes=pool.notes)
+        return Outcome(kept=state.changed(pool=pool.candidates), facts=pool.facts)
 
     def order(self, state: RecallState) -> Outcome[RecallState]:
         """The same in the order of expected need; after a compaction what it dropped before all others."""
@@ -151,7 +152,7 @@ class StartPools:
             found=tuple(c for c in found if c.memory.id not in hidden),
             withheld=tuple(Drop(memory_id=memory_id, why=why) for memory_id, why in hidden.items()),
         )
-        return Outcome(kept=state, notes=("ordered by expected need",))
+        return Outcome(kept=state, facts=(Note(cause=NoteCause.ORDERED_BY_NEED),))
 
     def with_first(
         self, pool: Sequence[Candidate], *, first: tuple[str, ...], scope: ScopeFilter, at_ms: int
@@ -181,8 +182,8 @@ class StartPools:
         if make is None:
             listings = self._listings(scope)
             return self._ordered(listings, scope, change=change, at_ms=at_ms, read_at_ms=at_ms)
-        candidates, notes = make(self._store, scope, at_ms=at_ms, kinds=self._kinds, settings=settings)
-        return StartPool(candidates=candidates, notes=notes, change=change, at_ms=at_ms, read_at_ms=at_ms)
+        candidates, facts = make(self._store, scope, at_ms=at_ms, kinds=self._kinds, settings=settings)
+        return StartPool(candidates=candidates, facts=facts, change=change, at_ms=at_ms, read_at_ms=at_ms)
 
     def _listings(self, scope: ScopeFilter) -> tuple[_Listing, ...]:
         """The standing kinds, and the rest."""
@@ -248,7 +249,10 @@ class StartPools:
         )
         return StartPool(
             candidates=candidates,
-            notes=(f"standing: {len(standing)}", f"specific: {len(specific)}"),
+            facts=(
+                Note(cause=NoteCause.LISTED, detail="standing", count=len(standing)),
+                Note(cause=NoteCause.LISTED, detail="specific", count=len(specific)),
+            ),
             change=change,
             at_ms=at_ms,
             read_at_ms=read_at_ms,

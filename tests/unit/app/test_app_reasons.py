@@ -10,12 +10,14 @@ from tacit.app.reasons import (
     cause_text,
     change_text,
     in_words,
+    note_text,
     outcome_text,
     reason_text,
     request_in_words,
     silence_text,
 )
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
 from tacit.model.trace import (
@@ -98,6 +100,31 @@ def test_an_old_trace_keeps_its_own_words() -> None:
     assert in_words(old) == old
     assert old.silent
     assert not trace().silent
+
+
+NOTE_DETAILS = {
+    NoteCause.SURFACE, NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.NOT_COMPARED, NoteCause.SHORTENED,
+    NoteCause.SAYS, NoteCause.DENIES, NoteCause.CALL, NoteCause.COMMAND,
+}  # fmt: skip
+NOTE_COUNTS = {NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED}
+
+
+@pytest.mark.parametrize("cause", NoteCause)
+def test_every_note_has_words_with_its_fields(cause: NoteCause) -> None:
+    text = note_text(Note(cause=cause, detail=DETAIL, count=4711, of=9))
+    assert text.strip()
+    assert (DETAIL in text) == (cause in NOTE_DETAILS)
+    assert ("4711" in text) == (cause in NOTE_COUNTS)
+
+
+def test_a_trace_that_is_shown_has_its_facts_in_words_after_those_of_old_records() -> None:
+    read = Note(cause=NoteCause.SAYS, detail="commit")
+    stage = StageRecord(stage="query", took_ms=1.0, notes=("an old note",), facts=(read,))
+    shown = in_words(
+        replace(trace(), stages=(stage,), situation=Situation(why=("an old reason",), notes=(read,)))
+    )
+    assert shown.stages[0].notes == ("an old note", "says commit")
+    assert shown.situation.why == ("an old reason", "says commit")
 
 
 IDS, TERMS = ("mem_one", "mem_two"), ("term-one", "term-two")

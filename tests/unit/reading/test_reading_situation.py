@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from tacit.model.note import Note, NoteCause
 from tacit.model.signal import ToolCall
 from tacit.model.trigger import ACTIONS
 from tacit.reading.situation import read_call, read_situation
@@ -176,7 +177,7 @@ def test_a_pasted_error_is_a_fault_to_look_into() -> None:
     situation = read_situation(text)
     assert situation.probability("fix_bug") >= 0.5
     assert situation.probability("debug_investigate") >= 0.5
-    assert "an error was pasted" in situation.why
+    assert Note(cause=NoteCause.ERROR_PASTED) in situation.notes
 
 
 def test_implied_actions_are_less_likely() -> None:

@@ -61,7 +61,7 @@ def test_what_the_model_calls_no_answer_stays_away():
 
 def test_without_a_model_nothing_changes():
     done = read(ranked("the linter", "something else"), None)
-    assert (ids(done), done.drops, done.notes) == (["m1", "m2"], (), ())
+    assert (ids(done), done.drops, done.facts) == (["m1", "m2"], (), ())
 
 
 def test_only_what_would_be_handed_over_is_read():

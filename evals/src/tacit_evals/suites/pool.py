@@ -294,7 +294,7 @@ class Pool:
         context = Context(
             in_context=_holding(held.ids),
             turn=state.turn,
-            notes=asked.notes,
+            facts=asked.facts,
             window=tuple(sorted(held.ids)),
             traced=len(self.memories),
         )

@@ -22,6 +22,7 @@ from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
@@ -324,7 +325,12 @@ class SessionAnswers:
     ) -> tuple[Delivered, Trace]:
         """The answer for whoever asks; it depends on nothing of the session that does but its name."""
         log = StageLog()
-        log.note("signal", notes=((Surface.ON_DEMAND if text else Surface.START).value,))
+        log.note(
+            "signal",
+            facts=(
+                Note(cause=NoteCause.SURFACE, detail=(Surface.ON_DEMAND if text else Surface.START).value),
+            ),
+        )
         recall = settings.recall
         situation = self._pipeline.read(text) if text else Situation()
         asked = Query(
@@ -350,7 +356,7 @@ class SessionAnswers:
             render=renderer(
                 self._parts.kinds, clean, LAYOUTS[recall.render].at(asked.surface), with_ids=True
             ),
-            notes=situation.why,
+            facts=situation.notes,
             log=log,
             in_context=wanted,
             remaining_ms=_after_hooks if waits else _at_once,

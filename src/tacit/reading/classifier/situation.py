@@ -23,6 +23,7 @@ from functools import lru_cache
 import numpy as np
 
 from tacit.fitted import Matrix, WeightMatrices
+from tacit.model.note import Note, NoteCause
 from tacit.model.situation import Situation
 from tacit.reading.classifier.features import Row, WordRows, cues, end_words, shortness
 
@@ -129,7 +130,7 @@ class SituationModel:
                 rules,
                 actions=actions,
                 nothing_coming=True,
-                why=(*rules.why, f"nothing is coming: {nothing:.2f}"),
+                notes=(*rules.notes, Note(cause=NoteCause.NOTHING_COMING, chance=round(nothing, 4))),
             )
         return replace(rules, actions=actions)
 

@@ -6,6 +6,7 @@ In: candidates that passed, ids of what the context holds. Out: those that say s
 from __future__ import annotations
 
 from tacit.errors import ProviderError
+from tacit.model.note import Note, NoteCause
 from tacit.recall.dedupe import without_similar
 from tacit.recall.retrieve import QUERY_CHARS
 from tacit.recall.stage import Outcome, RecallState, Tools
@@ -25,7 +26,7 @@ def drop_similar(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     try:
         rows = tools.embedder.embed([text[:QUERY_CHARS] for text in texts.values()])
     except ProviderError as error:
-        return Outcome(kept=state, notes=(f"not compared by meaning: {error}",))
+        return Outcome(kept=state, facts=(Note(cause=NoteCause.NOT_COMPARED, detail=str(error)),))
     vectors = dict(zip(texts, rows, strict=True))
     apart = without_similar(fresh, vectors=vectors, window=tuple(held), threshold=threshold)
     return Outcome(kept=state.changed(fresh=apart.kept), drops=apart.drops)

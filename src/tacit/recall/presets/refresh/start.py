@@ -10,6 +10,7 @@ from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.need import by_marginal_need, shipped_need
@@ -22,12 +23,12 @@ SECTION_ITEMS = 30
 
 def sections_start(
     store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Candidates of all sections, the most needed of each section first, and a note per section."""
+) -> tuple[tuple[Candidate, ...], tuple[Note, ...]]:
+    """Candidates of all sections, the most needed of each section first, and a fact per section."""
     del settings
     names = {*(kind.name for kind in kinds), *kinds.unknown(store.kinds(scope=scope))}
     found: list[Candidate] = []
-    notes: list[str] = []
+    facts: list[Note] = []
     for title, _ in SECTIONS:
         own = tuple(sorted(name for name in names if section_of(name) == title))
         listed = store.list_memories(MemoryFilter(kinds=own), scope=scope, limit=SECTION_READ)
@@ -38,8 +39,12 @@ def sections_start(
             Candidate(memory=one.memory, scores=(("recent", 1.0),), fused=one.need, relevance=one.gain)
             for one in ordered[:SECTION_ITEMS]
         ]
-        notes.append(f"{title}: {min(len(ordered), SECTION_ITEMS)} of {len(ordered)}")
-    return tuple(found), tuple(notes)
+        facts.append(
+            Note(
+                cause=NoteCause.LISTED, detail=title, count=min(len(ordered), SECTION_ITEMS), of=len(ordered)
+            )
+        )
+    return tuple(found), tuple(facts)
 
 
 def _last_digest(memories: list[Memory]) -> tuple[Memory, ...]:

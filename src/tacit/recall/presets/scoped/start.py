@@ -9,6 +9,7 @@ from __future__ import annotations
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
+from tacit.model.note import Note, NoteCause
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.presets.scoped.score import scope_score
@@ -20,8 +21,8 @@ DIGESTS = 40
 
 def scoped_start(
     store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Candidates of every kind of scope with score and freshness, and a note per kind of scope.
+) -> tuple[tuple[Candidate, ...], tuple[Note, ...]]:
+    """Candidates of every kind of scope with score and freshness, and a fact per kind of scope.
 
     Of two that say nearly the same the one of the better score is kept.
     """
@@ -29,15 +30,15 @@ def scoped_start(
     removed = kinds.unknown(store.kinds(scope=scope))
     names = [*(kind.name for kind in kinds if kind.name != DIGEST), *removed]
     ids: dict[str, None] = {}
-    notes: list[str] = []
+    facts: list[Note] = []
     for kind in ScopeKind:
         own = ScopeFilter.of(*(one for one in scope.scopes if one.kind is kind))
         if own.scopes:
             hits = store.search.standing(names, scope=own, limit=PER_SCOPE).hits
             ids.update(dict.fromkeys(hit.memory_id for hit in hits))
-            notes.append(f"{kind.value}: {len(hits)}")
+            facts.append(Note(cause=NoteCause.LISTED, detail=kind.value, count=len(hits)))
     digests = store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=scope, limit=DIGESTS)
-    notes.append(f"digests: {len(digests)}")
+    facts.append(Note(cause=NoteCause.LISTED, detail="digests", count=len(digests)))
     found = [
         Candidate(
             memory=memory,
@@ -56,4 +57,4 @@ def scoped_start(
         )
         for memory in (*store.get(list(ids), scope=scope), *digests)
     ]
-    return tuple(found), tuple(notes)
+    return tuple(found), tuple(facts)

@@ -12,6 +12,7 @@ from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.presets.typed.score import DAY_MS, RULES, start_relevance
@@ -38,12 +39,12 @@ LISTS: tuple[_List, ...] = (
 
 def typed_start(
     store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
-) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
-    """Candidates of the four lists with their scores, and a note per list."""
+) -> tuple[tuple[Candidate, ...], tuple[Note, ...]]:
+    """Candidates of the four lists with their scores, and a fact per list."""
     del kinds
     weights = settings.typed
     found: list[Candidate] = []
-    notes: list[str] = []
+    facts: list[Note] = []
     for wanted in LISTS:
         memories = store.list_memories(MemoryFilter(kinds=wanted.kinds), scope=scope, limit=MOST_READ)
         fit = [m for m in memories if m.validity.holds_at(at_ms) and _within(m, at_ms, wanted.days)]
@@ -53,9 +54,16 @@ def typed_start(
             Candidate(memory=m, scores=(("recent", 1.0),), fused=s, relevance=s)
             for s, m in scored[: wanted.limit]
         ]
-        notes.append(f"{wanted.name}: {min(len(scored), wanted.limit)} of {len(scored)}")
+        facts.append(
+            Note(
+                cause=NoteCause.LISTED,
+                detail=wanted.name,
+                count=min(len(scored), wanted.limit),
+                of=len(scored),
+            )
+        )
     found.sort(key=lambda c: (-c.relevance, c.memory.id))
-    return tuple(found), tuple(notes)
+    return tuple(found), tuple(facts)
 
 
 def _within(memory: Memory, at_ms: int, days: int | None) -> bool:

@@ -1,0 +1,61 @@
+"""Notes on how a recall went, as values. `tacit.app.reasons` puts them into words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class NoteCause(StrEnum):
+    """What a stage or the reading of a signal noted. What the fields of `Note` hold is said beside each cause."""
+
+    SURFACE = "surface"
+    """`detail`: the surface."""
+    PROPOSAL_READ = "proposal_read"
+    SHORT_PROMPT_ENRICHED = "short_prompt_enriched"
+    NOTHING_ASKED = "nothing_asked"
+    SPACE_ASKED = "space_asked"
+    """`detail`: the space; `count`: its hits; `took_ms`: its time."""
+    LISTED = "listed"
+    """`detail`: the list; `count`: memories taken from it; `of`: memories in it, where more are than were taken."""
+    ORDERED_BY_NEED = "ordered_by_need"
+    NOT_COMPARED = "not_compared"
+    """`detail`: what the embedder said."""
+    SHORTENED = "shortened"
+    """`detail`: id of the memory; `count`: its tokens now; `of`: its tokens before."""
+    NO_PERSON = "no_person"
+    REFUSED = "refused"
+    NOTHING_PROPOSED = "nothing_proposed"
+    SMALL_TALK = "small_talk"
+    NO_ACTION = "no_action"
+    NO_CLEAR_WORDS = "no_clear_words"
+    ACCEPTS_PROPOSAL = "accepts_proposal"
+    ERROR_PASTED = "error_pasted"
+    SAYS = "says"
+    """`detail`: words that announce an action."""
+    DENIES = "denies"
+    """`detail`: words that rule an action out."""
+    CALL = "call"
+    """`detail`: the tool."""
+    COMMAND = "command"
+    """`detail`: the command."""
+    NOTHING_COMING = "nothing_coming"
+    """`chance`: that no action follows, 0-1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """One fact about a recall.
+
+    Attributes:
+        cause: of a closed set.
+        detail, count, of, chance: see the cause.
+        took_ms: milliseconds.
+    """
+
+    cause: NoteCause
+    detail: str = ""
+    count: int = 0
+    of: int | None = None
+    chance: float = 0.0
+    took_ms: float = 0.0
