@@ -48,6 +48,32 @@ NotAsked = Literal[
 ]
 
 
+NoteCause = Literal[
+    "surface",
+    "proposal_read",
+    "short_prompt_enriched",
+    "nothing_asked",
+    "space_asked",
+    "listed",
+    "ordered_by_need",
+    "not_compared",
+    "shortened",
+    "no_person",
+    "refused",
+    "nothing_proposed",
+    "small_talk",
+    "no_action",
+    "no_clear_words",
+    "accepts_proposal",
+    "error_pasted",
+    "says",
+    "denies",
+    "call",
+    "command",
+    "nothing_coming",
+]
+
+
 SilenceCause = Literal[
     "off",
     "off_in_preset",
@@ -217,6 +243,17 @@ class Loss(TypedDict):
     detail: str
 
 
+class Note(TypedDict):
+    """One fact about a recall."""
+
+    cause: NoteCause
+    detail: str
+    count: int
+    of: int | None
+    chance: float
+    took_ms: float
+
+
 class Reason(TypedDict):
     """A reason for silence, in words, and how often; `cause` = null where it was stored without one."""
 
@@ -287,10 +324,11 @@ class Situation(TypedDict):
     accepted: bool
     nothing_coming: bool
     why: list[str]
+    notes: list[Note]
 
 
 class StageRecord(TypedDict):
-    """What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`); `losses`: see `Loss`."""
+    """What one stage did."""
 
     stage: str
     took_ms: float
@@ -298,6 +336,7 @@ class StageRecord(TypedDict):
     drops: list[Drop]
     notes: list[str]
     losses: list[Loss]
+    facts: list[Note]
 
 
 class Statistics(TypedDict):

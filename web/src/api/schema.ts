@@ -2809,6 +2809,49 @@ export interface components {
          */
         NotAsked: "before_compaction" | "message_end" | "session_end" | "machine_prompt" | "empty_prompt" | "short_prompt" | "no_target" | "searching";
         /**
+         * Note
+         * @description One fact about a recall.
+         *
+         *     Attributes:
+         *         cause: of a closed set.
+         *         detail, count, of, chance: see the cause.
+         *         took_ms: milliseconds.
+         */
+        Note: {
+            cause: components["schemas"]["NoteCause"];
+            /**
+             * Detail
+             * @default
+             */
+            detail: string;
+            /**
+             * Count
+             * @default 0
+             */
+            count: number;
+            /**
+             * Of
+             * @default null
+             */
+            of: number | null;
+            /**
+             * Chance
+             * @default 0
+             */
+            chance: number;
+            /**
+             * Took Ms
+             * @default 0
+             */
+            took_ms: number;
+        };
+        /**
+         * NoteCause
+         * @description What a stage or the reading of a signal noted. What the fields of `Note` hold is said beside each cause.
+         * @enum {string}
+         */
+        NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "listed" | "ordered_by_need" | "not_compared" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "nothing_coming";
+        /**
          * Nudge
          * @description The agent is to be told once that a message of the user may hold something for later sessions.
          *
@@ -4178,7 +4221,8 @@ export interface components {
          *         commands: commands about to run, or just named.
          *         accepted: the user accepted a proposal of the agent's last message.
          *         nothing_coming: no action follows (greeting, thanks, an empty prompt).
-         *         why: short reasons for the trace.
+         *         why: the reading in words: of an old record, or put in where a trace is shown; empty in the store.
+         *         notes: the reading as values.
          */
         Situation: {
             /**
@@ -4224,6 +4268,11 @@ export interface components {
              * @default []
              */
             why: string[];
+            /**
+             * Notes
+             * @default []
+             */
+            notes: components["schemas"]["Note"][];
         };
         /**
          * Skipped
@@ -4274,7 +4323,16 @@ export interface components {
         };
         /**
          * StageRecord
-         * @description What one stage did. `kept` lists memory ids; `notes` are short facts (`enriched from turn 3`); `losses`: see `Loss`.
+         * @description What one stage did.
+         *
+         *     Attributes:
+         *         stage: its name.
+         *         took_ms: milliseconds.
+         *         kept: ids of memories.
+         *         drops: memories that it let go.
+         *         notes: facts in words: of an old record, or put in where a trace is shown; empty in the store.
+         *         losses: what it had to do without.
+         *         facts: facts as values.
          */
         StageRecord: {
             /** Stage */
@@ -4301,6 +4359,11 @@ export interface components {
              * @default []
              */
             losses: components["schemas"]["Loss"][];
+            /**
+             * Facts
+             * @default []
+             */
+            facts: components["schemas"]["Note"][];
         };
         /**
          * Statistics
