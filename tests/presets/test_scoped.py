@@ -135,6 +135,8 @@ def test_the_task_is_read_from_what_is_coming():
     assert [of(a) for a in ("implement_feature", "fix_bug", "write_docs", "plan_or_spec", "explain_code")] == [
         "coding", "debugging", "documentation", "architecture", "",
     ]  # fmt: skip
+    both = Situation(actions=(("edit_code", 0.86), ("fix_bug", 0.85)))
+    assert task_of(query(situation=both)) == "debugging"
     narrowed = replace(query(), scope=ScopeFilter.of(Scope.parse("project:shop-0123456789:task:debugging")))
     assert task_of(narrowed) == "debugging"
 
@@ -435,11 +437,3 @@ def test_an_answer_over_the_cap_is_cut(tmp_path):
         assert sum(tokens(lab, a.block.text) for a in answers) <= 760 - 400
         assert answers[-1].refused
         assert start
-
-
-@acceptance("scoped", "EXIT-10")
-def test_fifteen_scenarios_have_a_test():
-    """Start packs: headings, budgets, codes, finished items, repeated reading, four scenarios; answers: words, scope,
-    category, task, threshold, budget, count and cap."""
-    source = __import__("pathlib").Path(__file__).read_text()
-    assert source.count("\n@acceptance(") >= 15

@@ -6,6 +6,7 @@ What the agent is given is kept: `packs` = by event, in order.
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 
 from e2e.drivers.machine import Machine, injected
 
@@ -15,7 +16,8 @@ class Session:
 
     def __init__(self, machine: Machine, name: str) -> None:
         self.machine, self.name = machine, name
-        self.day = 1 + len(list(machine.root.glob("*.jsonl")))
+        # Sessions of one test lie hours apart and lately: what happened long ago is not told again.
+        self.began = datetime.now(UTC) - timedelta(days=12) + timedelta(hours=6 * len(list(machine.root.glob("*.jsonl"))))
         self.path = machine.root / f"{name}.jsonl"
         self.packs: list[tuple[str, str]] = []
         self._lines = 0
@@ -77,7 +79,7 @@ class Session:
         self._lines += 1
         line = {
             "type": role, "uuid": f"{self.name}-{self._lines}", "sessionId": self.name, "cwd": str(self.machine.project),
-            "timestamp": f"2026-11-{self.day:02}T10:{self._lines // 60:02}:{self._lines % 60:02}Z", "message": {"role": role, "content": content},
+            "timestamp": f"{self.began + timedelta(seconds=self._lines):%Y-%m-%dT%H:%M:%SZ}", "message": {"role": role, "content": content},
         }  # fmt: skip
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")

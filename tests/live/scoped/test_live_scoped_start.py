@@ -57,7 +57,7 @@ def test_the_first_session_of_a_project_has_its_language_in_any_case(machine: Ma
     assert "- Avoid: global state in packages" in lines(block, "### Universal Rules")
 
 
-@acceptance("scoped", "THRESHOLD-start")
+@acceptance("scoped", "AGE", "THRESHOLD-start")
 def test_a_rule_of_half_a_year_ago_comes_and_a_fact_of_that_age_does_not(machine: Machine) -> None:
     block = Session(machine, "old").start()
     assert "- Answer in short sentences" in lines(block, "### Universal Rules")
@@ -86,6 +86,7 @@ def test_a_folder_of_no_language_and_no_memories_gets_what_holds_everywhere(mach
     ]  # fmt: skip
 
 
+@acceptance("scoped", "QUIET")
 def test_prompts_and_calls_stay_untouched_and_say_why(machine: Machine) -> None:
     session = Session(machine, "quiet")
     session.start()
@@ -128,6 +129,7 @@ def test_every_part_keeps_to_its_tokens_and_the_newest_come_first(full: Machine)
     assert spent <= 1200
 
 
+@acceptance("scoped", "THRESHOLD-start")
 def test_a_threshold_of_the_user_decides_what_the_start_holds() -> None:
     settings = f"{SETTINGS}\nrecall: {{thresholds: {{start: 0.8}}}}"
     with scoped_machine(settings) as machine:

@@ -40,11 +40,22 @@ _ARCHITECTURE = frozenset({"plan_or_spec"})
 
 
 def task_of(query: Query) -> str:
-    """The design's task: the one that the scope names, else that of what is about to happen, else empty."""
+    """The design's task: the one that the scope names, else that of what is about to happen, else empty.
+
+    Every task edits code or answers something: what else is at least half as likely says which one it is.
+    """
     named = next((scope.task for scope in query.scope.scopes if scope.task), "")
-    if named or not query.situation.actions:
+    actions = query.situation.actions
+    if named or not actions:
         return named
-    action = query.situation.actions[0][0]
+    likely = [action for action, chance in actions if chance >= actions[0][1] / 2]
+    tasks = [(action, _task_of_action(action)) for action in likely]
+    return next((task for action, task in tasks if task and action != "edit_code"), "") or next(
+        (task for _, task in tasks if task), ""
+    )
+
+
+def _task_of_action(action: str) -> str:
     if action in _ARCHITECTURE:
         return "architecture"
     return _TASK_OF_PARENT.get(ACTION_PARENTS.get(action, ""), "")

@@ -1,0 +1,98 @@
+"""What sessions of `scoped` leave for later ones: rules with their scope, how often they were said, codes of the work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from e2e.drivers.machine import Machine, wait_for
+from e2e.drivers.session import Session
+from live.scoped.driving import lines, scoped_machine, speaks
+from presets.acceptance import acceptance
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    """A Python repository and one in Go, in which the user said what holds where."""
+    with scoped_machine() as opened:
+        speaks(opened.project, "app.py", "test_app.py")
+        speaks(opened.root / "relay", "main.go", "relay.go")
+        session = Session(opened, "said")
+        session.start()
+        session.say("In Python, always use f-strings.")
+        session.say("In all my projects, answer in short sentences.")
+        session.say("We use integers for prices, not floats.")
+        session.say("In all my Go projects, wrap errors with %w.")
+        wait_for(lambda: len(opened.contents()) == 4)
+        session.end()
+        yield opened
+
+
+def elsewhere(machine: Machine, name: str = "relay") -> str:
+    """The start pack of a session in another repository."""
+    return machine.start(cwd=str(machine.root / name))
+
+
+@acceptance("scoped", "CAPTURE-scope")
+def test_what_was_said_of_a_language_holds_in_the_projects_of_that_language(machine: Machine) -> None:
+    here, there = Session(machine, "python").start(), elsewhere(machine)
+    assert lines(here, "### Python Preferences") == ["- In Python, always use f-strings"]
+    assert "f-strings" not in there
+    assert lines(there, "### Go Preferences") == ["- In all my Go projects, wrap errors with %w"]
+    assert "%w" not in here
+
+
+@acceptance("scoped", "CAPTURE-scope", "DETECT-project")
+def test_what_was_said_of_all_projects_holds_everywhere_and_a_decision_in_its_own(machine: Machine) -> None:
+    here, there = Session(machine, "own").start(), elsewhere(machine)
+    for block in (here, there):
+        assert lines(block, "### Universal Rules") == ["- Answer in short sentences"]
+    assert lines(here, "### Shop Decisions") == ["- We use integers for prices, not floats"]
+    assert "integers" not in there
+
+
+@acceptance("scoped", "SCORE-frequency", "SCORE-sum")
+def test_what_was_said_in_three_sessions_stands_before_what_was_said_once() -> None:
+    with scoped_machine() as machine:
+        for text in ("Never reformat a file that the change does not touch", "Never mock the clock in tests"):
+            machine.remember(text, kind="correction")
+        for n in range(3):
+            session = Session(machine, f"again-{n}")
+            session.say("Never mock the clock in tests.")
+            session.end()
+        wait_for(lambda: any(m["frequency"] == 4 for m in machine.request("GET", "/v1/memories")["memories"]))
+        found = lines(Session(machine, "later").start(), "### Shop Decisions")
+        assert found == [
+            "- Never mock the clock in tests",
+            "- Never reformat a file that the change does not touch",
+        ]
+
+
+@acceptance("scoped", "BUDGET-codes", "EXIT-8", "CODES-finished", "CODES-kept")
+def test_codes_of_a_real_session_come_and_go_when_they_are_done() -> None:
+    with scoped_machine() as machine:
+        first = Session(machine, "monday")
+        first.start()
+        first.say("Add retries to the importer of supplier prices.")
+        first.edited("src/importer.py")
+        first.ran("make e2e", error="psql: could not connect to server: Connection refused, port 5433")
+        first.say("We decided that retries stop after five attempts.")
+        first.say("Next time, document the retry flag in the manual.")
+        first.stops("Retries are in. `make e2e` still fails.")
+        first.end()
+        wait_for(lambda: any("next:" in text for text in machine.contents()))
+        codes = lines(Session(machine, "tuesday").start(), "### Session Codes")
+        assert [line.partition(":")[0] for line in codes] == ["impl", "impl", "dec", "block", "next"]
+        assert codes[-2:] == ["block: `make e2e` still fails", "next: Document the retry flag in the manual"]
+        second = Session(machine, "wednesday")
+        second.start()
+        second.say("Document the retry flag in the manual, please.")
+        second.edited("docs/manual.md")
+        second.stops("Done.")
+        second.end()
+        wait_for(lambda: any("manual.md" in text for text in machine.contents()))
+        after = lines(Session(machine, "thursday").start(), "### Session Codes")
+        assert not any(line.startswith("next:") for line in after)
+        assert any("retries" in line.lower() for line in after)
+        assert lines(Session(machine, "friday").start(), "### Session Codes") == after
