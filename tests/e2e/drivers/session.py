@@ -17,7 +17,11 @@ class Session:
     def __init__(self, machine: Machine, name: str) -> None:
         self.machine, self.name = machine, name
         # Sessions of one test lie hours apart and lately: what happened long ago is not told again.
-        self.began = datetime.now(UTC) - timedelta(days=12) + timedelta(hours=6 * len(list(machine.root.glob("*.jsonl"))))
+        self.began = (
+            datetime.now(UTC)
+            - timedelta(days=12)
+            + timedelta(hours=6 * len(list(machine.root.glob("*.jsonl"))))
+        )
         self.path = machine.root / f"{name}.jsonl"
         self.packs: list[tuple[str, str]] = []
         self._lines = 0
