@@ -14,7 +14,8 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from tacit.model.memory import Memory
+from tacit.model.memory import Entity, Memory
+from tacit.reading.moments.calls import keys_of_rule
 from tacit.text.tokens import code_words
 
 REPLACEMENT = "\ufffd"
@@ -60,6 +61,16 @@ def _clean(value: Any) -> Any:
 def _fields_of(kind: type[Any]) -> tuple[str, ...]:
     """Names of the fields of a dataclass; () for any other type."""
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+
+
+def moment_keys(memory: Memory) -> tuple[Entity, ...]:
+    """The moments that a memory's words name, as what a search for a call asks by."""
+    return clean_value(keys_of_rule(memory.content))
+
+
+def linked_entities(memory: Memory) -> tuple[Entity, ...]:
+    """Everything that a search for entities finds a memory by."""
+    return (*memory.entities, *moment_keys(memory))
 
 
 def memory_code_words(memory: Memory) -> tuple[str, ...]:

@@ -288,7 +288,7 @@ class RecallSettings(_Section):
     )
     blocking: bool = Field(
         default=False,
-        description="refuse a tool call once if a rule of yours marked `blocking` governs it, with the rule as the reason",
+        description="refuse a tool call once if a rule of yours forbids it in its own words (`never push to main`) or is marked `blocking`, with the rule as the reason",
     )
     pinned_kinds: tuple[str, ...] = Field(default=(), description="kinds that are packed first")
     ambient_enabled: bool = Field(default=False, description="inject the pinned kinds before every prompt")

@@ -132,9 +132,9 @@ class Validity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """A thing a memory names: kind is file, symbol, package, command or error."""
+    """A thing a memory names: kind is file, symbol, package, command or error; `moment` stands for a call that its words name."""
 
-    kind: Literal["file", "symbol", "package", "command", "error"]
+    kind: Literal["file", "symbol", "package", "command", "error", "moment"]
     key: str
 
 

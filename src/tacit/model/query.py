@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from tacit.model.memory import Entity
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
+from tacit.model.signal import ToolCall
 from tacit.model.situation import Situation
 
 
@@ -29,7 +30,9 @@ class Query:
         by_user: the user asks by hand, and no agent reads the answer by itself.
         task: parent task type of the most probable action, or empty.
         tool: host-neutral name of the tool that is called, or empty.
+        call: the tool call that is asked for, or None.
         turn: of the session, from 1; 0 = on demand.
+        moments: keys under which the rules are found that name this moment in their own words.
         finished: the tool call is done; what follows it is asked for as well.
         goal: reading of the prompt that led to this tool call, or None.
         matching: fitted numbers of the intent score other than those that ship, for evaluation; None = what ships.
@@ -50,7 +53,9 @@ class Query:
     by_user: bool = False
     task: str = ""
     tool: str = ""
+    call: ToolCall | None = None
     turn: int = 0
+    moments: tuple[Entity, ...] = ()
     finished: bool = False
     goal: Situation | None = None
     suffix_tokens: int = 0

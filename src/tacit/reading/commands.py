@@ -41,6 +41,29 @@ _VALUE_OPTIONS_TEXT = """
 --file --project -p --directory --manifest-path
 """
 _VALUE_OPTIONS = frozenset(_VALUE_OPTIONS_TEXT.split())
+_SAME_PROGRAM = {"apt-get": "apt", "pip3": "pip", "nodejs": "node"}
+_DATABASE_CLIENTS = frozenset(["psql", "mysql", "mariadb", "sqlite3", "mongo", "mongosh", "sqlcmd"])
+_WORDS_TOO = frozenset(
+    [
+        "go",
+        "make",
+        "just",
+        "task",
+        "fly",
+        "dart",
+        "swift",
+        "mix",
+        "stripe",
+        "turbo",
+        "conda",
+        "pulumi",
+        "deno",
+    ]
+)
+PROGRAMS: frozenset[str] = (_SUBCOMMANDS | _DATABASE_CLIENTS | frozenset(
+    ["sudo", "pytest", "rspec", "jest", "vitest", "eslint", "prettier", "mypy", "flake8", "pylint", "curl", "wget", "ssh", "scp", "rsync", "pg_restore", "pg_dump", "dropdb", "black", "isort", "tsc", "rubocop", "phpunit", "gofmt", "golangci-lint", "ansible-playbook", "twine"]
+)) - _WORDS_TOO  # fmt: skip
+"""Programs that are known by their bare name in a sentence; names that are words of English too are left out."""
 _SKIPPED_TEXT = """
 cd pushd popd export set source . echo true false : exit printf sleep test [ [[ if for while fi done
 unset alias
@@ -66,6 +89,48 @@ def main_command(command: str) -> str:
     """The command that matters: the first one that is no mere filter of another's output, or the empty string."""
     names = split_commands(command)
     return names[0] if names else ""
+
+
+def simple_commands(command: str) -> tuple[tuple[str, ...], ...]:
+    """The simple commands of a command line, word by word, in order: without wrappers (`sudo`, `uv run`), the program first.
+
+    `sudo` and what a database client is told stand behind them as commands of their own: `("sudo",)`, `("sql:", ...)`.
+    """
+    cut = command[:_CUT]
+    found: dict[tuple[str, ...], None] = {}
+    for part in _SEPARATOR.split(_QUOTED.sub(" '' ", cut)):
+        words = _unwrapped(part.split())
+        if words:
+            found.setdefault(tuple(words))
+        if "sudo" in part.split()[:3]:
+            found.setdefault(("sudo",))
+    if any(words[0] in _DATABASE_CLIENTS for words in found):
+        found.setdefault(("sql:", *cut.lower().split()))
+    return tuple(found)
+
+
+def _unwrapped(words: list[str]) -> list[str]:
+    """The words of one simple command without what only runs it, under the program's plain name."""
+    words = [word for word in words if not word.startswith((">", "<", "2>", "1>", "&>")) and word != "''"]
+    while words and (_ASSIGNMENT.match(words[0]) or words[0] in _WRAPPERS):
+        wraps = words.pop(0) in _WRAPPERS
+        while wraps and words and (words[0].startswith("-") or words[0][:1].isdigit()):
+            words.pop(0)
+    if not words or words[0] in _SKIPPED:
+        return []
+    path = words[0].strip("\"'(){}`").replace("\\", "/")
+    program = path.rsplit("/", 1)[-1].removesuffix(".exe").lower()
+    program = _SAME_PROGRAM.get(program, program)
+    rest = words[1:]
+    if re.fullmatch(r"python[\d.]*|py", program):
+        return _unwrapped(rest[1:]) if rest[:1] == ["-m"] else ["python", *rest]
+    if program in _RUNNER_ONE:
+        return _unwrapped(_drop_options(rest))
+    if program in _SUBCOMMANDS:
+        rest = _drop_options(rest)
+        if rest and (program, rest[0]) in _RUNNERS:
+            return _unwrapped(_drop_options(rest[1:]))
+    return [path.removeprefix("./") if "/" in path and "." in program else program, *rest]
 
 
 def _normalise(words: list[str]) -> str:

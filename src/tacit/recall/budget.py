@@ -14,7 +14,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
-from tacit.recall.stage import PINNED, Outcome, RecallState
+from tacit.recall.stage import MOMENT, PINNED, Outcome, RecallState
 
 DIVERSITY = 0.85
 MAX_CONSECUTIVE_MISSES = 24
@@ -86,12 +86,13 @@ def pack_greedily(state: RecallState) -> Outcome[Pack]:
 
 
 def pack_candidates(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[Pack]:
-    """The pack of `candidates`, best first; a start pack is bounded by its budget alone, not by a number."""
+    """The pack of `candidates`, best first; a start pack, and rules at their moment, are bounded by the budget, not by a number."""
     query, settings = state.query, state.settings
+    certain = sum(MOMENT in candidate.reasons for candidate in candidates)
     allowance = Allowance(
         tokens=query.budget_tokens,
         frame_tokens=state.frame_tokens,
-        max_items=len(candidates) if state.from_pool else settings.max_items,
+        max_items=len(candidates) if state.from_pool else max(settings.max_items, certain),
         pinned_kinds=settings.pinned_kinds,
         order=(state.from_pool and state.start_pool.order) or settings.order,
         shares=getattr(settings.allot, query.surface.value, _NO_SHARES),

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Protocol, assert_never
 
 from tacit.config.settings import Budgets
+from tacit.model.memory import Entity
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
 from tacit.model.query import Query
@@ -30,6 +31,7 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import ACTION_PARENTS
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
+from tacit.reading.moments.calls import acts_asked, keys_of_acts, keys_of_call, read_call_facts
 from tacit.reading.situation import read_call, read_finished, read_situation
 from tacit.recall.stage import Outcome
 
@@ -99,6 +101,7 @@ def build_query(
         follow_ups: whether a prompt of few words is read together with the one before it.
     """
     asked = _ask(signal, state, files, read, follow_ups=follow_ups)
+    call = signal.call if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else None
     text = clip(asked.text)
     top = asked.situation.actions[0][0] if asked.situation.actions else ""
     query = Query(
@@ -114,10 +117,12 @@ def build_query(
         error_signature=asked.signature,
         session=str(state.key),
         task=ACTION_PARENTS.get(top, ""),
-        tool=signal.call.tool if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else "",
+        tool=call.tool if call else "",
+        call=call,
         turn=state.turn,
         finished=isinstance(signal, ToolFinished),
         goal=asked.goal,
+        moments=_moment_keys(signal),
     )
     return Outcome(kept=query, facts=(*asked.facts, *asked.situation.notes))
 
@@ -134,6 +139,17 @@ def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") 
         more += [Scope(kind=ScopeKind.LANGUAGE, key=name) for name in situation.languages]
         more += [Scope(kind=ScopeKind.PROJECT, key=f"{one.key}{TASK_MARK}{task}") for one in projects if task]
     return ScopeFilter.of(*scope.scopes, *more) if more else scope
+
+
+def _moment_keys(signal: Signal) -> tuple[Entity, ...]:
+    """By what the rules are found that name the moment of this signal."""
+    match signal:
+        case ToolStarting() | ToolFinished():
+            return keys_of_call(read_call_facts(signal.call))
+        case PromptSubmitted():
+            return keys_of_acts(acts_asked(signal.text))
+        case _:
+            return ()
 
 
 def budget_for(budgets: Budgets, surface: Surface) -> int:

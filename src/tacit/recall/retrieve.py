@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import replace
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
@@ -132,6 +133,9 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
     found: dict[str, Ranking] = {}
     if query.error_signature:
         found["error"] = search.error(query.error_signature, scope=query.scope, limit=max(limit, wide))
+    if state.score.moments and query.moments:
+        named = search.entity(query.moments, scope=query.scope, limit=max(limit, wide))
+        found["moment"] = replace(named, space="moment")
     for name in state.spaces:
         space = SPACES[name]
         if space.retrieve is None or (space.embeds and state.vector is None):
@@ -142,7 +146,7 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
         most = limit if space.measure is not None else max(limit, wide)
         asked = SpaceQuery(query=query, limit=most, vector=state.vector, identity=tools.embedder.identity)
         found[name] = space.retrieve(search, asked)
-    order = ("error", *SPACES)
+    order = ("error", "moment", *SPACES)
     rankings = (*(found[name] for name in order if name in found), *state.rankings)
     scores: dict[str, dict[str, float]] = {}
     for ranking in rankings:

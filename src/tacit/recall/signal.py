@@ -20,6 +20,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.model.trace import NotAsked, SilenceCause, SilenceReason
+from tacit.reading.moments.acts import acts_of_tool
 from tacit.reading.prompts.machine_made import machine_made
 from tacit.session.holdout import held_out
 
@@ -96,7 +97,7 @@ def memories_held(state: SessionState) -> int:
 
 def _tool(signal: ToolStarting | ToolFinished) -> Surface | SilenceReason:
     call = signal.call
-    if not call.paths and not call.command:
+    if not call.paths and not call.command and call.tool != "webfetch" and not acts_of_tool(call.tool):
         return _not_asked(NotAsked.NO_TARGET, detail=call.tool)
     if call.tool in ("grep", "glob"):
         return _not_asked(NotAsked.SEARCHING)

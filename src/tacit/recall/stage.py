@@ -28,6 +28,8 @@ from tacit.safety.escape import escape_text
 from tacit.safety.trust import why_hidden
 
 T = TypeVar("T")
+MOMENT = "its moment"
+"""Reason of a rule whose own words name this call, this prompt, or the call that mostly comes next."""
 PINNED = "pinned"
 """Reason of a candidate that is handed over because its kind is pinned, not because of what was asked."""
 
@@ -284,11 +286,13 @@ class Score:
         judge: relevance and reasons of one candidate.
         adapt: the settings as this way wants them on a surface.
         gated: the fitted gate judges instead, on the surfaces that it covers.
+        moments: a rule that names its moment is certain there, whatever `judge` and the gate say.
     """
 
     judge: Callable[[Query, Candidate, Kind, RecallSettings], Judgment]
     adapt: Callable[[RecallSettings, Surface], RecallSettings] = lambda settings, _surface: settings
     gated: bool = False
+    moments: bool = False
 
 
 class StartPoolSource(Protocol):

@@ -19,6 +19,7 @@ from tacit.session.blocking import is_due, refusing
 KEY = SessionKey(host="claude-code", session_id="s")
 CALL = ToolCall(tool="bash", command="git push")
 STARTING = ToolStarting(session=KEY, key="k", at_ms=NOW_MS, call=CALL)
+COMMITTING = ToolStarting(session=KEY, key="k3", at_ms=NOW_MS, call=ToolCall(tool="bash", command="git commit"))
 FINISHED = ToolFinished(session=KEY, key="k2", at_ms=NOW_MS, call=CALL)
 RULE = memory("Never push by yourself.", trigger=Trigger(commands=("git push",), maker="user", blocking=True))
 STATE = SessionState(key=KEY)
@@ -45,6 +46,14 @@ def test_a_rule_of_the_user_is_due_once_before_its_call() -> None:
     assert is_due(RULE, STARTING, replace(exposed(Surface.ACTION), epoch=1), may_refuse=True)
 
 
+def test_a_call_that_the_words_of_a_rule_forbid_needs_no_mark() -> None:
+    said = memory("Never push by yourself.", trigger=Trigger(actions=(("push", 1.0),)))
+    assert is_due(said, STARTING, STATE, may_refuse=True)
+    assert not is_due(said, STARTING, STATE, may_refuse=False)
+    advice = memory("Run the tests before every push.", trigger=Trigger(actions=(("push", 1.0),)))
+    assert not is_due(advice, STARTING, STATE, may_refuse=True)
+
+
 @pytest.mark.parametrize("tier", [TrustTier.ASSISTANT, TrustTier.TOOL, TrustTier.IMPORT])
 def test_nobody_but_the_user_refuses(tier: TrustTier) -> None:
     told = memory("Never push by yourself.", tier=tier, trigger=RULE.trigger)
@@ -53,8 +62,8 @@ def test_nobody_but_the_user_refuses(tier: TrustTier) -> None:
 
 @pytest.mark.parametrize(
     ("signal", "may_refuse", "blocking"),
-    [(FINISHED, True, True), (STARTING, False, True), (STARTING, True, False)],
-    ids=["after the call", "not allowed", "not marked"],
+    [(FINISHED, True, True), (STARTING, False, True), (COMMITTING, True, False)],
+    ids=["after the call", "not allowed", "not marked, and another call than its words forbid"],
 )
 def test_no_refusal(signal: Signal, may_refuse: bool, blocking: bool) -> None:
     rule = replace(RULE, trigger=replace(RULE.trigger, blocking=blocking))

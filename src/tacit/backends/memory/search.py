@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from tacit.backends.text import clean_text, clean_value, memory_code_words
+from tacit.backends.text import clean_text, clean_value, linked_entities, memory_code_words
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.evidence import Background, Hit, Ranking, WordTable
 from tacit.model.memory import Entity, Memory
@@ -116,13 +116,13 @@ class InMemorySearch:
         """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
         asked = set(clean_value(tuple(entities)))
         found = self._data.active(scope)
-        counts = Counter(entity for memory in found for entity in set(memory.entities) & asked)
+        links = {memory.id: set(linked_entities(memory)) & asked for memory in found}
+        counts = Counter(entity for matched in links.values() for entity in matched)
         idf = {entity: math.log(1 + len(found) / (1 + counts[entity])) for entity in asked}
         whole = math.fsum(idf.values())
         scores: dict[str, float] = {}
         for memory in found:
-            matched = set(memory.entities) & asked
-            if matched:
+            if matched := links[memory.id]:
                 scores[memory.id] = math.fsum(idf[entity] for entity in matched) / whole
         return self._rank("entity", found, scores, limit)
 

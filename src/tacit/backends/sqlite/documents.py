@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import sqlite3
 import struct
+from collections.abc import Iterable
 
 from tacit.backends.codec import decode_memory
-from tacit.backends.text import memory_code_words
-from tacit.model.memory import Memory
+from tacit.backends.text import linked_entities, memory_code_words, moment_keys
+from tacit.model.memory import Entity, Memory
 from tacit.model.trigger import Trigger
 
 WEIGHT_STEPS = 200
@@ -47,14 +48,18 @@ def index_memory(connection: sqlite3.Connection, number: int, scope: int, memory
         "INSERT INTO documents (memory, scope, words, code) VALUES (?, ?, ?, ?)",
         (number, scope_token(scope), memory.content, " ".join(memory_code_words(memory))),
     )
-    for entity in dict.fromkeys(memory.entities):
+    _link(connection, number, scope, linked_entities(memory))
+    weights = _weights(connection, memory.trigger)
+    if weights:
+        connection.execute("INSERT INTO intents (memory, weights) VALUES (?, ?)", (number, weights))
+
+
+def _link(connection: sqlite3.Connection, number: int, scope: int, entities: Iterable[Entity]) -> None:
+    for entity in dict.fromkeys(entities):
         connection.execute(
             "INSERT OR IGNORE INTO memory_entities (entity, scope, memory) VALUES (?, ?, ?)",
             (_entity_number(connection, entity.kind, entity.key), scope, number),
         )
-    weights = _weights(connection, memory.trigger)
-    if weights:
-        connection.execute("INSERT INTO intents (memory, weights) VALUES (?, ?)", (number, weights))
 
 
 def _entity_number(connection: sqlite3.Connection, kind: str, key: str) -> int:
@@ -91,6 +96,13 @@ def index_everything(connection: sqlite3.Connection) -> None:
             "SELECT scope, body, use_count FROM memories WHERE number = ?", (number,)
         ).fetchone()
         index_memory(connection, number, scope, decode_memory(body, uses))
+
+
+def index_moments(connection: sqlite3.Connection) -> None:
+    """Link every active memory to the moments that its words name; of a store from before they were read."""
+    rows = connection.execute("SELECT number, scope, body, use_count FROM memories WHERE status = 'active'")
+    for number, scope, body, uses in rows.fetchall():
+        _link(connection, number, scope, moment_keys(decode_memory(body, uses)))
 
 
 def count_segments(connection: sqlite3.Connection, index: str) -> int:

@@ -233,6 +233,12 @@ def _index_waiting(connection: sqlite3.Connection) -> None:
     connection.execute(_INDEX_WAITING)
 
 
+def _index_moments(connection: sqlite3.Connection) -> None:
+    from tacit.backends.sqlite.documents import index_moments  # noqa: PLC0415 - breaks an import cycle
+
+    index_moments(connection)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _create_core,
     _create_search,
@@ -240,6 +246,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _index_lists,
     _add_change_ids,
     _index_waiting,
+    _index_moments,
 )
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 

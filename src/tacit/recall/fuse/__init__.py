@@ -18,6 +18,7 @@ FUSE_WEIGHTS: Mapping[str, float] = {
     "entity": 0.7,
     "intent": 1.2,
     "error": 4.0,
+    "moment": 4.0,
 }
 """Weights of the rankings in fusion; they order the short list and gate nothing."""
 

@@ -44,7 +44,7 @@ def adapt(settings: RecallSettings, surface: Surface) -> RecallSettings:
 
 
 PARTS = PresetParts(
-    scores={"situation": Score(judge=judge, adapt=adapt, gated=True)},
+    scores={"situation": Score(judge=judge, adapt=adapt, gated=True, moments=True)},
     start_pools={"need": StartPoolDesign(make=None, keep_ms=START_POOL_KEEP_MS, order="value")},
     layouts={
         "lines": Layout(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.recall.score.gate import Gate
+from tacit.recall.score.moment import judge_moment
 from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState
 
 
@@ -17,10 +18,22 @@ def judge(gate: Gate, state: RecallState) -> Outcome[RecallState]:
         candidate.judged(1.0, candidate.reasons)
         if LAST_SESSION in candidate.reasons
         else candidate.judged(round(relevance, 4), reasons)
-        for candidate, (relevance, reasons) in zip(found, _judge(gate, state), strict=True)
+        for candidate, (relevance, reasons) in zip(
+            found, _with_moments(state, _judge(gate, state)), strict=True
+        )
     ]
     scored.sort(key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.id))
     return Outcome(kept=state.changed(scored=tuple(scored)))
+
+
+def _with_moments(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Judgment]:
+    """The same, but what names its moment as its words say."""
+    if not state.score.moments:
+        return judged
+    return [
+        judge_moment(state.query, candidate, state.kinds.of_stored(candidate.memory.kind)) or one
+        for candidate, one in zip(state.found or (), judged, strict=True)
+    ]
 
 
 def _judge(gate: Gate, state: RecallState) -> Sequence[Judgment]:

@@ -1,0 +1,35 @@
+"""A rule that names its moment in its own words: certain at that moment, not weighed. Part of stage 5. Pure.
+
+In: a query and a candidate. Out: relevance 1 at the call that the words name, and, for what they forbid, already at the prompt
+that orders it and at the call that mostly comes right before; 0 at every other call; None where the words name no moment.
+"""
+
+from __future__ import annotations
+
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import Kind
+from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.reading.moments.calls import acts_asked, fit_of, is_asked, read_call_facts
+from tacit.reading.moments.rules import read_moments
+from tacit.recall.stage import MOMENT, Judgment
+
+
+def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | None:
+    """Relevance by the moments that the memory's words name; None where they decide nothing."""
+    memory = candidate.memory
+    if kind.episodic or kind.explains_errors or memory.trigger.always:
+        return None
+    is_rule = kind.standing and not kind.is_result
+    moments = [one for one in read_moments(memory.content) if is_rule or not one.way]
+    if not moments:
+        return None
+    if query.surface is Surface.PROMPT:
+        acts = acts_asked(query.raw_text)
+        return (1.0, (MOMENT,)) if any(is_asked(moment, acts) for moment in moments) else None
+    if query.surface is not Surface.ACTION or query.call is None:
+        return None
+    facts = read_call_facts(query.call)
+    if any(fit_of(moment, facts) != "no" for moment in moments):
+        return 1.0, (MOMENT,)
+    return (0.0, ()) if memory.trigger.maker == "local" else None

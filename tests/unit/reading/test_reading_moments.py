@@ -1,0 +1,122 @@
+"""The moments that a rule names, and the calls that are one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.model.signal import ToolCall
+from tacit.reading.moments.calls import (
+    acts_asked,
+    fit_of,
+    is_asked,
+    keys_of_call,
+    keys_of_rule,
+    read_call_facts,
+)
+from tacit.reading.moments.rules import read_moments
+
+
+def ran(command: str) -> ToolCall:
+    return ToolCall(tool="bash", command=command)
+
+
+def changed(path: str) -> ToolCall:
+    return ToolCall(tool="edit", paths=(path,))
+
+
+def fit(rule: str, call: ToolCall) -> str:
+    """The best fit of a rule with a call; a fit that no key leads to counts as none."""
+    facts = read_call_facts(call)
+    found = {fit_of(moment, facts) for moment in read_moments(rule)}
+    if set(keys_of_rule(rule)).isdisjoint(keys_of_call(facts)):
+        return "no"
+    return "now" if "now" in found else "next" if "next" in found else "no"
+
+
+@pytest.mark.parametrize(
+    ("rule", "call"),
+    [
+        ("Lint with `flake8` before every commit.", ran("cd src && git commit -m 'x'")),
+        ("Before committing, run the linter.", ran("git -C app commit --all")),
+        ("Never push to main.", ran("git push origin main")),
+        ("Never push to main.", ran("git push")),
+        ("Don't force-push.", ran("git push -f origin topic")),
+        ("After editing a file in proto/, run `make generate`.", changed("services/proto/user.proto")),
+        ("Do not edit `yarn.lock` by hand.", changed("web/yarn.lock")),
+        ("Use `uv add`, not `pip install`, for packages.", ran("python -m pip install httpx")),
+        ("Never drop a table without a dump.", ran('psql -c "DROP TABLE orders"')),
+        ("When fetching from docs.acme.dev, ask for the raw page.", ToolCall(tool="webfetch", text="https://docs.acme.dev/x")),
+        ("Pull requests must name a ticket.", ToolCall(tool="mcp__github__create_pull_request")),
+        ("Tests run with `-n 0`.", ran("uv run pytest tests")),
+        ("Generated code in internal/gen is off limits.", changed("internal/gen/api.go")),
+        ("Ask me before running `terraform apply`.", ran("terraform apply -auto-approve")),
+    ],
+)  # fmt: skip
+def test_the_call_that_a_rule_names(rule: str, call: ToolCall) -> None:
+    assert fit(rule, call) == "now"
+
+
+@pytest.mark.parametrize(
+    ("rule", "call"),
+    [
+        ("Lint with `flake8` before every commit.", ran("flake8 src")),
+        ("Lint with `flake8` before every commit.", ran('grep -rn "git commit" docs')),
+        ("Never push to main.", ran("git push -u origin fix/main-menu")),
+        ("Never push to main.", ran('echo "git push origin main"')),
+        ("Do not edit `yarn.lock` by hand.", changed("web/package.json")),
+        ("Never delete anything in fixtures/.", changed("fixtures/a.json")),
+        ("Before tagging a release, bump the version.", ran("git tag --list")),
+        ("Tests must not touch the network.", ran("pytest tests")),
+        ("The build runs when a commit changes `src`.", ran("git commit -m x")),
+        ("Push items onto the queue before the worker starts.", ran("git push")),
+        ("Don't query the production database.", ran("psql -d app_dev -c 'select 1'")),
+    ],
+)
+def test_a_call_that_a_rule_does_not_name(rule: str, call: ToolCall) -> None:
+    assert fit(rule, call) == "no"
+
+
+@pytest.mark.parametrize(
+    ("rule", "call"),
+    [
+        ("Never push to main.", ran("git commit -m x")),
+        ("You must not commit to `release/*`.", ran("git switch release/2.3")),
+        ("Never run `docker system prune`.", ran("docker system df")),
+        ("`kubectl delete` needs my approval.", ran("kubectl get pods")),
+        ("Do not edit vendor/.", ToolCall(tool="read", paths=("vendor/lib/a.c",))),
+    ],
+)
+def test_what_is_forbidden_is_known_at_the_step_before(rule: str, call: ToolCall) -> None:
+    assert fit(rule, call) == "next"
+
+
+def test_only_a_prohibition_comes_early() -> None:
+    assert fit("Before every push, run the tests.", ran("git commit -m x")) == "no"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "acts"),
+    [
+        ("Looks good, commit it and push.", {"commit", "push"}),
+        ("Don't push yet.", set()),
+        ("What did the last commit change?", set()),
+        ("please open a pull request", set()),
+        ("Run the tests again.", {"test"}),
+    ],
+)
+def test_the_acts_that_a_prompt_orders(prompt: str, acts: set[str]) -> None:
+    assert acts_asked(prompt) == acts
+
+
+def test_a_prompt_asks_for_the_moment_of_a_rule() -> None:
+    (moment,) = read_moments("Never push to main.")
+    assert moment.forbids
+    assert is_asked(moment, acts_asked("Great, ship it."))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["Prefer dataclasses to dicts.", "The staging database listens on 5433.", "Names are in English.", ""],
+)
+def test_a_statement_that_names_no_moment(statement: str) -> None:
+    assert read_moments(statement) == ()
