@@ -79,7 +79,7 @@ def query(
 def recall_state(asked: Query, settings: RecallSettings | None = None, **fields: object) -> RecallState:
     """A recall before its first stage."""
     settings = settings or RecallSettings()
-    kinds, layout = KindRegistry(), LAYOUTS[settings.render].at(query.surface)
+    kinds, layout = KindRegistry(), LAYOUTS[settings.render].at(asked.surface)
     values: dict[str, object] = {"context": Context(), "count": EstimateCounter().count, **fields}
     return RecallState(
         query=asked,

@@ -65,7 +65,7 @@ _LIMITED = lazy_regex(
 )
 _NEXT_ORDER = lazy_regex(rf"\s{_ORDER}\s", re.IGNORECASE)
 _OBLIGES = lazy_regex(
-    rf"^\W*{_ORDER}\b|\b(?:must|should|shall|has to|have to|need(?:s|ed)?|gets?|always|never|requires?|required|don't|do not|means?|make sure|be sure)\b"
+    rf"^\ue000|^\W*{_ORDER}\b|\b(?:must|should|shall|has to|have to|need(?:s|ed)?|gets?|always|never|requires?|required|don't|do not|means?|make sure|be sure)\b"
     r"|\b(?:is|are) (?:to be |always |never )?\w+ed\b|\bcomes? with\b",
     re.IGNORECASE,
 )
@@ -76,6 +76,11 @@ _MODAL = lazy_regex(
     re.IGNORECASE,
 )
 _MOST_HEAD_WORDS = 8
+_ANY = lazy_regex(
+    r"(?:any\w*|every\w*|each|all|new|changing|editing|adding|touching|changes to)\b", re.IGNORECASE
+)
+_MUST = lazy_regex(r"\s(?:must|should|shall|has to|have to|needs?|gets?|requires?|means?)", re.IGNORECASE)
+"""`Every change there needs ...`: an order, of whatever kind the statement is."""
 _TESTS = lazy_regex(r"\b(?:tests?|specs?)\s*$", re.IGNORECASE)
 _IMPERATIVE = lazy_regex(
     r"^(?:please\s+|always\s+|only\s+)*((?:run|open|create|submit|file|start|make|write|name|sign|tag|squash|execute|publish|upload|send)\s+.+?)\s+(?:with|using|via|through|against|under|from|as|in|by)\s",
@@ -201,7 +206,7 @@ def _prescribed(clause: str, phrases: Phrases) -> Moment | None:
         return None
     if modal[1] and _TESTS.search(head):
         head = f"run {head}"
-    return Moment(target=phrases.target(head), way=True)
+    return Moment(target=phrases.target(head), way=not (_ANY.match(head) and _MUST.match(modal[0])))
 
 
 def _is_short(head: str) -> bool:
