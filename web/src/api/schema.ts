@@ -1951,14 +1951,14 @@ export interface components {
         };
         /**
          * Entity
-         * @description A thing a memory names: kind is file, symbol, package, command or error.
+         * @description A thing a memory names: kind is file, symbol, package, command or error; `moment` stands for a call that its words name.
          */
         Entity: {
             /**
              * Kind
              * @enum {string}
              */
-            kind: "file" | "symbol" | "package" | "command" | "error";
+            kind: "file" | "symbol" | "package" | "command" | "error" | "moment";
             /** Key */
             key: string;
         };
