@@ -19,7 +19,9 @@ from tacit.session.blocking import is_due, refusing
 KEY = SessionKey(host="claude-code", session_id="s")
 CALL = ToolCall(tool="bash", command="git push")
 STARTING = ToolStarting(session=KEY, key="k", at_ms=NOW_MS, call=CALL)
-COMMITTING = ToolStarting(session=KEY, key="k3", at_ms=NOW_MS, call=ToolCall(tool="bash", command="git commit"))
+COMMITTING = ToolStarting(
+    session=KEY, key="k3", at_ms=NOW_MS, call=ToolCall(tool="bash", command="git commit")
+)
 FINISHED = ToolFinished(session=KEY, key="k2", at_ms=NOW_MS, call=CALL)
 RULE = memory("Never push by yourself.", trigger=Trigger(commands=("git push",), maker="user", blocking=True))
 STATE = SessionState(key=KEY)
