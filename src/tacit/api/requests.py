@@ -453,7 +453,7 @@ class ListTraces(Request):
 
 
 class Tune(Request):
-    """Fit the threshold of prompts to this store."""
+    """Fit the threshold of prompts to this store, and the cosine bars of the preset to an embedder of the user's own."""
 
     bound: float = Field(
         default=0.1,
@@ -461,7 +461,7 @@ class Tune(Request):
         le=0.5,
         description="greatest rate of injections into prompts that deserve nothing",
     )
-    apply: bool = Field(default=False, description="write the threshold into the user's settings")
+    apply: bool = Field(default=False, description="keep the threshold and the bars")
 
 
 class BeginRescan(Request):

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tacit.app.cosine_measure import CosineReport, measure_cosines
 from tacit.app.parts import Parts
 from tacit.config.overrides import set_user_values
 from tacit.model.pack import Surface
@@ -55,6 +56,7 @@ class TuneReport:
         useful_kept, wrong_kept: those of them that reach the new threshold.
         applied: whether the setting was written.
         note: why nothing was proposed, or "".
+        cosines: the cosine bars of the preset, for an embedder of the user's own.
     """
 
     surface: str
@@ -75,10 +77,11 @@ class TuneReport:
     wrong_kept: int = 0
     applied: bool = False
     note: str = ""
+    cosines: CosineReport = field(default_factory=CosineReport)
 
 
 def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:
-    """Propose a threshold for prompts; with `apply`, write it into the user's settings.
+    """Propose a threshold for prompts, and measure an embedder of the user's own; with `apply`, keep both.
 
     Raises:
         InvalidSetting: if the settings file cannot be written soundly.
@@ -123,6 +126,7 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
         wrong_kept=sum(not one.useful and one.relevance >= after for one in said),
         applied=apply and after != before,
         note=f"fewer than {LEAST_PAIRS} prompts to learn from" if found is None else "",
+        cosines=measure_cosines(parts, traces, projects, apply=apply),
     )
     if report.applied:
         set_user_values(parts.home, {"recall": {"thresholds": {"prompt": after}}})

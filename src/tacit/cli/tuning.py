@@ -1,4 +1,4 @@
-"""`tune`: fit the threshold of prompts to this store. In: arguments. Out: before and after. Writes only with --apply."""
+"""`tune`: fit the threshold of prompts to this store, and the cosine bars to an embedder of the user's own. In: arguments. Out: before and after. Writes only with --apply."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def tune(
             help="Largest share of the prompts that deserve nothing that may get something.",
         ),
     ] = 0.1,
-    apply: Annotated[bool, typer.Option("--apply", help="Write the threshold into your settings.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Keep the threshold and the bars.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit the prompt threshold to your own store, without labels. It is stored only with --apply."""
+    """Fit the prompt threshold to your own store, and the similarity bars of the preset to your own embedder. Stored only with --apply."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 
@@ -30,6 +30,27 @@ def tune(
         print_json(answer)
         return
     print_report(answer)
+    print_cosines(answer["cosines"], apply=apply)
+
+
+def print_cosines(report: dict[str, Any], *, apply: bool) -> None:
+    """The similarity bars before and after, for an embedder that Tacit does not ship with."""
+    from tacit.cli.terminal.output import format_count, print_line
+
+    if not report["pairs"]:
+        return
+    pairs = format_count(report["pairs"], "pair", "pairs")
+    if not report["bars"]:
+        print_line(
+            f"{report['embedder']}: {pairs} of a prompt and a memory are too few for its bars.",
+            style="yellow",
+        )
+        return
+    print_line(f"{report['embedder']}: {pairs} of a prompt and a memory, nearly all of them unrelated.")
+    print_line(f"  {'bar':<40}{'share':>8}{'before':>8}{'after':>8}")
+    for bar in report["bars"]:
+        print_line(f"  {bar['setting']:<40}{bar['share']:>8.2%}{bar['before']:>8.3f}{bar['after']:>8.3f}")
+    print_line("Kept for this embedder." if apply else "Nothing was written; `tacit tune --apply` keeps it.")
 
 
 def print_report(report: dict[str, Any]) -> None:

@@ -93,31 +93,43 @@ def embedder_bars(preset: str, embedder: EmbedderSettings, home: Home) -> Embedd
     measured = _measured(embedder, home) if shares else None
     if measured is None:
         return None
-    cosines = {bar.share: bar.cosine for bar in measured.values}
+    bars = measured.values
     values: Flat = {}
     for key, share in shares.items():
         if isinstance(share, Mapping):
             stated = cast("Mapping[str, float]", share)
-            values[key] = {name: _reached(one, cosines) for name, one in stated.items()}
+            values[key] = {name: cosine_at(one, bars) for name, one in stated.items()}
         else:
-            values[key] = _reached(cast(float, share), cosines)
+            values[key] = cosine_at(cast(float, share), bars)
     return EmbedderBars(values=values, embedder=measured.origin.embedder, shares=shares)
 
 
-def _reached(share: float, cosines: Mapping[float, float]) -> float:
+def is_shipped(embedder: EmbedderSettings) -> bool:
+    """Whether the cosines of `embedder` ship."""
+    return _speaks_of(embedder, _read(_shipped_file()))
+
+
+def cosine_at(share: float, bars: UnrelatedCosines) -> float:
     """The cosine that `share` reaches; where the pairs were too few for it, the highest bar there is."""
-    return cosines.get(share, max(cosines.values(), default=1.0))
+    return next(
+        (bar.cosine for bar in bars if bar.share == share), max((b.cosine for b in bars), default=1.0)
+    )
 
 
 def _measured(embedder: EmbedderSettings, home: Home) -> Artifact[UnrelatedCosines] | None:
     """What was measured of `embedder`: in this home, else what ships."""
+    found = (_read(path) for path in (home.unrelated_cosines_file, _shipped_file()))
+    return next((one for one in found if _speaks_of(embedder, one)), None)
+
+
+def _speaks_of(embedder: EmbedderSettings, artifact: Artifact[UnrelatedCosines] | None) -> bool:
+    return artifact is not None and dict(artifact.origin.details).items() >= details_of(embedder).items()
+
+
+def _shipped_file() -> Path:
     from tacit.fitted import FOLDER  # noqa: PLC0415 - the default preset states no share and needs none of this
 
-    for path in (home.unrelated_cosines_file, FOLDER / f"{NAME}.json"):
-        found = _read(path)
-        if found is not None and dict(found.origin.details).items() >= details_of(embedder).items():
-            return found
-    return None
+    return FOLDER / f"{NAME}.json"
 
 
 def _read(path: Path) -> Artifact[UnrelatedCosines] | None:
