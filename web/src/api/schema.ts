@@ -1589,6 +1589,27 @@ export interface components {
             clear: boolean;
         };
         /**
+         * CosineReport
+         * @description The cosine bars of the preset in use, as this store has them. `pairs` 0 = the embedder's cosines ship; no bars = too few pairs.
+         */
+        CosineReport: {
+            /**
+             * Embedder
+             * @default
+             */
+            embedder: string;
+            /**
+             * Pairs
+             * @default 0
+             */
+            pairs: number;
+            /**
+             * Bars
+             * @default []
+             */
+            bars: components["schemas"]["MeasuredBar"][];
+        };
+        /**
          * Decide
          * @description A decision on one statement of the review queue.
          */
@@ -2662,6 +2683,25 @@ export interface components {
              * @default
              */
             detail: string;
+        };
+        /**
+         * MeasuredBar
+         * @description One cosine bar of the preset in use.
+         *
+         *     Attributes:
+         *         setting: its dotted name, with the kind where it is a mapping.
+         *         share: of unrelated pairs that may reach it.
+         *         before, after: cosines.
+         */
+        MeasuredBar: {
+            /** Setting */
+            setting: string;
+            /** Share */
+            share: number;
+            /** Before */
+            before: number;
+            /** After */
+            after: number;
         };
         /**
          * MemoryPage
@@ -4893,7 +4933,7 @@ export interface components {
         TrustTier: 0 | 1 | 2 | 3;
         /**
          * Tune
-         * @description Fit the threshold of prompts to this store.
+         * @description Fit the threshold of prompts to this store, and the cosine bars of the preset to an embedder of the user's own.
          */
         Tune: {
             /**
@@ -4904,7 +4944,7 @@ export interface components {
             bound?: number;
             /**
              * Apply
-             * @description write the threshold into the user's settings
+             * @description keep the threshold and the bars
              * @default false
              */
             apply?: boolean;
@@ -4926,6 +4966,7 @@ export interface components {
          *         useful_kept, wrong_kept: those of them that reach the new threshold.
          *         applied: whether the setting was written.
          *         note: why nothing was proposed, or "".
+         *         cosines: the cosine bars of the preset, for an embedder of the user's own.
          */
         TuneReport: {
             /** Surface */
@@ -4982,6 +5023,7 @@ export interface components {
              * @default
              */
             note: string;
+            cosines: components["schemas"]["CosineReport"];
         };
         /**
          * TurnView
