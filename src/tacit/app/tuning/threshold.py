@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tacit.app.cosine_measure import CosineReport, measure_cosines
+from tacit.app.tuning.cosines import CosineReport, measure_cosines
 from tacit.app.parts import Parts
 from tacit.config.overrides import set_user_values
 from tacit.model.pack import Surface

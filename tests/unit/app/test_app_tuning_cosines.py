@@ -7,7 +7,7 @@ import json
 import pytest
 
 from presets.driving import workplace
-from tacit.app.cosine_measure import LEAST_COSINES
+from tacit.app.tuning.cosines import LEAST_COSINES
 from tacit.app.wiring import open_engine
 from tacit.providers.embedding import FakeEmbedder
 
