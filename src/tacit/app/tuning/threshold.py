@@ -12,8 +12,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tacit.app.tuning.cosines import CosineReport, measure_cosines
 from tacit.app.parts import Parts
+from tacit.app.tuning.cosines import CosineReport, measure_cosines
 from tacit.config.overrides import set_user_values
 from tacit.model.pack import Surface
 from tacit.model.query import Query
