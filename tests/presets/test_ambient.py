@@ -72,7 +72,7 @@ def test_the_limit_is_that_of_every_source(open_workplace):
     for number in range(12):
         lab.know(f"{ABOUT} number {number}", "fact")
     lab.agent().prompt(ASK)
-    counts = {n.split(":")[0]: int(n.split()[1]) for n in stage(lab, "retrieve").notes if " in " in n}
+    counts = {fact.detail: fact.count for fact in stage(lab, "retrieve").facts}
     assert counts["semantic"] == counts["lexical"] == 4
     assert open_workplace("ambient").engine.settings.recall.candidates_per_space == 20
 

@@ -161,9 +161,8 @@ def test_every_later_turn_makes_one_search(bare):
         client.turn("How is auth handled with JWT tokens?")
         traces = bare.engine.why(limit=50)
         assert len(traces) == before + 1
-        assert [n.partition(":")[0] for s in traces[0].stages if s.stage == "retrieve" for n in s.notes] == [
-            "semantic"
-        ]
+        retrieved = next(stage for stage in traces[0].stages if stage.stage == "retrieve")
+        assert [fact.detail for fact in retrieved.facts] == ["semantic"]
 
 
 @acceptance("refresh", "DECISION-scope")

@@ -163,7 +163,7 @@ def test_ten_candidates_are_asked_for_and_filtered(lab):
         lab.know(f"fix the login bug in module {number}", "decision")
     lab.agent().prompt(LOGIN)
     stage = next(s for s in lab.last_trace().stages if s.stage == "retrieve")
-    counts = {note.split(":")[0]: int(note.split()[1]) for note in stage.notes if " in " in note}
+    counts = {fact.detail: fact.count for fact in stage.facts}
     assert counts["semantic"] == 10
     assert all(count <= 10 for count in counts.values())
 
