@@ -521,7 +521,7 @@ def test_drafts_of_one_batch_see_each_other() -> None:
 def test_an_unconfirmed_statement_waits_once_until_the_user_says_it() -> None:
     world = World()
     draft = Draft(
-        content="Always use tabs in Go files",
+        content="Always use tabs in Makefiles",
         kind="preference",
         scope=P,
         provenance=Provenance(tier=TrustTier.IMPORT, source="mcp"),
@@ -530,9 +530,9 @@ def test_an_unconfirmed_statement_waits_once_until_the_user_says_it() -> None:
     world.capture.store_drafts([draft])
     world.capture.store_drafts([draft])
     assert [(m.status, m.content) for m in world.memories(status=None)] == [
-        ("quarantined", "Always use tabs in Go files")
+        ("quarantined", "Always use tabs in Makefiles")
     ]
-    world.say("Always use tabs in Go files")
+    world.say("Always use tabs in Makefiles")
     assert [(m.status, m.provenance.tier) for m in world.memories(status=None)] == [
         ("active", TrustTier.USER)
     ]
