@@ -85,6 +85,18 @@ def unit(*values: float) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
+def every_space_of(search: Search, kinds: tuple[str, ...] | None) -> dict[str, Ranking]:
+    """Every space that takes kinds, asked for those alone."""
+    asked = {"scope": VISIBLE, "limit": 2, "kinds": kinds}
+    return {
+        "semantic": search.semantic(unit(1, 0, 0, 0), identity=EMBEDDER, **asked),
+        "lexical": search.lexical("linters", **asked),
+        "code": search.code("getUserName", **asked),
+        "entity": search.entity([Entity(kind="file", key="a.py")], **asked),
+        "intent": search.intent([("commit", 0.8)], **asked),
+    }
+
+
 def every_space(search: Search, scope: ScopeFilter, limit: int) -> dict[str, Ranking]:
     return {
         "semantic": search.semantic(unit(1, 0, 0, 0), identity=EMBEDDER, scope=scope, limit=limit),
@@ -111,6 +123,32 @@ def findable(name: str, **more: object) -> Memory:
 def add_findable(store: Store, *memories: Memory) -> None:
     vectors = np.tile(unit(1, 0, 0, 0), (len(memories), 1))
     store.apply([Add(memory=one) for one in memories], vectors=vectors, identity=EMBEDDER)
+
+
+class TestKinds:
+    def test_a_crowd_of_another_kind_takes_no_place(self, store: Store) -> None:
+        crowd = [findable(f"mem_a{number:02}") for number in range(20)]
+        add_findable(store, *crowd, findable("mem_z", kind="decision"), findable("mem_y", kind="research"))
+        for space, ranking in every_space_of(store.search, ("decision", "goal")).items():
+            assert ids(ranking) == ["mem_z"], space
+        for space, ranking in every_space_of(store.search, ("decision", "research")).items():
+            assert ids(ranking) == ["mem_y", "mem_z"], space
+        assert all(len(ranking.hits) == 2 for ranking in every_space_of(store.search, None).values())
+        assert not any(ranking.hits for ranking in every_space_of(store.search, ()).values())
+
+    def test_an_edited_kind_counts(self, store: Store) -> None:
+        add_findable(store, findable("mem_a"), findable("mem_b"))
+        assert not any(ranking.hits for ranking in every_space_of(store.search, ("decision",)).values())
+        changed = findable("mem_b", kind="decision")
+        store.apply([Edit(memory=changed)], vectors=unit(1, 0, 0, 0)[None, :], identity=EMBEDDER)
+        for space, ranking in every_space_of(store.search, ("decision",)).items():
+            assert ids(ranking) == ["mem_b"], space
+
+    def test_scores_are_those_among_all_kinds(self, store: Store) -> None:
+        add_findable(store, findable("mem_a"), findable("mem_b", kind="decision"))
+        everything = every_space_of(store.search, None)
+        for space, ranking in every_space_of(store.search, ("decision",)).items():
+            assert scores(ranking)["mem_b"] == pytest.approx(scores(everything[space])["mem_b"]), space
 
 
 class TestEverySpace:

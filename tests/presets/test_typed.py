@@ -437,7 +437,7 @@ def test_importance_adds_up_and_is_capped():
 def test_the_start_is_shared_out_by_type(lab):
     recall = lab.engine.settings.recall
     assert {k: round(v * recall.budgets.start) for k, v in recall.allot.start.items()} == {
-        "preference": 500, "decision": 600, "file_context": 400, "error_pattern": 300,
+        "preference": 500, "decision": 600, "file_context": 400, "error_pattern": 300, "research": 200,
     }  # fmt: skip
     for number in range(20):
         lab.know(f"Rule {number}: " + "never do this thing again " * 12, "preference")
@@ -548,9 +548,12 @@ def test_the_weights_are_settings(open_workplace):
 
 @acceptance("typed", "6.1-types")
 def test_research_is_off(lab):
-    note = lab.know("add login session module research", "research")
+    lab.know("add login session module research", "research")
     assert lab.agent().prompt("add a login form to the session module") == ""
-    assert drops(lab)[note.id] == "kind research is not handed over unasked"
+    [retrieve] = [stage for stage in lab.last_trace().stages if stage.stage == "retrieve"]
+    [asked] = [note for note in retrieve.notes if note.startswith("kinds asked for")]
+    assert "decision" in asked
+    assert "research" not in asked
 
 
 @acceptance("typed", "6.1-types")
@@ -725,11 +728,15 @@ def test_short_prompts_are_skipped(lab):
 def test_a_session_that_holds_enough_is_left_alone(lab):
     for number in range(21):
         lab.know(f"Rule {number}.", "decision" if number > 19 else "preference")
-    lab.know("fix login bug session", "error_pattern", days_ago=70)
     agent = lab.agent()
     assert len(lines_of(agent.start())) == 21
+    for topic in ("basket checkout total", "invoice printing queue", "warehouse stock ledger"):
+        for number in range(7):
+            lab.know(f"fix {topic} {number}", "error_pattern", days_ago=70)
+        assert len(lines_of(agent.prompt(f"please fix the {topic}"))) == 7
+    lab.know("login bug session of its own", "error_pattern", days_ago=70)
     assert agent.prompt(LOGIN) == ""
-    assert silence_text(lab.last_trace()) == "the context holds more than 20 memories already"
+    assert silence_text(lab.last_trace()) == "prompts were given more than 20 memories already"
 
 
 # --- 9, 12: the seed's own tests, and its open questions -----------------------------------------------------------

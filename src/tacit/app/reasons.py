@@ -76,7 +76,7 @@ _SILENCE_TEXTS: dict[SilenceCause, Callable[[SilenceReason], str]] = {
         _NOT_ASKED_TEXTS[why.not_asked](why) if why.not_asked else "nothing was asked"
     ),
     SilenceCause.CONTEXT_FULL: lambda why: (
-        f"the context holds more than {why.bound or 0:.0f} memories already"
+        f"prompts were given more than {why.bound or 0:.0f} memories already"
     ),
     SilenceCause.NOTHING_COMING: lambda _: "no action is coming",
     SilenceCause.NOTHING_FOUND: lambda _: "no candidate was found",
@@ -95,7 +95,7 @@ _CAUSE_TEXTS: dict[str, str] = {
     SilenceCause.OPTED_OUT: "the prompt opted out",
     SilenceCause.COMPARISON: "the session is in the group without memory (holdout)",
     SilenceCause.NOT_ASKED: "nothing to look up: an empty, very short or machine-made prompt",
-    SilenceCause.CONTEXT_FULL: "the session holds as many memories as the settings allow",
+    SilenceCause.CONTEXT_FULL: "prompts were given as many memories as the settings allow",
     SilenceCause.NOTHING_COMING: "the prompt asks for no work, such as thanks or a greeting",
     SilenceCause.NOTHING_FOUND: "no memory was found for it",
     SilenceCause.NOT_RELEVANT: "no memory was relevant enough",
@@ -268,6 +268,7 @@ _NOTE_TEXTS: dict[NoteCause, Callable[[Note], str]] = {
     NoteCause.SHORT_PROMPT_ENRICHED: lambda _: "short prompt enriched from the turn before",
     NoteCause.NOTHING_ASKED: lambda _: "nothing is asked: no action is coming",
     NoteCause.SPACE_ASKED: lambda note: f"{note.detail}: {note.count} in {note.took_ms:.1f} ms",
+    NoteCause.KINDS_ASKED: lambda note: f"kinds asked for: {note.detail}",
     NoteCause.LISTED: lambda note: (
         f"{note.detail}: {note.count}" + (f" of {note.of}" if note.of is not None else "")
     ),

@@ -300,7 +300,7 @@ class RecallSettings(_Section):
     max_session_memories: int = Field(
         default=0,
         ge=0,
-        description="most memories in a session's context; beyond it prompts get nothing; 0 = no limit",
+        description="most memories that prompts of one context are given; beyond it they get nothing; 0 = no limit",
     )
     adjust_budget: tuple[Literal["prompt", "window", "usage"], ...] = Field(
         default=("prompt", "window"),

@@ -16,6 +16,8 @@ class NoteCause(StrEnum):
     NOTHING_ASKED = "nothing_asked"
     SPACE_ASKED = "space_asked"
     """`detail`: the space; `count`: its hits; `took_ms`: its time."""
+    KINDS_ASKED = "kinds_asked"
+    """`detail`: the kinds that the spaces were asked for."""
     LISTED = "listed"
     """`detail`: the list; `count`: memories taken from it; `of`: memories in it, where more are than were taken."""
     ORDERED_BY_NEED = "ordered_by_need"

@@ -23,6 +23,7 @@ class Query:
         scope: what may be seen; required, enforced in the query of every space.
         entities: what the words and recent files name.
         files: paths at hand, relative to the project root.
+        kinds: names of the kinds that are searched; None = any.
         error_signature: normalized signature of a failure, or empty.
         at_ms: the moment it is asked for; nothing later may be read.
         budget_tokens: most that may be handed over.
@@ -48,6 +49,7 @@ class Query:
     budget_tokens: int
     entities: tuple[Entity, ...] = ()
     files: tuple[str, ...] = ()
+    kinds: tuple[str, ...] | None = None
     error_signature: str = ""
     session: str = ""
     by_user: bool = False

@@ -14,11 +14,18 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 class Search(Protocol):
     """Ranks active memories that hold now, within the given scope. An empty scope gives an empty ranking.
 
-    Every method returns at most `limit` hits, best first, ties broken by memory id; `limit` <= 0 gives none.
+    Every method returns at most `limit` hits, best first, ties broken by memory id; `limit` <= 0 gives none. `kinds` names
+    those that are wanted; None = any. How rare a word or an entity is, is counted over all memories in scope.
     """
 
     def semantic(
-        self, vector: Vectors, *, identity: EmbedderIdentity, scope: ScopeFilter, limit: int
+        self,
+        vector: Vectors,
+        *,
+        identity: EmbedderIdentity,
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None = None,
     ) -> Ranking:
         """Rank by cosine (-1 to 1) with `vector`, shape (dimensions,), of unit length.
 
@@ -27,7 +34,9 @@ class Search(Protocol):
         """
         ...
 
-    def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+    def lexical(
+        self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
+    ) -> Ranking:
         """Rank by BM25 (higher is better, above 0) over stemmed words; the query is bounded by document frequency."""
         ...
 
@@ -41,15 +50,31 @@ class Search(Protocol):
         """
         ...
 
-    def code(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+    def code(
+        self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
+    ) -> Ranking:
         """Rank by BM25 over identifiers and paths split by case and punctuation."""
         ...
 
-    def entity(self, entities: Sequence[Entity], *, scope: ScopeFilter, limit: int) -> Ranking:
+    def entity(
+        self,
+        entities: Sequence[Entity],
+        *,
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Ranking:
         """Rank by idf-weighted overlap (0 to 1) of linked entities: matched idf / idf of all asked-for entities."""
         ...
 
-    def intent(self, actions: Sequence[tuple[str, float]], *, scope: ScopeFilter, limit: int) -> Ranking:
+    def intent(
+        self,
+        actions: Sequence[tuple[str, float]],
+        *,
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Ranking:
         """Rank by the best product of situation probability and trigger weight (0 to 1).
 
         `always` counts 0.25, and so does a trigger that names only places (paths, commands, ...): the caller matches them.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tacit.model.evidence import Candidate
+from tacit.model.memory import Memory
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
@@ -98,7 +99,13 @@ def pack_candidates(state: RecallState, candidates: Sequence[Candidate]) -> Outc
         shares=getattr(settings.allot, query.surface.value, _NO_SHARES),
         hand_on=settings.allot.hand_on,
     )
-    return pack(candidates, surface=query.surface, allowance=allowance, cost=state.line_tokens)
+    return pack(
+        candidates,
+        surface=query.surface,
+        allowance=allowance,
+        cost=state.line_tokens,
+        text=lambda memory: state.layout.text(memory, query.surface),
+    )
 
 
 def pack(
@@ -107,6 +114,7 @@ def pack(
     surface: Surface,
     allowance: Allowance,
     cost: Callable[[Candidate, str], int],
+    text: Callable[[Memory], str] = lambda memory: memory.content,
 ) -> Outcome[Pack]:
     """Choose what to hand over.
 
@@ -115,6 +123,7 @@ def pack(
         surface: for which surface.
         allowance: what it may cost.
         cost: tokens of one rendered line for (candidate, text).
+        text: the words of a memory that a line shows.
     """
     ordered = ORDERS[allowance.order](candidates, allowance.pinned_kinds)
     room = _RemainingBudget(
@@ -123,7 +132,7 @@ def pack(
     )
     chosen: dict[int, PackItem] = {}
     if room.slots:
-        _fill_slots(ordered, room, chosen, allowance.max_items, cost)
+        _fill_slots(ordered, room, chosen, allowance.max_items, cost, text)
     drops: list[Drop] = []
     misses = 0
     for rank, candidate in enumerate(ordered):
@@ -136,7 +145,7 @@ def pack(
             )
             continue
         left = room.left if allowance.hand_on else room.unallotted
-        item = _fitted(candidate, left, cost) if misses < MAX_CONSECUTIVE_MISSES else None
+        item = _fitted(candidate, text(memory), left, cost) if misses < MAX_CONSECUTIVE_MISSES else None
         if item is None:
             misses += 1
             drops.append(
@@ -152,12 +161,13 @@ def pack(
     )
 
 
-def _fill_slots(
+def _fill_slots(  # noqa: PLR0917 - what a slot is filled from
     ordered: Sequence[Candidate],
     room: _RemainingBudget,
     chosen: dict[int, PackItem],
     max_items: int,
     cost: Callable[[Candidate, str], int],
+    text_of: Callable[[Memory], str],
 ) -> None:
     """Give every slot its share first: a memory must fit into all slots that it belongs to, whole."""
     for rank, candidate in enumerate(ordered):
@@ -166,7 +176,7 @@ def _fill_slots(
         slots = [slot for slot in slots_of(candidate) if slot in room.slots]
         if not slots or room.of(slots) <= 0:
             continue
-        text = candidate.memory.content
+        text = text_of(candidate.memory)
         tokens = cost(candidate, text)
         if tokens <= room.of(slots):
             chosen[rank] = PackItem(candidate=candidate, text=text, tokens=tokens)
@@ -265,8 +275,9 @@ def _first(candidate: Candidate, pinned_kinds: Collection[str]) -> bool:
     return memory.pinned or memory.kind in pinned_kinds or PINNED in candidate.reasons
 
 
-def _fitted(candidate: Candidate, left: int, cost: Callable[[Candidate, str], int]) -> PackItem | None:
-    text = candidate.memory.content
+def _fitted(
+    candidate: Candidate, text: str, left: int, cost: Callable[[Candidate, str], int]
+) -> PackItem | None:
     tokens = cost(candidate, text)
     if tokens <= left:
         return PackItem(candidate=candidate, text=text, tokens=tokens)

@@ -30,6 +30,7 @@ from tacit.recall.presets import LAYOUTS, SCORES, START_POOLS
 from tacit.recall.presets.ambient.pinned import add_pinned
 from tacit.recall.presets.ambient.similar import drop_similar
 from tacit.recall.presets.multispace.probe import read_sections
+from tacit.recall.query import of_enabled_kinds
 from tacit.recall.render import renderer
 from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spaces_at
 from tacit.recall.score import judge
@@ -123,6 +124,7 @@ class RecallPipeline:
         """The state before the first stage: the settings as the surface wants them, and the parts that they name."""
         score, layout = SCORES[settings.score], LAYOUTS[settings.render].at(query.surface)
         settings = score.adapt(settings, query.surface)
+        query = score.ask(of_enabled_kinds(query, settings), settings, self._kinds)
         gated = score.gated and query.surface is Surface.PROMPT
         fits = gated and self._mean_query.speaks_of(self.tools.embedder.identity)
         return RecallState(

@@ -151,11 +151,15 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
     scores: dict[str, dict[str, float]] = {}
     for ranking in rankings:
         scores.setdefault(ranking.space, {}).update({hit.memory_id: hit.score for hit in ranking.hits})
+    only = () if query.kinds is None else (Note(cause=NoteCause.KINDS_ASKED, detail=", ".join(query.kinds)),)
     return Outcome(
         kept=state.changed(rankings=rankings, space_scores=scores),
-        facts=tuple(
-            Note(cause=NoteCause.SPACE_ASKED, detail=r.space, count=len(r.hits), took_ms=r.took_ms)
-            for r in rankings
+        facts=(
+            *(
+                Note(cause=NoteCause.SPACE_ASKED, detail=r.space, count=len(r.hits), took_ms=r.took_ms)
+                for r in rankings
+            ),
+            *only,
         ),
         losses=tuple(losses),
     )

@@ -83,16 +83,14 @@ def _prompt(
         return SilenceReason(cause=SilenceCause.OPTED_OUT, detail=settings.opt_out_token)
     if len(signal.text.strip()) < settings.min_prompt_chars:
         return _not_asked(NotAsked.SHORT_PROMPT, bound=settings.min_prompt_chars)
-    if settings.max_session_memories and memories_held(state) > settings.max_session_memories:
+    if settings.max_session_memories and memories_for_prompts(state) > settings.max_session_memories:
         return SilenceReason(cause=SilenceCause.CONTEXT_FULL, bound=settings.max_session_memories)
     return Surface.PROMPT
 
 
-def memories_held(state: SessionState) -> int:
-    """How many different memories were handed over in this epoch."""
-    return len(
-        {e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is not Surface.HOST}
-    )
+def memories_for_prompts(state: SessionState) -> int:
+    """How many different memories prompts of this epoch were given; a start pack, however large, is not counted."""
+    return len({e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is Surface.PROMPT})
 
 
 def _tool(signal: ToolStarting | ToolFinished) -> Surface | SilenceReason:

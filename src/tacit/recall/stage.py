@@ -285,12 +285,14 @@ class Score:
     Attributes:
         judge: relevance and reasons of one candidate.
         adapt: the settings as this way wants them on a surface.
+        ask: the query as this way asks it.
         gated: the fitted gate judges instead, on the surfaces that it covers.
         moments: a rule that names its moment is certain there, whatever `judge` and the gate say.
     """
 
     judge: Callable[[Query, Candidate, Kind, RecallSettings], Judgment]
     adapt: Callable[[RecallSettings, Surface], RecallSettings] = lambda settings, _surface: settings
+    ask: Callable[[Query, RecallSettings, KindRegistry], Query] = lambda query, _settings, _kinds: query
     gated: bool = False
     moments: bool = False
 
@@ -350,6 +352,7 @@ class Layout:
         block: the whole text; the empty pack gives the empty text.
         item_line: an item of a pack as one line; None = as `line` says.
         pack: fills the block; None = the shared greedy one.
+        text: the words of a memory that a block of that surface shows.
         frame_is_most: the frame reserves headings that most blocks do not have; the finished block is counted anew.
         others: layouts of the surfaces that look different.
     """
@@ -359,6 +362,7 @@ class Layout:
     block: _Block
     item_line: _ItemLine | None = None
     pack: Callable[[RecallState], Outcome[Pack]] | None = None
+    text: Callable[[Memory, Surface], str] = lambda memory, _surface: memory.content
     frame_is_most: bool = False
     others: Mapping[Surface, Layout] = field(default_factory=dict[Surface, "Layout"])
 

@@ -166,7 +166,7 @@ class TestLargeScopes:
 
     def test_many_equal_vectors_do_not_hide_better_ones(self) -> None:
         rows = Rows()
-        rows.extend(range(9000), [b"%05d" % n for n in range(9000)], [0] * 9000, [FOREVER] * 9000)
+        rows.extend(range(9000), [b"%05d" % n for n in range(9000)], [0] * 9000, [FOREVER] * 9000, [0] * 9000)
         vectors = np.zeros((9000, DIMENSIONS), np.float16)
         vectors[:, 0] = 1
         vectors[:, 1] = -1
@@ -303,6 +303,7 @@ class TestSidecar:
             ids=np.empty(0, "S1"),
             valid_from=rows,
             valid_to=rows,
+            kinds=np.empty(0, np.uint32),
             bits=sign_bits(empty),
             vectors=empty,
         )
@@ -313,7 +314,7 @@ class TestSidecar:
 class TestRows:
     def test_best_breaks_ties_by_id(self) -> None:
         rows = Rows()
-        rows.extend([1, 2, 3, 4], [b"d", b"b", b"c", b"a"], [0] * 4, [FOREVER] * 4)
+        rows.extend([1, 2, 3, 4], [b"d", b"b", b"c", b"a"], [0] * 4, [FOREVER] * 4, [0] * 4)
         positions, scores = rows.best(np.arange(4), np.array([1, 1, 1, 2], np.float32), 2)
         assert sorted(rows.ids[positions].tolist()) == [b"a", b"b"]
         assert sorted(scores.tolist()) == [1, 2]
@@ -328,7 +329,7 @@ class TestRows:
     ) -> None:
         rows = Rows()
         for number, (start, end) in enumerate(held):
-            rows.extend([number], [b"%d" % number], [start], [FOREVER if end is None else end])
+            rows.extend([number], [b"%d" % number], [start], [FOREVER if end is None else end], [0])
         rows.remove(sorted(gone))
         usable = rows.usable(now)
         found = list(range(len(held))) if usable is None else np.flatnonzero(usable).tolist()

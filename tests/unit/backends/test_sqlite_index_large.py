@@ -21,7 +21,7 @@ def rows_of(size: int, *, ends: np.ndarray | None = None) -> Rows:
     rows = Rows()
     names = [f"m{number:06d}".encode() for number in range(size)]
     valid_to = np.full(size, FOREVER) if ends is None else ends
-    rows.extend(np.arange(size), names, np.zeros(size, np.int64), valid_to)
+    rows.extend(np.arange(size), names, np.zeros(size, np.int64), valid_to, np.zeros(size, np.uint32))
     return rows
 
 
@@ -133,7 +133,7 @@ def test_a_kept_mask_is_that_of_the_moment(
     rows = Rows()
     numbers = list(range(len(spans)))
     starts, ends = [one[0] for one in spans], [one[1] for one in spans]
-    rows.extend(numbers, [b"%d" % number for number in numbers], starts, ends)
+    rows.extend(numbers, [b"%d" % number for number in numbers], starts, ends, [0] * len(numbers))
     for turn, now in enumerate(moments):
         if turn == len(moments) // 2:
             rows.remove(sorted(gone))

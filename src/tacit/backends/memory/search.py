@@ -55,7 +55,13 @@ class InMemorySearch:
         self._data = data
 
     def semantic(
-        self, vector: Vectors, *, identity: EmbedderIdentity, scope: ScopeFilter, limit: int
+        self,
+        vector: Vectors,
+        *,
+        identity: EmbedderIdentity,
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None = None,
     ) -> Ranking:
         """See the port."""
         if vector.shape != (identity.dimensions,):
@@ -72,7 +78,7 @@ class InMemorySearch:
                 hint="Run `tacit reindex` to renew them.",
             )
         scores = {memory.id: float(np.dot(stored[memory.id][1], vector)) for memory in fitting}
-        ranking = self._rank("semantic", fitting, scores, limit)
+        ranking = self._rank("semantic", fitting, scores, limit, kinds)
         found = list(scores.values())
         if not found:
             return ranking
@@ -81,12 +87,14 @@ class InMemorySearch:
         )
         return replace(ranking, background=background)
 
-    def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+    def lexical(
+        self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
+    ) -> Ranking:
         """See the port."""
         asked = {stem for word in query_words(clean_text(text)) for stem in _stems(word)}
         found = self._data.active(scope)
         documents = {memory.id: _stems(memory.content) for memory in found}
-        return self._rank("lexical", found, _bm25(asked, documents), limit)
+        return self._rank("lexical", found, _bm25(asked, documents), limit, kinds)
 
     def word_table(
         self, words: Sequence[str], *, scope: ScopeFilter, limit: int, also: Sequence[str] = ()
@@ -105,14 +113,23 @@ class InMemorySearch:
         table = [[column.get(name, 0.0) for column in columns] for name in kept]
         return WordTable(ids=tuple(kept), scores=np.array(table, np.float32).reshape(len(kept), len(columns)))
 
-    def code(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+    def code(
+        self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
+    ) -> Ranking:
         """See the port."""
         asked = set(code_query_words(clean_text(text)))
         found = self._data.active(scope)
         documents = {memory.id: list(memory_code_words(memory)) for memory in found}
-        return self._rank("code", found, _bm25(asked, documents), limit)
+        return self._rank("code", found, _bm25(asked, documents), limit, kinds)
 
-    def entity(self, entities: Sequence[Entity], *, scope: ScopeFilter, limit: int) -> Ranking:
+    def entity(
+        self,
+        entities: Sequence[Entity],
+        *,
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Ranking:
         """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
         asked = set(clean_value(tuple(entities)))
         found = self._data.active(scope)
@@ -124,9 +141,16 @@ class InMemorySearch:
         for memory in found:
             if matched := links[memory.id]:
                 scores[memory.id] = math.fsum(idf[entity] for entity in matched) / whole
-        return self._rank("entity", found, scores, limit)
+        return self._rank("entity", found, scores, limit, kinds)
 
-    def intent(self, actions: Sequence[tuple[str, float]], *, scope: ScopeFilter, limit: int) -> Ranking:
+    def intent(
+        self,
+        actions: Sequence[tuple[str, float]],
+        *,
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Ranking:
         """See the port."""
         probability: dict[str, float] = {}
         for name, value in actions:
@@ -139,7 +163,7 @@ class InMemorySearch:
             best = max([*products, ALWAYS_SCORE if anywhere else 0.0])
             if best > 0:
                 scores[memory.id] = best
-        return self._rank("intent", found, scores, limit)
+        return self._rank("intent", found, scores, limit, kinds)
 
     def standing(
         self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
@@ -161,13 +185,25 @@ class InMemorySearch:
         """See the port."""
         wanted = clean_text(signature)
         found = [m for m in self._data.active(scope) if wanted and m.error_signature == wanted]
-        return self._rank("error", found, {memory.id: 1.0 for memory in found}, limit)
+        return self._rank("error", found, {memory.id: 1.0 for memory in found}, limit, None)
 
     def _holds(self, memory: Memory) -> bool:
         return memory.validity.holds_at(self._data.now_ms())
 
-    def _rank(self, space: str, found: Iterable[Memory], scores: Mapping[str, float], limit: int) -> Ranking:
-        hits = [Hit(memory_id=m.id, score=scores[m.id]) for m in found if m.id in scores and self._holds(m)]
+    def _rank(
+        self,
+        space: str,
+        found: Iterable[Memory],
+        scores: Mapping[str, float],
+        limit: int,
+        kinds: Sequence[str] | None,
+    ) -> Ranking:
+        wanted = None if kinds is None else {clean_text(kind) for kind in kinds}
+        hits = [
+            Hit(memory_id=m.id, score=scores[m.id])
+            for m in found
+            if m.id in scores and self._holds(m) and (wanted is None or m.kind in wanted)
+        ]
         hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
         return Ranking(space=space, hits=tuple(hits[: max(limit, 0)]))
 

@@ -32,16 +32,22 @@ def numbers_of(scopes: Sequence[StoredScope]) -> str:
 
 
 def _holding(
-    connection: sqlite3.Connection, scopes: Sequence[StoredScope], numbers: Sequence[int], now_ms: int
+    connection: sqlite3.Connection,
+    scopes: Sequence[StoredScope],
+    numbers: Sequence[int],
+    now_ms: int,
+    kinds: Sequence[str] | None,
 ) -> dict[int, str]:
     """Ids of those of `numbers` that may be seen now."""
     # A list of parameters, in order, is read twice as fast as `json_each`: the table is asked four times for one recall.
     marks = ",".join("?" * len(numbers))
     visible = ",".join("?" * len(scopes))
+    wanted = "" if kinds is None else f" AND kind IN ({','.join('?' * len(kinds))})"
     rows = connection.execute(
         f"SELECT number, id FROM memories WHERE number IN ({marks}) AND +scope IN ({visible}) AND status = 'active'"
-        " AND valid_from_ms <= ? AND (valid_to_ms IS NULL OR valid_to_ms > ?)",
-        (*sorted(numbers), *(scope.number for scope in scopes), now_ms, now_ms),
+        " AND valid_from_ms <= ? AND (valid_to_ms IS NULL OR valid_to_ms > ?)"
+        f"{wanted}",
+        (*sorted(numbers), *(scope.number for scope in scopes), now_ms, now_ms, *(kinds or ())),
     )
     return dict(rows.fetchall())
 
@@ -63,8 +69,10 @@ def confirm_scores(
     scores: dict[int, float],
     limit: int,
     now_ms: int,
+    *,
+    kinds: Sequence[str] | None = None,
 ) -> list[Hit]:
-    """The best `limit` of `scores` (by row number) that the table confirms; equal scores are read as a whole."""
+    """The best `limit` of `scores` (by row number) that the table confirms, of `kinds` (None = any); equal scores are read as a whole."""
     order = sorted(scores, key=lambda number: -scores[number])
     hits: list[Hit] = []
     start = 0
@@ -72,7 +80,7 @@ def confirm_scores(
         end = min(start + limit + _AHEAD, len(order))
         while end < len(order) and scores[order[end]] == scores[order[end - 1]]:
             end += 1
-        seen = _holding(connection, scopes, order[start:end], now_ms)
+        seen = _holding(connection, scopes, order[start:end], now_ms, kinds)
         block = [
             Hit(memory_id=seen[number], score=scores[number]) for number in order[start:end] if number in seen
         ]

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.backends.sqlite.index.memories import MemoryRows
-from tacit.backends.sqlite.index.rows import Numbers, Positions, Scores
+from tacit.backends.sqlite.index.rows import Kinds, Numbers, Positions, Scores
 from tacit.backends.sqlite.index.terms import NARROW_SHARE, QueryTerms, TextIndex, any_word, within
 from tacit.backends.sqlite.scopes import StoredScope
 
@@ -73,7 +73,7 @@ def read_postings(
 
 
 def score_bm25(
-    parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int
+    parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int, kinds: Kinds | None = None
 ) -> list[tuple[Positions, Scores]]:
     """Positions and scores of the memories that hold any of the words, for every part of the scope.
 
@@ -81,6 +81,7 @@ def score_bm25(
         parts: the memories of every stored scope asked for.
         postings: what the text index found, in these scopes or in others too.
         now_ms: the time at which they must hold.
+        kinds: numbers of the kinds that are wanted; None = any. What is rare is counted over all of them.
     """
     index = postings.index
     found = _found(parts, postings)
@@ -91,7 +92,7 @@ def score_bm25(
         chosen, sums = _summed(one, idf, part.rows.size)
         share = part.lengths[index][chosen] / mean
         scores = (sums * ((K1 + 1) / (1 + K1 * (1 - B + B * share)))).astype(np.float32)
-        usable = part.rows.usable(now_ms)
+        usable = part.rows.usable(now_ms, kinds)
         if usable is not None:
             kept: NDArray[np.bool_] = usable[chosen]
             chosen, scores = chosen[kept], scores[kept]

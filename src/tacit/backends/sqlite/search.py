@@ -30,7 +30,7 @@ from tacit.backends.sqlite.connection import Database
 from tacit.backends.sqlite.documents import ALWAYS
 from tacit.backends.sqlite.index.memories import MemoryPartitions, MemoryRows
 from tacit.backends.sqlite.index.partitions import StoredIdentity, VectorPartitions
-from tacit.backends.sqlite.index.rows import Scores
+from tacit.backends.sqlite.index.rows import Kinds, Scores, kind_numbers
 from tacit.backends.sqlite.index.terms import QueryTerms, TextIndex
 from tacit.backends.sqlite.matching import Postings, build_word_table, documents_in, read_postings, score_bm25
 from tacit.backends.sqlite.scopes import StoredScope
@@ -67,7 +67,13 @@ class SqliteSearch:
         self._terms: dict[TextIndex, QueryTerms] = {"words": QueryTerms("words"), "code": QueryTerms("code")}
 
     def semantic(
-        self, vector: Vectors, *, identity: EmbedderIdentity, scope: ScopeFilter, limit: int
+        self,
+        vector: Vectors,
+        *,
+        identity: EmbedderIdentity,
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None = None,
     ) -> Ranking:
         """See the port. Cosines are of half-precision vectors: true to about 0.001."""
         if vector.shape != (identity.dimensions,):
@@ -87,20 +93,24 @@ class SqliteSearch:
                 assert stored is not None
                 with self._vectors.current(connection, one, stored) as index:
                     held += index.rows.living
-                    positions, scores = index.nearest(asked, limit, now_ms)
+                    positions, scores = index.nearest(asked, limit, now_ms, _numbers(kinds))
                     found.append((index.rows.ids[positions], scores))
                     samples.append(index.sampled(asked))
             if not held:
                 _refuse_other_embedder(connection, scopes, identity)
             return ranking.filled(best_hits(found, limit), _background(samples, held))
 
-    def lexical(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+    def lexical(
+        self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
+    ) -> Ranking:
         """See the port."""
-        return self._text("lexical", "words", query_words(clean_text(text)), scope, limit)
+        return self._text("lexical", "words", query_words(clean_text(text)), scope, limit, kinds)
 
-    def code(self, text: str, *, scope: ScopeFilter, limit: int) -> Ranking:
+    def code(
+        self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
+    ) -> Ranking:
         """See the port."""
-        return self._text("code", "code", code_query_words(clean_text(text)), scope, limit)
+        return self._text("code", "code", code_query_words(clean_text(text)), scope, limit, kinds)
 
     def word_table(
         self, words: Sequence[str], *, scope: ScopeFilter, limit: int, also: Sequence[str] = ()
@@ -171,8 +181,14 @@ class SqliteSearch:
         finally:
             connection.set_progress_handler(None, 0)
 
-    def _text(
-        self, space: str, index: TextIndex, asked: Sequence[str], scope: ScopeFilter, limit: int
+    def _text(  # noqa: PLR0917 - what a text search is made of
+        self,
+        space: str,
+        index: TextIndex,
+        asked: Sequence[str],
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None,
     ) -> Ranking:
         with self._ranking(space, scope, limit) as (connection, scopes, ranking):
             if not scopes or not asked:
@@ -182,14 +198,21 @@ class SqliteSearch:
                 return ranking.empty(complete=False)
             with ExitStack() as held:
                 parts = self._parts(connection, scopes, held)
-                weighed = score_bm25(parts, postings, now_ms=self._clock.now_ms())
+                weighed = score_bm25(parts, postings, now_ms=self._clock.now_ms(), kinds=_numbers(kinds))
                 found: list[ScoredIds] = []
                 for part, one in zip(parts, weighed, strict=True):
                     positions, scores = part.rows.best(*one, limit)
                     found.append((part.rows.ids[positions], scores))
             return ranking.filled(best_hits(found, limit))
 
-    def entity(self, entities: Sequence[Entity], *, scope: ScopeFilter, limit: int) -> Ranking:
+    def entity(
+        self,
+        entities: Sequence[Entity],
+        *,
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Ranking:
         """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
         asked = sorted({(entity.kind, entity.key) for entity in clean_value(tuple(entities))})
         with self._ranking("entity", scope, limit) as (connection, scopes, ranking):
@@ -211,9 +234,18 @@ class SqliteSearch:
                 for number in memories:
                     parts.setdefault(number, []).append(weight)
             scores = {number: math.fsum(weights) / whole for number, weights in parts.items()}
-            return ranking.filled(confirm_scores(connection, scopes, scores, limit, self._clock.now_ms()))
+            named = None if kinds is None else [clean_text(kind) for kind in kinds]
+            now_ms = self._clock.now_ms()
+            return ranking.filled(confirm_scores(connection, scopes, scores, limit, now_ms, kinds=named))
 
-    def intent(self, actions: Sequence[tuple[str, float]], *, scope: ScopeFilter, limit: int) -> Ranking:
+    def intent(
+        self,
+        actions: Sequence[tuple[str, float]],
+        *,
+        scope: ScopeFilter,
+        limit: int,
+        kinds: Sequence[str] | None = None,
+    ) -> Ranking:
         """See the port. Weights are kept in steps of 1/200."""
         with self._ranking("intent", scope, limit) as (connection, scopes, ranking):
             if not scopes:
@@ -224,7 +256,9 @@ class SqliteSearch:
             found: list[ScoredIds] = []
             for one in scopes:
                 with self._memories.current(connection, one) as part:
-                    positions, scores = part.fitting(probabilities, want=limit, now_ms=now_ms)
+                    positions, scores = part.fitting(
+                        probabilities, want=limit, now_ms=now_ms, kinds=_numbers(kinds)
+                    )
                     found.append((part.rows.ids[positions], scores))
             return ranking.filled(best_hits(found, limit))
 
@@ -297,6 +331,10 @@ class SqliteSearch:
         self._vectors.close()
         for terms in self._terms.values():
             terms.close()
+
+
+def _numbers(kinds: Sequence[str] | None) -> Kinds | None:
+    return None if kinds is None else kind_numbers(clean_text(kind) for kind in kinds)
 
 
 class _RankingTimer:

@@ -17,7 +17,8 @@ from tacit.model.evidence import Candidate
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason
-from tacit.recall.presets.typed.score import TASK_TYPES, similarity_of, task_of, type_of
+from tacit.recall.presets.typed.score import is_enabled, serves_task, similarity_of, task_of, type_of
+from tacit.recall.query import enabled_kinds
 from tacit.recall.stage import Outcome, RecallState
 
 _REST = "*"
@@ -31,7 +32,7 @@ def reach_floors(
 ) -> Outcome[tuple[Candidate, ...]]:
     """Keep what reaches every floor; what is certain passes the threshold of its surface too."""
     floors = settings.floors
-    kinds = _kinds(query, settings)
+    kinds = enabled_kinds(query.surface, settings)
     if query.surface is Surface.ON_DEMAND or (not kinds and floors == _NO_FLOORS):
         return Outcome(kept=tuple(scored))
     searched = query.surface not in (Surface.START, Surface.COMPACTION)
@@ -39,7 +40,9 @@ def reach_floors(
     kept: list[Candidate] = []
     drops: list[Drop] = []
     for candidate in scored:
-        reason = _kind_objection(candidate, query, kinds, by_task=floors.by_task and searched)
+        reason = _kind_objection(
+            candidate.memory.kind, query, kinds, by_task=floors.by_task, searched=searched
+        )
         if not reason and searched:
             reason = _objection(candidate, query, floors, best)
         if reason:
@@ -55,21 +58,14 @@ def floors(state: RecallState) -> Outcome[RecallState]:
     return Outcome(kept=state.changed(reached=done.kept), drops=done.drops)
 
 
-def _kinds(query: Query, settings: RecallSettings) -> tuple[str, ...]:
-    if query.surface is Surface.FAILURE and settings.failure_kinds:
-        return settings.failure_kinds
-    return settings.kinds
-
-
 def _kind_objection(
-    candidate: Candidate, query: Query, kinds: Sequence[str], *, by_task: bool
+    kind: str, query: Query, kinds: Sequence[str], *, by_task: bool, searched: bool
 ) -> DropReason | None:
-    kind = candidate.memory.kind
-    if kinds and kind not in kinds:
+    if kinds and kind not in kinds and not (by_task and is_enabled(kind, kinds)):
         return DropReason(cause=DropCause.KIND_OFF, detail=kind)
-    if by_task and query.surface is not Surface.FAILURE:
+    if by_task and searched and query.surface is not Surface.FAILURE:
         task = task_of(query)
-        if type_of(kind) not in TASK_TYPES[task]:
+        if not serves_task(kind, task, kinds):
             return DropReason(cause=DropCause.KIND_NOT_FOR_TASK, detail=f"{kind}, {task}")
     return None
 
@@ -80,7 +76,8 @@ def _objection(candidate: Candidate, query: Query, floors: Floors, best: float) 
         return DropReason(cause=DropCause.BELOW_IMPORTANCE, value=memory.importance, bound=floors.importance)
     unmeasured = candidate.score("semantic") is None
     similar = similarity_of(query, candidate)
-    least = floors.similarity.get(memory.kind, floors.similarity.get(_REST, 0.0))
+    rest = floors.similarity.get(type_of(memory.kind), floors.similarity.get(_REST, 0.0))
+    least = floors.similarity.get(memory.kind, rest)
     if similar < least:
         return DropReason(cause=DropCause.BELOW_SIMILARITY, value=similar, bound=least, detail=memory.kind)
     if not floors.ratio and not floors.cosine:

@@ -13,7 +13,9 @@ LOW, HIGH = SPACE_THRESHOLDS["code"]
 def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     """Best memories by shared identifiers; the files at hand count as words of the query."""
     query = asked.query
-    return search.code(" ".join((query.text, *query.files[-3:])), scope=query.scope, limit=asked.limit)
+    return search.code(
+        " ".join((query.text, *query.files[-3:])), scope=query.scope, limit=asked.limit, kinds=query.kinds
+    )
 
 
 SPACE = Space(

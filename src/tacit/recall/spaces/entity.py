@@ -16,7 +16,7 @@ def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     query = asked.query
     files = tuple(Entity(kind="file", key=path) for path in query.files[-3:])
     entities = tuple(dict.fromkeys((*query.entities, *files)))
-    return search.entity(entities, scope=query.scope, limit=asked.limit)
+    return search.entity(entities, scope=query.scope, limit=asked.limit, kinds=query.kinds)
 
 
 SPACE = Space(

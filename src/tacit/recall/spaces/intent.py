@@ -17,7 +17,7 @@ def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     """Memories whose trigger shares the most with the coming actions; a class counts by how much it tells, 1 at most."""
     query = asked.query
     actions = relative_strengths(query.situation.actions, _model(query))
-    return search.intent(actions, scope=query.scope, limit=asked.limit)
+    return search.intent(actions, scope=query.scope, limit=asked.limit, kinds=query.kinds)
 
 
 def _model(query: Query) -> MatchModel | None:

@@ -12,7 +12,9 @@ LOW, HIGH = SPACE_THRESHOLDS["lexical"]
 
 def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     """Best memories by shared words."""
-    return search.lexical(asked.query.text, scope=asked.query.scope, limit=asked.limit)
+    return search.lexical(
+        asked.query.text, scope=asked.query.scope, limit=asked.limit, kinds=asked.query.kinds
+    )
 
 
 SPACE = Space(

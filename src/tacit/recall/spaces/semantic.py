@@ -15,7 +15,13 @@ LOW, HIGH = SPACE_THRESHOLDS["semantic"]
 def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
     """Nearest memories by cosine with the vector of the words."""
     assert asked.vector is not None
-    return search.semantic(asked.vector, identity=asked.identity, scope=asked.query.scope, limit=asked.limit)
+    return search.semantic(
+        asked.vector,
+        identity=asked.identity,
+        scope=asked.query.scope,
+        limit=asked.limit,
+        kinds=asked.query.kinds,
+    )
 
 
 SPACE = Space(

@@ -18,7 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.backends.sqlite.documents import ALWAYS, PAIR, WEIGHT_STEPS
-from tacit.backends.sqlite.index.rows import FOREVER, Mask, Numbers, Positions, Rows, Scores
+from tacit.backends.sqlite.index.rows import (
+    FOREVER,
+    Kinds,
+    Mask,
+    Numbers,
+    Positions,
+    Rows,
+    Scores,
+    kind_number,
+)
 from tacit.backends.sqlite.index.terms import TextIndex
 from tacit.backends.sqlite.scopes import StoredScope
 
@@ -35,7 +44,7 @@ _LARGE = 65_536
 """In a scope of more rows, a sample of them tells from which score on a row may be among the best."""
 _LONGEST = np.iinfo(np.uint16).max
 _PAIR_TYPE = np.dtype([("action", "<u2"), ("weight", "u1")])
-_Found = tuple[int, str, int, int | None, str, bytes | None, bytes | None, bytes | None]
+_Found = tuple[int, str, int, int | None, str, bytes | None, bytes | None, bytes | None, str]
 
 
 def _no_lengths() -> dict[TextIndex, Lengths]:
@@ -72,7 +81,7 @@ class MemoryRows:
         return mean
 
     def fitting(
-        self, probabilities: Mapping[int, float], *, want: int, now_ms: int
+        self, probabilities: Mapping[int, float], *, want: int, now_ms: int, kinds: Kinds | None = None
     ) -> tuple[Positions, Scores]:
         """Positions and scores (0-1) of the `want` best triggers, in no order.
 
@@ -80,6 +89,7 @@ class MemoryRows:
             probabilities: action number -> probability; `ALWAYS` with 1.0 is the caller's to give.
             want: how many at most.
             now_ms: the time at which they must hold.
+            kinds: numbers of the kinds that are wanted; None = any.
         """
         # In whole numbers, 65,000 = 1: half as much to move as in single precision.
         parts = {
@@ -87,7 +97,7 @@ class MemoryRows:
             for action, probability in probabilities.items()
             if action < len(self.weights)
         }
-        usable = self.rows.usable(now_ms)
+        usable = self.rows.usable(now_ms, kinds)
         positions = self._likely(parts, want, usable) if self.rows.size > _LARGE else None
         if positions is None:
             best = self._products(parts, slice(None))
@@ -216,7 +226,7 @@ def _refresh(connection: sqlite3.Connection, partition: MemoryRows, scope: Store
 def _read(connection: sqlite3.Connection, scope: int, since: int) -> Sequence[_Found]:
     # The sizes stand in tables that FTS5 keeps for its own BM25, one row for each document.
     return connection.execute(
-        "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.status, i.weights, w.sz, c.sz FROM memories AS m"
+        "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.status, i.weights, w.sz, c.sz, m.kind FROM memories AS m"
         " LEFT JOIN intents AS i ON i.memory = m.number"
         " LEFT JOIN text_words_docsize AS w ON w.id = m.number"
         " LEFT JOIN text_code_docsize AS c ON c.id = m.number"
@@ -248,6 +258,7 @@ def _append(partition: MemoryRows, found: Sequence[_Found]) -> None:
         [row[1].encode() for row in found],
         [row[2] for row in found],
         [FOREVER if row[3] is None else row[3] for row in found],
+        [kind_number(row[8]) for row in found],
     )
 
 

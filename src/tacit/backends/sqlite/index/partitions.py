@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.backends.sqlite.index.rows import FOREVER, Rows
+from tacit.backends.sqlite.index.rows import FOREVER, Rows, kind_number
 from tacit.backends.sqlite.index.sidecar import Sidecar, SidecarKey, read_sidecar, write_sidecar
 from tacit.backends.sqlite.index.vectors import (
     SMALL_ROWS,
@@ -95,7 +95,7 @@ class VectorPartitions:
             found = read_sidecar(self._folder, self._key(scope, identity))
             if found is not None and scope.moved <= found.change <= scope.change:
                 rows = Rows()
-                rows.extend(found.numbers, found.ids, found.valid_from, found.valid_to)
+                rows.extend(found.numbers, found.ids, found.valid_from, found.valid_to, found.kinds)
                 partition.index = SignBitVectors(rows, found.vectors, found.bits)
                 partition.change = found.change
                 return self._catch_up(connection, partition, partition.index, scope, identity)
@@ -123,7 +123,7 @@ class VectorPartitions:
             # Too much has changed to patch: the table is read as a whole, not a file that is as old.
             return self._build(connection, partition, scope, identity, from_file=False)
         index.rows.remove(changed)
-        index.rows.extend(rows.numbers, rows.ids, rows.valid_from, rows.valid_to)
+        index.rows.extend(rows.numbers, rows.ids, rows.valid_from, rows.valid_to, rows.kinds)
         index.append(vectors)
         partition.change = scope.change
         if isinstance(index, SignBitVectors) and index.appended > max(SMALL_ROWS, len(index.base) // 8):
@@ -137,7 +137,9 @@ class VectorPartitions:
         kept = np.flatnonzero(index.rows.alive)
         rows = Rows()
         old = index.rows
-        rows.extend(old.numbers[kept], old.ids[kept], old.valid_from[kept], old.valid_to[kept])
+        rows.extend(
+            old.numbers[kept], old.ids[kept], old.valid_from[kept], old.valid_to[kept], old.kinds[kept]
+        )
         return SignBitVectors(rows, index.gather(kept))
 
     def _key(self, scope: StoredScope, identity: StoredIdentity) -> SidecarKey:
@@ -157,6 +159,7 @@ class VectorPartitions:
             ids=rows.ids,
             valid_from=rows.valid_from,
             valid_to=rows.valid_to,
+            kinds=rows.kinds,
             bits=index.base_bits,
             vectors=index.base,
         )
@@ -188,7 +191,7 @@ def _read_all(
     connection: sqlite3.Connection, scope: int, identity: StoredIdentity
 ) -> tuple[Rows, HalfVectors]:
     cursor = connection.execute(
-        "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, v.vector FROM memories AS m"
+        "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.kind, v.vector FROM memories AS m"
         " JOIN vectors AS v ON v.memory = m.number"
         " WHERE m.scope = ? AND m.status = 'active' AND v.identity = ? AND length(v.vector) = ?",
         (scope, identity.number, 2 * identity.dimensions),
@@ -199,14 +202,16 @@ def _read_all(
     ids: list[bytes] = []
     starts: list[int] = []
     ends: list[int] = []
+    kinds: list[int] = []
     while batch := cursor.fetchmany(_BATCH):
         numbers += [row[0] for row in batch]
         ids += [row[1].encode() for row in batch]
         starts += [row[2] for row in batch]
         ends += [FOREVER if row[3] is None else row[3] for row in batch]
-        blob = b"".join([row[4] for row in batch])
+        kinds += [kind_number(row[4]) for row in batch]
+        blob = b"".join([row[5] for row in batch])
         parts.append(np.frombuffer(blob, "<f2").reshape(-1, identity.dimensions))
-    rows.extend(numbers, ids, starts, ends)
+    rows.extend(numbers, ids, starts, ends, kinds)
     return rows, np.concatenate(parts)
 
 
@@ -215,18 +220,19 @@ def _read_changed(
 ) -> tuple[list[int], Rows, HalfVectors]:
     """Numbers of all rows written after `since`, and those of them that belong into the index."""
     found = connection.execute(
-        "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.status, v.vector FROM memories AS m"
+        "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.status, m.kind, v.vector FROM memories AS m"
         " LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity = ? AND length(v.vector) = ?"
         " WHERE m.scope = ? AND m.change > ? ORDER BY m.change, m.number",
         (identity.number, 2 * identity.dimensions, scope, since),
     ).fetchall()
-    kept = [row for row in found if row[4] == "active" and row[5] is not None]
+    kept = [row for row in found if row[4] == "active" and row[6] is not None]
     rows = Rows()
     rows.extend(
         [row[0] for row in kept],
         [row[1].encode() for row in kept],
         [row[2] for row in kept],
         [FOREVER if row[3] is None else row[3] for row in kept],
+        [kind_number(row[5]) for row in kept],
     )
-    blob = b"".join([row[5] for row in kept])
+    blob = b"".join([row[6] for row in kept])
     return [row[0] for row in found], rows, np.frombuffer(blob, "<f2").reshape(-1, identity.dimensions)

@@ -6,7 +6,8 @@ the database anything, and is not safe to share between threads: its owner holds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,19 @@ Positions = NDArray[np.intp]
 Numbers = NDArray[np.int64]
 Scores = NDArray[np.float32]
 
+Kinds = NDArray[np.uint32]
+
 FOREVER = np.iinfo(np.int64).max
+
+
+def kind_number(kind: str) -> int:
+    """The number that stands for a kind in arrays and files: the CRC-32 of its name."""
+    return zlib.crc32(kind.encode())
+
+
+def kind_numbers(kinds: Iterable[str]) -> Kinds:
+    """The numbers of several kinds, shape (n,)."""
+    return np.fromiter(map(kind_number, kinds), np.uint32)
 
 
 class Rows:
@@ -26,6 +39,7 @@ class Rows:
         numbers: row number of the memory per position, shape (size,).
         ids: its id as UTF-8 bytes per position, shape (size,).
         valid_from, valid_to: milliseconds since the epoch; `FOREVER` = still holds.
+        kinds: number of its kind per position, shape (size,).
         alive: False where a memory was removed.
     """
 
@@ -39,6 +53,7 @@ class Rows:
         "alive",
         "dead",
         "ids",
+        "kinds",
         "numbers",
         "valid_from",
         "valid_to",
@@ -49,6 +64,7 @@ class Rows:
         self.ids: NDArray[np.bytes_] = np.empty(0, "S1")
         self.valid_from: Numbers = np.empty(0, np.int64)
         self.valid_to: Numbers = np.empty(0, np.int64)
+        self.kinds: Kinds = np.empty(0, np.uint32)
         self.alive: Mask = np.empty(0, np.bool_)
         self.dead = 0
         self._greatest = -1
@@ -74,14 +90,16 @@ class Rows:
         ids: Sequence[bytes] | NDArray[np.bytes_],
         valid_from: Sequence[int] | Numbers,
         valid_to: Sequence[int] | Numbers,
+        kinds: Sequence[int] | Kinds,
     ) -> None:
-        """Append memories; `valid_to` uses `FOREVER`."""
+        """Append memories; `valid_to` uses `FOREVER`, `kinds` the numbers of `kind_number`."""
         if len(numbers) == 0:
             return
         self.numbers = np.concatenate([self.numbers, np.asarray(numbers, np.int64)])
         self.ids = np.concatenate([self.ids, np.asarray(ids, np.bytes_)])
         self.valid_from = np.concatenate([self.valid_from, np.asarray(valid_from, np.int64)])
         self.valid_to = np.concatenate([self.valid_to, np.asarray(valid_to, np.int64)])
+        self.kinds = np.concatenate([self.kinds, np.asarray(kinds, np.uint32)])
         self.alive = np.concatenate([self.alive, np.ones(len(numbers), np.bool_)])
         self._greatest = max(self._greatest, int(self.numbers[-len(numbers) :].max()))
         self._last_from = max(self._last_from, int(self.valid_from[-len(numbers) :].max()))
@@ -97,8 +115,16 @@ class Rows:
         self.dead += int(np.count_nonzero(gone))
         self._mask = None
 
-    def usable(self, now_ms: int) -> Mask | None:
-        """Which positions may be found at `now_ms`, not to be changed; None = all of them.
+    def usable(self, now_ms: int, kinds: Kinds | None = None) -> Mask | None:
+        """Which positions of `kinds` (None = any) may be found at `now_ms`, not to be changed; None = all of them."""
+        holding = self._holding(now_ms)
+        if kinds is None:
+            return holding
+        wanted = np.isin(self.kinds, kinds)
+        return wanted if holding is None else wanted & holding
+
+    def _holding(self, now_ms: int) -> Mask | None:
+        """Which positions hold at `now_ms`; None = all of them.
 
         The mask is kept until the next memory begins or ends to hold: a million rows take a millisecond.
         """

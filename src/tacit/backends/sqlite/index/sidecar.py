@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.backends.sqlite.index.rows import Numbers
+from tacit.backends.sqlite.index.rows import Kinds, Numbers
 from tacit.backends.sqlite.index.vectors import Bits, HalfVectors
 
-_MAGIC = b"TACITVE1"
+_MAGIC = b"TACITVE2"
 _HEAD = struct.Struct("<8sII")  # magic, length of the JSON header, CRC-32 of the JSON header
 _ALIGN = 64
 
@@ -51,6 +51,7 @@ class Sidecar:
     ids: NDArray[np.bytes_]
     valid_from: Numbers
     valid_to: Numbers
+    kinds: Kinds
     bits: Bits
     vectors: HalfVectors
 
@@ -62,6 +63,7 @@ def write_sidecar(folder: Path, key: SidecarKey, data: Sidecar) -> bool:
         "ids": data.ids,
         "valid_from": data.valid_from,
         "valid_to": data.valid_to,
+        "kinds": data.kinds,
         "bits": data.bits,
         "vectors": data.vectors,
     }

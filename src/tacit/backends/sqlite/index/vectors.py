@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.backends.sqlite.index.rows import Positions, Rows, Scores
+from tacit.backends.sqlite.index.rows import Kinds, Positions, Rows, Scores
 from tacit.ports.models import Vectors
 
 HalfVectors = NDArray[np.float16]
@@ -76,8 +76,10 @@ class VectorRows(Protocol):
         """Add vectors, shape (k, d), for the k rows just added."""
         ...
 
-    def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
-        """The `want` nearest rows that hold at `now_ms`, in no order, with their cosines."""
+    def nearest(
+        self, vector: Vectors, want: int, now_ms: int, kinds: Kinds | None = None
+    ) -> tuple[Positions, Scores]:
+        """The `want` nearest rows of `kinds` (None = any) that hold at `now_ms`, in no order, with their cosines."""
         ...
 
     def sampled(self, vector: Vectors) -> Scores:
@@ -104,10 +106,12 @@ class ExactVectors:
         self._room[used:size] = widen(vectors)
         self._matrix = self._room[:size]
 
-    def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
+    def nearest(
+        self, vector: Vectors, want: int, now_ms: int, kinds: Kinds | None = None
+    ) -> tuple[Positions, Scores]:
         """See the protocol."""
         scores = self._matrix @ vector
-        usable = self.rows.usable(now_ms)
+        usable = self.rows.usable(now_ms, kinds)
         positions = np.arange(self.rows.size) if usable is None else np.flatnonzero(usable)
         return self.rows.best(positions, scores if usable is None else scores[positions], want)
 
@@ -169,10 +173,12 @@ class SignBitVectors:
         self._tail[used : used + len(vectors)] = vectors
         self._size = size
 
-    def nearest(self, vector: Vectors, want: int, now_ms: int) -> tuple[Positions, Scores]:
+    def nearest(
+        self, vector: Vectors, want: int, now_ms: int, kinds: Kinds | None = None
+    ) -> tuple[Positions, Scores]:
         """See the protocol."""
         most = max(CANDIDATES, 4 * want, round(CANDIDATES_BY_ROOT * self._size**0.5))
-        candidates = self._near_signs(vector, most, self.rows.usable(now_ms))
+        candidates = self._near_signs(vector, most, self.rows.usable(now_ms, kinds))
         return self.rows.best(candidates, widen(self.gather(candidates)) @ vector, want)
 
     def sampled(self, vector: Vectors) -> Scores:

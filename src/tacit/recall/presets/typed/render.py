@@ -1,7 +1,8 @@
 """The blocks of the `typed` seed: sections by type at the start, prefixed lines before a prompt. Sources: its 3.3.
 
 Inside the usual delimiters, which stand for the seed's own (`<relevant_context>`). Dates are absolute and who said it
-stays on the line; a shortened memory ends in an ellipsis.
+stays on the line. A long memory is shown by its first sentences, 200 characters in a section and 150 before a prompt, and
+ends in an ellipsis; of an error the last sentence, which says what fixed it, stays. An answer on demand is whole.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
+from tacit.model.memory import Memory
 from tacit.model.pack import Pack, PackItem, Surface
+from tacit.reading.sentences import shorten_at_sentence, split_sentences
+from tacit.recall.presets.typed.score import SUMMARIES
 from tacit.recall.render.block import frame_text, source_of
 from tacit.safety.escape import escape_text
 
@@ -18,6 +22,7 @@ TITLE = "## Project Context from Previous Sessions"
 ABOUT = "The following context was automatically retrieved from your project's memory:"
 INLINE = "Based on your project history:"
 ELLIPSIS = " ..."
+SECTION_CHARS, INLINE_CHARS = 200, 150
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Preference", ("identity", "preference", "correction", "anti_pattern", "guideline")),
     ("Decision", ("decision",)),
@@ -33,10 +38,34 @@ def typed_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
 ) -> str:
     """One memory: `- [DEC] Use PostgreSQL. (user, 2026-11-20)`."""
-    prefix = kinds.of_stored(candidate.memory.kind).prefix
+    kind = candidate.memory.kind
+    prefix = kinds.of_stored("outcome" if kind in SUMMARIES else kind).prefix
     shortened = text != candidate.memory.content and text == candidate.memory.content[: len(text)]
     mark = ELLIPSIS if shortened and text else ""
     return f"- [{prefix}] {escape_text(clean(text))}{mark} ({escape_text(clean(source_of(candidate)))})"
+
+
+def typed_text(memory: Memory, surface: Surface) -> str:
+    """The words of a memory that a block shows: all of them, or its summary where it is longer than the surface allows."""
+    if surface is Surface.ON_DEMAND:
+        return memory.content
+    most = INLINE_CHARS if surface is Surface.PROMPT else SECTION_CHARS
+    text = " ".join(memory.content.split())
+    if len(text) <= most:
+        return memory.content
+    if BUILTIN_KINDS.of_stored(memory.kind).explains_errors:
+        first, *_, last = split_sentences(text)
+        head = _cut(first, most - len(last) - len(ELLIPSIS) - 1)
+        if first != last and head:
+            return f"{head}{ELLIPSIS} {last}"
+    return f"{_cut(text, most)}{ELLIPSIS}"
+
+
+def _cut(text: str, most: int) -> str:
+    """Whole sentences within `most` characters, else whole words; "" where not even one word fits."""
+    if len(text) <= most:
+        return text
+    return shorten_at_sentence(text, lambda part: len(part) <= most) or text[: most + 1].rpartition(" ")[0]
 
 
 def typed_frame(surface: Surface) -> str:

@@ -2,18 +2,19 @@
 
     0.40 semantic + 0.20 recency + 0.15 importance + 0.10 access + 0.15 kind
 
-semantic = cosine (below 0 counts 0; the same error signature counts 1); recency = 2 ** (-age in days / half-life);
+semantic = cosine (below 0 counts 0; the same error signature counts 1); recency = 2 ** (-age in days / half-life), by the
+seed's half-life of the type unless the settings define the kind anew;
 importance 0-1; access = min(uses / 10, 1); kind = priority of the kind for the task. Weights come from the settings.
 The tables are the seed's; kinds that it does not have stand under the one they are a case of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from tacit.config.settings import TypedScore
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import BUILTIN, Kind
+from tacit.model.kinds import BUILTIN, BUILTIN_KINDS, DIGEST, Kind
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.text.tokens import LATIN_WORD
@@ -21,6 +22,8 @@ from tacit.text.tokens import LATIN_WORD
 DAY_MS = 86_400_000
 RULES = frozenset(kind.name for kind in BUILTIN if kind.standing and kind.name != "decision")
 """Kinds that the seed's one type for rules, `preference`, stands for."""
+SUMMARIES = frozenset({DIGEST})
+"""Kinds that the seed's `outcome`, the summary of what was done, stands for."""
 HALF_LIFE_DAYS: Mapping[str, float | None] = {
     "preference": None,
     "decision": 180,
@@ -63,6 +66,8 @@ TASK_TYPES: Mapping[str, tuple[str, ...]] = {
     "test": ("preference", "file_context", "error_pattern"),
     "general": ("preference", "decision", "file_context", "error_pattern"),
 }
+DEFAULT_TYPES = ("preference", "decision", "file_context", "error_pattern")
+"""The types that are on unless the settings say otherwise."""
 
 
 def typed_relevance(
@@ -72,11 +77,11 @@ def typed_relevance(
     task = task_of(query)
     memory = candidate.memory
     similar = similarity_of(query, candidate)
-    value = weights.semantic * similar + _rest(memory, kind.name, task, query.at_ms, weights)
+    value = weights.semantic * similar + _rest(memory, kind, task, query.at_ms, weights)
     return min(1.0, value), (f"task {task}", f"similarity {similar:.2f}")
 
 
-def start_relevance(memory: Memory, *, at_ms: int, weights: TypedScore) -> float:
+def start_relevance(memory: Memory, kind: Kind, *, at_ms: int, weights: TypedScore) -> float:
     """The same without a query: the four other parts over the sum of their weights. Rules score 1.
 
     The seed gives rules the highest score at session start and leaves the formula of the others open.
@@ -84,7 +89,7 @@ def start_relevance(memory: Memory, *, at_ms: int, weights: TypedScore) -> float
     if memory.kind in RULES:
         return 1.0
     whole = weights.recency + weights.importance + weights.access + weights.kind
-    return _rest(memory, memory.kind, "general", at_ms, weights) / whole if whole > 0 else 0.0
+    return _rest(memory, kind, "general", at_ms, weights) / whole if whole > 0 else 0.0
 
 
 def similarity_of(query: Query, candidate: Candidate) -> float:
@@ -96,12 +101,30 @@ def similarity_of(query: Query, candidate: Candidate) -> float:
 
 def type_of(kind: str) -> str:
     """The seed's type that `kind` is a case of."""
-    return "preference" if kind in RULES else kind
+    return "preference" if kind in RULES else "outcome" if kind in SUMMARIES else kind
 
 
-def recency(memory: Memory, *, at_ms: int) -> float:
+def is_enabled(kind: str, enabled: Collection[str]) -> bool:
+    """Whether `kind`, or the seed's type that it is a case of, is among those that are on; none = all are."""
+    return not enabled or kind in enabled or type_of(kind) in enabled
+
+
+def serves_task(kind: str, task: str, enabled: Collection[str]) -> bool:
+    """Whether a prompt with this task looks at `kind`.
+
+    The seed lists the types of each task, of the four that are on by default and of research. What a user turned on besides
+    is looked at for every task, or it would never be.
+    """
+    if not is_enabled(kind, enabled):
+        return False
+    return type_of(kind) in TASK_TYPES[task] or (bool(enabled) and type_of(kind) not in DEFAULT_TYPES)
+
+
+def recency(memory: Memory, kind: Kind, *, at_ms: int) -> float:
     """2 ** (-age / half-life of its type), 0 to 1. The age is counted from when it was said; the future counts as new."""
     half_life = HALF_LIFE_DAYS.get(type_of(memory.kind), OTHER_HALF_LIFE_DAYS)
+    if kind.half_life_days != BUILTIN_KINDS.of_stored(kind.name).half_life_days:
+        half_life = kind.half_life_days
     if half_life is None:
         return 1.0
     return 2.0 ** (-max(0, at_ms - memory.validity.valid_from_ms) / DAY_MS / half_life)
@@ -122,10 +145,10 @@ def task_of(query: Query) -> str:
     return query.task if query.situation.accepted and query.task in TASK_TYPES else "general"
 
 
-def _rest(memory: Memory, kind: str, task: str, at_ms: int, weights: TypedScore) -> float:
+def _rest(memory: Memory, kind: Kind, task: str, at_ms: int, weights: TypedScore) -> float:
     return (
-        weights.recency * recency(memory, at_ms=at_ms)
+        weights.recency * recency(memory, kind, at_ms=at_ms)
         + weights.importance * memory.importance
         + weights.access * min(memory.use_count / SATURATING_USES, 1.0)
-        + weights.kind * priority(kind, task)
+        + weights.kind * priority(kind.name, task)
     )

@@ -1,7 +1,9 @@
 """The start pool of the `typed` preset: fixed lists per kind. In: store, scope, time. Out: candidates, best first.
 
 Source: the typed seed, section 8.1: preferences (20), decisions of the last 30 days (10), file contexts (10, the most
-used), error patterns of the last 60 days (5). Ties are broken by memory id.
+used), error patterns of the last 60 days (5); each only where the settings turn its type on. Research, where it is on, has a
+section and a share at the start in the seed (3.3, 5.2) and no list: it gets that of error patterns, 5 of two half-lives. Ties
+are broken by memory id.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.recall.presets.typed.score import DAY_MS, RULES, start_relevance
+from tacit.recall.presets.typed.score import DAY_MS, RULES, is_enabled, start_relevance
 
 MOST_READ = 400
 """Memories of one list that are looked at, newest first."""
@@ -34,21 +36,24 @@ LISTS: tuple[_List, ...] = (
     _List(name="decisions", kinds=("decision",), limit=10, days=30),
     _List(name="files", kinds=("file_context",), limit=10),
     _List(name="errors", kinds=("error_pattern",), limit=5, days=60),
+    _List(name="research", kinds=("research",), limit=5, days=90),
 )
 
 
 def typed_start(
     store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
 ) -> tuple[tuple[Candidate, ...], tuple[Note, ...]]:
-    """Candidates of the four lists with their scores, and a fact per list."""
-    del kinds
-    weights = settings.typed
+    """Candidates of the lists with their scores, and a fact per list."""
+    weights, enabled = settings.typed, settings.kinds
     found: list[Candidate] = []
     facts: list[Note] = []
     for wanted in LISTS:
-        memories = store.list_memories(MemoryFilter(kinds=wanted.kinds), scope=scope, limit=MOST_READ)
+        names = tuple(kind for kind in wanted.kinds if is_enabled(kind, enabled))
+        if not names:
+            continue
+        memories = store.list_memories(MemoryFilter(kinds=names), scope=scope, limit=MOST_READ)
         fit = [m for m in memories if m.validity.holds_at(at_ms) and _within(m, at_ms, wanted.days)]
-        scored = [(start_relevance(m, at_ms=at_ms, weights=weights), m) for m in fit]
+        scored = [(start_relevance(m, kinds.of_stored(m.kind), at_ms=at_ms, weights=weights), m) for m in fit]
         scored.sort(key=lambda entry: (-entry[0], -entry[1].importance, -entry[1].use_count, entry[1].id))
         found += [
             Candidate(memory=m, scores=(("recent", 1.0),), fused=s, relevance=s)
