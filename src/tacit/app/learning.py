@@ -83,7 +83,8 @@ class Learning:
 
     def after(self, signal: Signal, handled: SignalResult) -> None:
         """Do what `signal` leaves to do once it is answered. Keeps a transcript durably before it returns."""
-        settings = self._parts.settings.current(handled.project.root if handled.project else None)
+        root = handled.project.root if handled.project else None
+        settings = self._parts.settings.current(root, agent=handled.state.agent)
         hidden = settings.privacy.incognito or handled.state.incognito
         if not hidden and self.holdout.concerns(signal, settings.recall):
             self._submit(lambda: self.holdout.note(signal, handled, settings.recall), on=self._statements)

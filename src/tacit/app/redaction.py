@@ -89,8 +89,11 @@ class Redactors:
 
     def at(self, scope: Scope) -> TextRedactor:
         """The redactor of the project that `scope` belongs to, else of the user."""
-        root = self._root_of(scope.project_id) if scope.project_id else None
-        return self.under(self._settings.current(root).privacy)
+        return self.under(self._settings.current(self.root_at(scope)).privacy)
+
+    def root_at(self, scope: Scope) -> Path | None:
+        """The folder of the project that `scope` belongs to; None = of no project, or of one that is not known."""
+        return self._root_of(scope.project_id) if scope.project_id else None
 
     def under(self, privacy: PrivacySettings) -> TextRedactor:
         """The redactor of these settings."""

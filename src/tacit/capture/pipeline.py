@@ -69,6 +69,8 @@ from tacit.state.registry import (
     UTTERANCES_SEEN,
 )
 
+SettingsOf = Callable[[Scope, SessionKey | None], CaptureSettings]
+"""The settings of the project that a scope belongs to, and of the agent of a session."""
 MAX_CONTROLS = 20
 """Memories that were not handed over, of which the same is asked, per reading of a session."""
 MAX_ATTEMPTS = 5
@@ -99,6 +101,7 @@ class CapturePipeline:
         redactor: TextRedactor,
         kinds: KindRegistry,
         settings: CaptureSettings,
+        settings_of: SettingsOf | None = None,
         identify: Callable[[str], ProjectRecord] = identify_project,
         step: Step = no_step,
         session_of: Callable[[SessionKey], SessionState | None] | None = None,
@@ -111,6 +114,7 @@ class CapturePipeline:
         self._session_of = session_of or store.load_session
         self._clock = clock
         self._settings = settings
+        self._settings_of: SettingsOf = settings_of or (lambda _scope, _session: self._settings)
         self._identify = identify
         self.maker = LocalTriggers(embedder=embedder)
         self._preparer = Preparer(
@@ -161,10 +165,10 @@ class CapturePipeline:
             UnknownKind: if a draft's kind is not registered; nothing is stored.
             StoreError: see its subclasses; nothing is stored.
         """
-        session = _session_of(drafts)
         return self._reconciler.keep(
-            self._prepared(drafts), write=self._reconciler.apply, values=values, session=session
-        )
+            self._prepared(drafts), write=self._reconciler.apply, values=values, session=_session_of(drafts),
+            near_duplicate_cosine=self._nearness(drafts),
+        )  # fmt: skip
 
     def store_in_place(
         self, draft: Draft, named: Sequence[Memory], *, spoken_of: Collection[str]
@@ -173,11 +177,15 @@ class CapturePipeline:
         (item,) = self._prepared([draft])
         if isinstance(item, Memory):
             item = replace_named(item, named, spoken_of=spoken_of)
-        return self._reconciler.keep([item], write=self._reconciler.apply, session=_session_of([draft]))
+        return self._reconciler.keep(
+            [item], write=self._reconciler.apply, session=_session_of([draft]), near_duplicate_cosine=self._nearness([draft])
+        )  # fmt: skip
 
     def judge_drafts(self, drafts: Sequence[Draft]) -> tuple[Change, ...]:
         """What `store_drafts` would do now, without doing it. Raises as it does."""
-        return self._reconciler.keep(self._prepared(drafts), write=lambda _: None)
+        return self._reconciler.keep(
+            self._prepared(drafts), write=lambda _: None, near_duplicate_cosine=self._nearness(drafts)
+        )
 
     def capture_prompt(
         self,
@@ -199,7 +207,8 @@ class CapturePipeline:
             previous_end: end of the agent's last message; what was going on shapes the trigger.
             at_ms: when; 0 = now.
         """
-        if not (self._settings.enabled and self._settings.explicit):
+        settings = self._settings_of(scope, session)
+        if not (settings.enabled and settings.explicit):
             return ()
         words = clean_prompt(text)
         statements = find_explicit(words) if words else ()
@@ -245,7 +254,8 @@ class CapturePipeline:
                 relations=write.relations,
             )
 
-        if not (self._settings.enabled and self._settings.at_session_end):
+        settings = self._settings_of(UNIVERSAL, handover.session)
+        if not (settings.enabled and settings.at_session_end):
             self._store.finish_handover(handover.key)
             return (Skip(content="", reason=ChangeReason(cause=ChangeCause.CAPTURE_OFF)),)
         try:
@@ -355,7 +365,9 @@ class CapturePipeline:
     def _capture_source(
         self, source: TranscriptSource, write: Callable[[WriteBatch], None]
     ) -> tuple[Change, ...]:
-        transcript = read_transcript(source, self._since(source), subagents=self._settings.subagents)
+        key = SessionKey(host=source.host, session_id=source.session_id)
+        subagents = self._settings_of(UNIVERSAL, key).subagents
+        transcript = read_transcript(source, self._since(source), subagents=subagents)
         return self._capture_read(source, transcript, self._checkpoint(source), write)
 
     def _capture_read(
@@ -427,8 +439,9 @@ class CapturePipeline:
         values |= self._requests(key, reading)
         used = self._usage(key, scope, reading.turns, values)
         changes = self._reconciler.keep(
-            [*items, *digest, *tasks], write=write, values=values, finish=waits, session=key
-        )
+            [*items, *digest, *tasks], write=write, values=values, finish=waits, session=key,
+            near_duplicate_cosine=self._settings_of(scope, key).near_duplicate_cosine,
+        )  # fmt: skip
         self._store.add_use(used)
         return changes
 
@@ -499,8 +512,14 @@ class CapturePipeline:
 
     def _wanted(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
         """Drafts of the kinds that are learned unasked."""
-        kinds = self._settings.kinds
-        return tuple(draft for draft in drafts if not kinds or draft.kind in kinds)
+        kinds = {place: self._settings_of(*place).kinds for place in {_place_of(one) for one in drafts}}
+        return tuple(
+            draft for draft in drafts if not kinds[_place_of(draft)] or draft.kind in kinds[_place_of(draft)]
+        )
+
+    def _nearness(self, drafts: Sequence[Draft]) -> float | None:
+        """The cosine from which the first of `drafts` repeats what is stored; a batch comes from one place."""
+        return self._settings_of(*_place_of(drafts[0])).near_duplicate_cosine if drafts else None
 
     def _checkpoint(self, source: TranscriptSource) -> Checkpoint:
         return CHECKPOINT.read(self._store, SessionKey(host=source.host, session_id=source.session_id))
@@ -518,23 +537,27 @@ class CapturePipeline:
         )
 
     def _prepared(self, drafts: Sequence[Draft]) -> list[Item]:
-        # Looked up once for all drafts of a scope.
-        preparers = {
-            scope: replace(self._preparer, redactor=self._preparer.redactor.at(scope))
-            for scope in {one.scope for one in drafts}
-        }
+        # Looked up once for all drafts of a place.
+        preparers = {place: self._preparer_at(*place) for place in {_place_of(one) for one in drafts}}
         rejected = {
             scope: self._rejected.texts(scope)
             for scope in {one.scope for one in drafts if not one.explicit or one.provenance.extractor}
         }
         return [
             self._unless_rejected(
-                preparers[draft.scope].prepare(draft),
+                preparers[_place_of(draft)].prepare(draft),
                 draft,
                 rejected.get(draft.scope, ()),
             )
             for draft in drafts
         ]
+
+    def _preparer_at(self, scope: Scope, session: SessionKey | None) -> Preparer:
+        settings = self._settings_of(scope, session)
+        redactor = self._preparer.redactor.at(scope)
+        return replace(
+            self._preparer, redactor=redactor, judge=settings.importance, accept_from=settings.auto_accept
+        )
 
     def _unless_rejected(self, item: Memory | Skip, draft: Draft, rejected: Sequence[str]) -> Memory | Skip:
         """What the user rejected is not learned again, unless they state it explicitly."""
@@ -601,6 +624,11 @@ _FAILED = (ChangeCause.UNREADABLE_TRANSCRIPT, ChangeCause.BAD_HANDOVER)
 def _with_keys(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
     """Keys without repeats, the newest last."""
     return tuple(dict.fromkeys((*old, *new)))
+
+
+def _place_of(draft: Draft) -> tuple[Scope, SessionKey | None]:
+    """What decides by which settings `draft` is stored."""
+    return draft.scope, _session_of([draft])
 
 
 def _session_of(drafts: Sequence[Draft]) -> SessionKey | None:

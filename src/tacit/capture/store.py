@@ -114,6 +114,7 @@ class Reconciler:
         judges: Mapping[str, Judge] | None = None,
         beside: Mapping[str, Sequence[str]] | None = None,
         session: SessionKey | None = None,
+        near_duplicate_cosine: float | None = None,
     ) -> tuple[Change, ...]:
         """Decide on `items` in order and hand one `WriteBatch` to `write`.
 
@@ -125,6 +126,7 @@ class Reconciler:
             judges: judges of single memories, by id, in place of `judge_by_words`.
             beside: stored memories that single memories are compared with besides those near to them, by id.
             session: whose statements they are; what becomes of each is kept for it.
+            near_duplicate_cosine: from which cosine on two statements are one here; None = as everywhere.
 
         Raises:
             StoreError: as the store; nothing is changed.
@@ -135,7 +137,9 @@ class Reconciler:
         for attempt in range(_TRIES):
             with self._lock:
                 with self._store.at_once():
-                    decided = self._decide(items, vectors, judges or {}, beside or {})
+                    decided = self._decide(
+                        items, vectors, judges or {}, beside or {}, near_duplicate_cosine or self._near
+                    )
                     changes = with_amended_digests(decided, self._store)
                     relations = self._relations(decided)
                 texts = [
@@ -230,6 +234,7 @@ class Reconciler:
         vectors: _VectorCache,
         judges: Mapping[str, Judge],
         beside: Mapping[str, Sequence[str]],
+        near_duplicate_cosine: float,
     ) -> tuple[Change, ...]:
         """Later items see what earlier ones of the batch changed."""
         current: dict[str, Memory] = {}
@@ -241,7 +246,7 @@ class Reconciler:
                 change = reconcile(
                     item,
                     near,
-                    near_duplicate_cosine=self._near,
+                    near_duplicate_cosine=near_duplicate_cosine,
                     judge=judges.get(item.id, judge_by_words),
                     kinds=self._kinds,
                 )

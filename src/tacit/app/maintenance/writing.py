@@ -20,8 +20,10 @@ from tacit.app.redaction import outgoing
 from tacit.app.tuning import TuneReport, tune
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up.session_writer import WriterAccess
+from tacit.config.settings import CaptureSettings
 from tacit.model.memory import Memory
 from tacit.model.query import Query
+from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import ProjectRecord
 from tacit.providers.tokens import EstimateCounter
@@ -69,6 +71,7 @@ class Writing:
             redactor=parts.redactor,
             kinds=parts.kinds,
             settings=parts.settings.current().capture,
+            settings_of=self._capture_settings,
             identify=self._project_of,
             session_of=made_of.sessions.load,
             model=_model(parts),
@@ -81,6 +84,13 @@ class Writing:
         """The project that what is learned in `cwd` belongs to; known from now on, so that no other folder gets its name."""
         projects = self._made_of.projects
         return projects.register(projects.membership(cwd).project)
+
+    def _capture_settings(self, scope: Scope, session: SessionKey | None) -> CaptureSettings:
+        """The settings of the session's project and agent, else of the project that the scope belongs to."""
+        state = self._sessions.load(session) if session else None
+        if state is not None and state.project_root:
+            return self._parts.settings.current(state.project_root, agent=state.agent).capture
+        return self._parts.settings.current(self._parts.redactor.root_at(scope)).capture
 
     def follow_settings(self) -> None:
         """Capture by the settings of now: a changed file holds without a restart."""
