@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from tacit.capture.extract.choices import find_choices
 from tacit.capture.extract.confirmed import confirms, explained, problem_in, solved_by_user
 from tacit.capture.extract.digest import extend_work, write_digest
 from tacit.capture.extract.echoes import EchoDetector
@@ -112,6 +113,12 @@ def extract_learnings(
         if content_hash(found.statement.content) not in said
     ]
     drafts.extend(solved.drafts)
+    choices, question, choice = find_choices(turns, before.question, before.choice)
+    told = "\n".join((before.question, *(turn.text for turn in turns)))
+    drafts.extend(
+        choice_draft(_redacted_solution(made, told, redact), place, accepted=accepted)
+        for made, accepted in choices
+    )
     work = extend_work(
         before.work,
         [_with_relative_paths(turn, place) for turn in turns],
@@ -134,6 +141,8 @@ def extract_learnings(
             work=work,
             problem=solved.problem,
             solution=solved.solution,
+            question=_redacted_part(question, told, redact),
+            choice=choice and _redacted_solution(choice, told, redact),
         ),
         pending=waiting,
         at_ms=max((turn.at_ms for turn in turns), default=0),
@@ -247,6 +256,22 @@ def confirmed_draft(solution: Solution, place: SessionContext) -> Draft:
     )
 
 
+def choice_draft(choice: Solution, place: SessionContext, *, accepted: bool) -> Draft:
+    """The draft of the agent's decision on a question of the user's; what they accepted is proven."""
+    return Draft(
+        content=choice.content,
+        kind="decision",
+        scope=place.scope,
+        provenance=provenance(place.session, TrustTier.ASSISTANT, turn=choice.turn, span=choice.span),
+        at_ms=choice.at_ms,
+        confidence=CONFIRMED_CONFIDENCE,
+        explicit=accepted,
+        trigger=make_trigger(choice.content, kind="decision"),
+        proofs=PROVEN if accepted else 0,
+        doubtful=bool(danger_of(choice.content)),
+    )
+
+
 def fix_draft(fix: Fix, place: SessionContext) -> Draft:
     """The draft of a proven fix: what failed with which error, the cause if one is known, and what made it succeed."""
     failure, correction = fix.failure, fix.correction
@@ -311,6 +336,11 @@ def _redacted(failure: Failure, redact: Callable[[str], str]) -> Failure:
         cause=redact(failure.cause),
         signature=redact(lost.without(failure.signature)),
     )
+
+
+def _redacted_solution(solution: Solution, whole: str, redact: Callable[[str], str]) -> Solution:
+    content, span = (_redacted_part(part, whole, redact) for part in (solution.content, solution.span))
+    return replace(solution, content=content, span=span)
 
 
 def _redacted_work(work: SessionWork, turns: Sequence[Turn], redact: Callable[[str], str]) -> SessionWork:

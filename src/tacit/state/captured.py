@@ -133,6 +133,8 @@ class Checkpoint:
         digest_id, todo_id: the session's own notes, rewritten as it goes on; "" = none yet.
         problem: the problem that the user stated last.
         solution: what was solved and the user has not answered yet.
+        question: the user's last question that names alternatives, while the agent has not decided it.
+        choice: the agent's decision on one, while the user has not answered it.
         version: of this form; the checkpoint of another one counts as missing.
     """
 
@@ -145,6 +147,8 @@ class Checkpoint:
     todo_id: str = ""
     problem: str = ""
     solution: Solution | None = None
+    question: str = ""
+    choice: Solution | None = None
     version: Literal[1] = 1
 
 

@@ -201,9 +201,13 @@ def _merged_level(memory: Memory, stored: Memory) -> Sensitivity:
 
 
 def _promotes(memory: Memory, stored: Memory) -> bool:
-    """Whether the user now says what waited for them, or what somebody below them said."""
-    waited = stored.status == "quarantined" or stored.provenance.tier < TrustTier.USER
-    return waited and memory.status == "active" and memory.provenance.tier is TrustTier.USER
+    """Whether the user now says what waited for them, or what somebody below them said; or accepts what waited."""
+    if memory.status != "active":
+        return False
+    waited = stored.status == "quarantined"
+    if memory.proven:
+        return waited and stored.provenance.tier <= memory.provenance.tier
+    return memory.provenance.tier is TrustTier.USER and (waited or stored.provenance.tier < TrustTier.USER)
 
 
 def _promoted(memory: Memory, stored: Memory) -> Memory:

@@ -1,0 +1,88 @@
+"""Decisions of the agent that answer the user's question: "JWT or sessions?", "I decided to use JWT with RS256".
+
+Kept is only what is certain: the user named the alternatives in a question, and a plain sentence of the agent's next message
+says that it decided, naming one of them. What the user accepts with their next words is proven; until then it waits for them.
+Source: the typed seed, sections 4.2 (words of a decision) and 9.4. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tacit.capture.prose import spoken_sentences
+from tacit.capture.turn import Turn
+from tacit.reading.prompts.proposals import read_reply
+from tacit.reading.sentences import split_sentences
+from tacit.state.captured import Solution
+from tacit.text.lazy_regex import lazy_regex
+from tacit.text.stemming import content_words
+
+_MAX_QUESTION_WORDS, _MAX_WORDS = 30, 45
+_EITHER = lazy_regex(r"(?P<left>[^,;:.?!]+?),?\s+(?:or|vs\.?|versus)\s+(?P<right>[^;:.?!]+)", re.IGNORECASE)
+_NEAR = 4
+"""Words on either side of the "or" that may name an alternative."""
+_DECIDED = lazy_regex(
+    r"^\W*(?:(?:ok(?:ay)?|so|then|therefore|in the end|after \w+[^,]{0,40}|given (?:that|this)[^,]{0,60})[\s,:]+)*"
+    r"(?:(?:i|we)(?:['\u2019]ve| have)?\s+(?:now\s+)?(?:decided (?:to |on |for |that |in favou?r of )|chose |chosen |picked |opted for |settled on )"
+    r"|(?:i|we)(?:['\u2019]ll| will| am|['\u2019]m| are|['\u2019]re)\s+(?:use |using |go with |going with |choosing |opting for )"
+    r"|(?:going with|choosing|opting for)\s+|(?:the )?decision(?: is)?:?\s+(?:to\s+)?)(?P<what>.+)$",
+    re.IGNORECASE | re.DOTALL,
+)
+_DOUBT = lazy_regex(
+    r"\b(?:might|may|maybe|perhaps|probably|possibly|could|would|should|if you|unless|for now|until|not sure|i think|suggest|recommend|propose|prefer)\b|\?",
+    re.IGNORECASE,
+)
+
+
+def alternatives_in(text: str) -> tuple[str, frozenset[str]]:
+    """The last question of a prompt that names alternatives, and the words that name them; ("", nothing) without one."""
+    found: tuple[str, frozenset[str]] = ("", frozenset())
+    for one in spoken_sentences(text):
+        either = _EITHER.search(one.text) if one.own and one.text.rstrip().endswith("?") else None
+        if either is None or len(one.text.split()) > _MAX_QUESTION_WORDS:
+            continue
+        left, right = content_words(either["left"])[-_NEAR:], content_words(either["right"])[:_NEAR]
+        words = frozenset(left) ^ frozenset(right)
+        if words:
+            found = (" ".join(one.text.split()), words)
+    return found
+
+
+def decided(question: str, turn: Turn) -> Solution | None:
+    """The agent's decision on `question`; None where no plain sentence of its turn says one."""
+    _, words = alternatives_in(question)
+    if not words or turn.role != "assistant":
+        return None
+    for sentence in split_sentences(turn.text):
+        said = " ".join(sentence.split())
+        found = _DECIDED.match(said)
+        if found is None or "```" in said or len(said.split()) > _MAX_WORDS or _DOUBT.search(said):
+            continue
+        if words & frozenset(content_words(found["what"])):
+            content = f"{question} Decided: {found['what'].strip().rstrip('.')}."
+            return Solution(content=content, span=said, turn=turn.number, at_ms=turn.at_ms)
+    return None
+
+
+def find_choices(
+    turns: Sequence[Turn], question: str, choice: Solution | None
+) -> tuple[tuple[tuple[Solution, bool], ...], str, Solution | None]:
+    """Decisions with whether the user accepted them; the question that waits for one, and the one that waits for an answer.
+
+    Args:
+        turns: what was said since the last reading.
+        question: the user's last question with alternatives before them, if the agent has not decided it.
+        choice: the agent's last decision before them, if the user has not answered it.
+    """
+    found: dict[str, tuple[Solution, bool]] = {}
+    for turn in turns:
+        if turn.role == "user":
+            if choice is not None and read_reply(turn.text).accepts:
+                found[choice.content] = (choice, True)
+            choice = None
+            question, _ = alternatives_in(turn.text)
+        elif question and (made := decided(question, turn)) is not None:
+            found[made.content] = (made, False)
+            question, choice = "", made
+    return tuple(found.values()), question, choice
