@@ -36,6 +36,7 @@ from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
 from tacit.app.reasons import cause_text, change_text, in_words
+from tacit.app.stats import InjectionStats, stats_of
 from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
@@ -156,7 +157,19 @@ def _found_memory(item: PackItem) -> FoundMemory:
 
 
 MemoryAnswer = Annotated[Memory, SentAs(_memory_view, MemoryView)]
-TraceAnswer = Annotated[Trace, SentAs(in_words, Trace)]
+_TraceFields = _view(Trace, "TraceFields", "One recall from signal to delivery.", stats=InjectionStats)
+
+
+@dataclass(slots=True, kw_only=True)
+class TraceView(_TraceFields):  # pyright: ignore[reportGeneralTypeIssues, reportUntypedBaseClass]
+    """One recall from signal to delivery, with its counts."""
+
+
+def _trace_view(trace: Trace) -> TraceView:
+    return _fill(TraceView, in_words(trace), stats=stats_of(trace))
+
+
+TraceAnswer = Annotated[Trace, SentAs(_trace_view, TraceView)]
 
 
 _StatusView = _view(

@@ -225,6 +225,17 @@ class Holdout(TypedDict):
     contrasts: list[Contrast]
 
 
+class InjectionStats(TypedDict):
+    """Counts of one recall."""
+
+    memories_considered: int
+    memories_injected: int
+    tokens_used: int
+    tokens_budget: int
+    by_type: list[tuple[str, int]]
+    avg_relevance: float
+
+
 class Latency(TypedDict):
     """Latency of the recalls of one surface, in milliseconds."""
 
@@ -390,8 +401,8 @@ class Totals(TypedDict):
     by_surface: dict[str, int]
 
 
-class Trace(TypedDict):
-    """One recall from signal to delivery."""
+class TraceView(TypedDict):
+    """One recall from signal to delivery, with its counts."""
 
     id: str
     session: str
@@ -415,6 +426,7 @@ class Trace(TypedDict):
     cause: SilenceCause | None
     asked: AskedWith | None
     why: SilenceReason | None
+    stats: InjectionStats
 
 
 class TracedCandidate(TypedDict):

@@ -16,7 +16,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here
 
 if TYPE_CHECKING:
-    from tacit.cli.answer_types import EngineStatus, ExtractorStatus, Trace
+    from tacit.cli.answer_types import EngineStatus, ExtractorStatus, TraceView
 
 HARMLESS = "an earlier start block stood in"
 MOST_COUNTED = 500
@@ -187,7 +187,7 @@ def _ask_daemon(cwd: Path, *, recent: int, told: DaemonAnswers) -> None:
         told["warnings"] = [f"The daemon runs but did not answer: {error}"]
 
 
-def _prompt(trace: Trace) -> Prompt:
+def _prompt(trace: TraceView) -> Prompt:
     return {
         "at_ms": trace["at_ms"],
         "session": trace["session"],

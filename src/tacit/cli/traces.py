@@ -9,7 +9,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, drop_empty
 
 if TYPE_CHECKING:
-    from tacit.cli.answer_types import Replayed, Trace
+    from tacit.cli.answer_types import InjectionStats, Replayed, TraceView
 
 
 def why(
@@ -74,7 +74,7 @@ def print_replayed(replayed: Replayed) -> None:
         print_line(f"   < {name}")
 
 
-def print_trace(trace: Trace, *, stages: bool) -> None:
+def print_trace(trace: TraceView, *, stages: bool) -> None:
     """One recall for people: what was asked, what was read, what came of it."""
     from tacit.cli.terminal.output import format_count, format_moment, print_line, shorten_line
 
@@ -96,12 +96,22 @@ def print_trace(trace: Trace, *, stages: bool) -> None:
             print_line(f"  would be  {format_count(len(chosen))}")
     else:
         print_line(f"  injected  {format_count(len(chosen))}, {trace['tokens']} tokens", style="green")
+        print_line(f"  of        {stats_line(trace['stats'])}")
     _print_candidates(trace, chosen)
     if stages:
         print_stages(trace)
 
 
-def _print_candidates(trace: Trace, chosen: set[str]) -> None:
+def stats_line(stats: InjectionStats) -> str:
+    """The counts of a recall that injected something, in words."""
+    kinds = ", ".join(f"{count} {kind}" for kind, count in stats["by_type"])
+    return (
+        f"{stats['memories_considered']} looked at and {stats['tokens_budget']} tokens; {kinds};"
+        f" mean relevance {stats['avg_relevance']:.2f}"
+    )
+
+
+def _print_candidates(trace: TraceView, chosen: set[str]) -> None:
     from tacit.cli.terminal.output import print_line, shorten_line
 
     reasons = {d["memory_id"]: f"{s['stage']}: {d['reason']}" for s in trace["stages"] for d in s["drops"]}
@@ -114,7 +124,7 @@ def _print_candidates(trace: Trace, chosen: set[str]) -> None:
             print_line(f"          {note}", style="dim")
 
 
-def print_stages(trace: Trace) -> None:
+def print_stages(trace: TraceView) -> None:
     """One line for each stage: how long, how many it kept and dropped, and its notes."""
     from tacit.cli.terminal.output import print_line, shorten_line
 

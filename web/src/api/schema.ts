@@ -2502,6 +2502,34 @@ export interface components {
             latency_ms: number;
         };
         /**
+         * InjectionStats
+         * @description Counts of one recall.
+         *
+         *     Attributes:
+         *         memories_considered: candidates that were scored.
+         *         memories_injected: memories in the block.
+         *         tokens_used, tokens_budget: size of the block, and most it might have had.
+         *         by_type: (kind, memories in the block), most frequent first.
+         *         avg_relevance: mean relevance of the memories in the block, 0-1; 0 for none.
+         */
+        InjectionStats: {
+            /** Memories Considered */
+            memories_considered: number;
+            /** Memories Injected */
+            memories_injected: number;
+            /** Tokens Used */
+            tokens_used: number;
+            /** Tokens Budget */
+            tokens_budget: number;
+            /** By Type */
+            by_type: [
+                string,
+                number
+            ][];
+            /** Avg Relevance */
+            avg_relevance: number;
+        };
+        /**
          * Job
          * @description One piece of long work.
          *
@@ -2963,7 +2991,7 @@ export interface components {
          * @description One recall, with what was said of it.
          */
         OneTrace: {
-            trace: components["schemas"]["Trace"];
+            trace: components["schemas"]["TraceView"];
             /** Verdicts */
             verdicts: components["schemas"]["Verdict"][];
         };
@@ -3442,7 +3470,7 @@ export interface components {
             memories: components["schemas"]["FoundMemory"][];
             /** Budget Tokens */
             budget_tokens: number;
-            trace: components["schemas"]["Trace"];
+            trace: components["schemas"]["TraceView"];
             /**
              * Replayed
              * @description the same decided at the thresholds asked for
@@ -4638,33 +4666,27 @@ export interface components {
             };
         };
         /**
-         * Trace
-         * @description One recall from signal to delivery.
-         *
-         *     Attributes:
-         *         id: `trc_...`.
-         *         session: `host/id`, or empty.
-         *         turn, epoch: in the session's own counting.
-         *         surface: the surface asked for.
-         *         at_ms: when.
-         *         preset: the preset used.
-         *         text: the redacted, shortened words asked with.
-         *         situation: what was read.
-         *         stages: in order, up to where it stopped.
-         *         candidates: all of them, best first.
-         *         injected: memory ids in the block, in order; empty = silence.
-         *         silence: why nothing was injected, in words: of an old record, or put in where a trace is shown; "" in the store.
-         *         threshold: the gate's threshold on relevance for this surface.
-         *         block: the exact text handed over.
-         *         tokens: size of the block.
-         *         budget_tokens: most it might have had.
-         *         took_ms: from the arrival of the signal to the finished block; the sum of the stages.
-         *         project_id: where it was asked; empty = in no project, or stored before this was kept.
-         *         cause: the cause of `why`; None = something was injected, or stored before this was kept.
-         *         asked: what it was asked with, redacted; None = nothing but `text`, or stored before this was kept.
-         *         why: why nothing was injected, as a value; None = something was, or stored before reasons were values.
+         * TraceFeedback
+         * @description The owner's word on a recall.
          */
-        Trace: {
+        TraceFeedback: {
+            /**
+             * Useful
+             * @description false = it should not have been injected
+             */
+            useful: boolean;
+            /**
+             * Memory Ids
+             * @description which memories; default: all injected ones
+             * @default []
+             */
+            memory_ids?: string[];
+        };
+        /**
+         * TraceView
+         * @description One recall from signal to delivery, with its counts.
+         */
+        TraceView: {
             /** Id */
             id: string;
             /** Session */
@@ -4683,74 +4705,28 @@ export interface components {
             situation: components["schemas"]["Situation"];
             /** Stages */
             stages: components["schemas"]["StageRecord"][];
-            /**
-             * Candidates
-             * @default []
-             */
+            /** Candidates */
             candidates: components["schemas"]["TracedCandidate"][];
-            /**
-             * Injected
-             * @default []
-             */
+            /** Injected */
             injected: string[];
-            /**
-             * Silence
-             * @default
-             */
+            /** Silence */
             silence: string;
-            /**
-             * Threshold
-             * @default 0
-             */
+            /** Threshold */
             threshold: number;
-            /**
-             * Block
-             * @default
-             */
+            /** Block */
             block: string;
-            /**
-             * Tokens
-             * @default 0
-             */
+            /** Tokens */
             tokens: number;
-            /**
-             * Budget Tokens
-             * @default 0
-             */
+            /** Budget Tokens */
             budget_tokens: number;
-            /**
-             * Took Ms
-             * @default 0
-             */
+            /** Took Ms */
             took_ms: number;
-            /**
-             * Project Id
-             * @default
-             */
+            /** Project Id */
             project_id: string;
-            /** @default null */
             cause: components["schemas"]["SilenceCause"] | null;
-            /** @default null */
             asked: components["schemas"]["AskedWith"] | null;
-            /** @default null */
             why: components["schemas"]["SilenceReason"] | null;
-        };
-        /**
-         * TraceFeedback
-         * @description The owner's word on a recall.
-         */
-        TraceFeedback: {
-            /**
-             * Useful
-             * @description false = it should not have been injected
-             */
-            useful: boolean;
-            /**
-             * Memory Ids
-             * @description which memories; default: all injected ones
-             * @default []
-             */
-            memory_ids?: string[];
+            stats: components["schemas"]["InjectionStats"];
         };
         /**
          * TracedCandidate
@@ -4786,7 +4762,7 @@ export interface components {
          */
         Traces: {
             /** Traces */
-            traces: components["schemas"]["Trace"][];
+            traces: components["schemas"]["TraceView"][];
             /** Replayed */
             replayed: components["schemas"]["Replayed"][];
         };

@@ -4,7 +4,7 @@ import type { components } from "./schema";
 type Schemas = components["schemas"];
 
 export type Memory = Schemas["MemoryView"];
-export type Trace = Schemas["Trace"];
+export type Trace = Schemas["TraceView"];
 export type TracedCandidate = Schemas["TracedCandidate"];
 export type Replayed = Schemas["Replayed"];
 export type KindRow = Schemas["KindRow"];
