@@ -136,6 +136,14 @@ class TestKinds:
         assert all(len(ranking.hits) == 2 for ranking in every_space_of(store.search, None).values())
         assert not any(ranking.hits for ranking in every_space_of(store.search, ()).values())
 
+    def test_the_word_table_holds_the_kinds_alone(self, store: Store) -> None:
+        crowd = [findable(f"mem_a{number:02}") for number in range(20)]
+        add_findable(store, *crowd, findable("mem_z", kind="decision"))
+        asked = {"scope": VISIBLE, "limit": 3, "also": ["mem_a07", "mem_z"]}
+        table = store.search.word_table(["linters"], kinds=("decision",), **asked)
+        assert table.ids == ("mem_z",)
+        assert len(store.search.word_table(["linters"], **asked).ids) > 3
+
     def test_an_edited_kind_counts(self, store: Store) -> None:
         add_findable(store, findable("mem_a"), findable("mem_b"))
         assert not any(ranking.hits for ranking in every_space_of(store.search, ("decision",)).values())

@@ -730,10 +730,18 @@ def test_a_session_that_holds_enough_is_left_alone(lab):
         lab.know(f"Rule {number}.", "decision" if number > 19 else "preference")
     agent = lab.agent()
     assert len(lines_of(agent.start())) == 21
-    for topic in ("basket checkout total", "invoice printing queue", "warehouse stock ledger"):
+    given = 0
+    for topic in (
+        "basket checkout total",
+        "invoice printing queue",
+        "warehouse stock ledger",
+        "pager duty rota",
+        "search facet order",
+    ):
         for number in range(7):
-            lab.know(f"fix {topic} {number}", "error_pattern", days_ago=70)
-        assert len(lines_of(agent.prompt(f"please fix the {topic}"))) == 7
+            lab.know(f"{topic} {number}", "error_pattern", days_ago=70)
+        given += len(lines_of(agent.prompt(f"{topic} error")))
+    assert given > 20
     lab.know("login bug session of its own", "error_pattern", days_ago=70)
     assert agent.prompt(LOGIN) == ""
     assert silence_text(lab.last_trace()) == "prompts were given more than 20 memories already"

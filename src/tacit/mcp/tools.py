@@ -136,7 +136,11 @@ def task(engine: Engine, caller: Caller, given: ask.Task) -> str:
         *(() if given.include_error_patterns else ERRORS),
     )
     answer = engine.agents.answer(
-        caller, given.task_description, without=without, budget_tokens=given.max_tokens - TAIL_TOKENS
+        caller,
+        given.task_description,
+        without=without,
+        budget_tokens=given.max_tokens - TAIL_TOKENS,
+        for_task=True,
     )
     return _answer_text(answer)
 

@@ -41,7 +41,13 @@ class Search(Protocol):
         ...
 
     def word_table(
-        self, words: Sequence[str], *, scope: ScopeFilter, limit: int, also: Sequence[str] = ()
+        self,
+        words: Sequence[str],
+        *,
+        scope: ScopeFilter,
+        limit: int,
+        also: Sequence[str] = (),
+        kinds: Sequence[str] | None = None,
     ) -> WordTable:
         """What `lexical` would score each word by itself: for the `limit` best by the sum, and for those of `also`.
 

@@ -99,7 +99,11 @@ def answer(
     table = WordTable(ids=(), scores=np.zeros((0, len(asked.words)), np.float32))
     if "lexical" in spaces and asked.words:
         table = store.search.word_table(
-            asked.words, scope=query.scope, limit=CANDIDATES_PER_SPACE, also=sorted(near_in_meaning)
+            asked.words,
+            scope=query.scope,
+            limit=CANDIDATES_PER_SPACE,
+            also=sorted(near_in_meaning),
+            kinds=query.kinds,
         )
     memories = _pool(query, store, table, near_in_meaning)
     if not memories:
@@ -196,7 +200,7 @@ def _near_heading(
     if vector is None:
         return {}
     found = store.search.semantic(
-        vector, identity=embedder.identity, scope=query.scope, limit=CANDIDATES_PER_SPACE
+        vector, identity=embedder.identity, scope=query.scope, limit=CANDIDATES_PER_SPACE, kinds=query.kinds
     )
     return _by_name((found,), "semantic")
 

@@ -30,11 +30,10 @@ from tacit.recall.presets import LAYOUTS, SCORES, START_POOLS
 from tacit.recall.presets.ambient.pinned import add_pinned
 from tacit.recall.presets.ambient.similar import drop_similar
 from tacit.recall.presets.multispace.probe import read_sections
-from tacit.recall.query import of_enabled_kinds
 from tacit.recall.render import renderer
 from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spaces_at
 from tacit.recall.score import judge
-from tacit.recall.score.floors import floors
+from tacit.recall.score.floors import floors, of_enabled_kinds
 from tacit.recall.score.gate import Gate, MeanQueryVector, load_mean_query, shipped_gate
 from tacit.recall.second_stage import read_again
 from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, Tools, run_stages

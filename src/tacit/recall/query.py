@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, assert_never
 
-from tacit.config.settings import Budgets, RecallSettings
+from tacit.config.settings import Budgets
 from tacit.model.memory import Entity
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
@@ -155,20 +155,6 @@ def _moment_keys(signal: Signal) -> tuple[Entity, ...]:
 def budget_for(budgets: Budgets, surface: Surface) -> int:
     """Tokens that `surface` may hand over; 0 for what is not ours."""
     return int(getattr(budgets, surface.value, 0))
-
-
-def of_enabled_kinds(query: Query, settings: RecallSettings) -> Query:
-    """The query for the kinds that are handed over unasked, so that no other kind takes their places in the search."""
-    if query.surface is Surface.ON_DEMAND or query.kinds is not None:
-        return query
-    return replace(query, kinds=enabled_kinds(query.surface, settings) or None)
-
-
-def enabled_kinds(surface: Surface, settings: RecallSettings) -> tuple[str, ...]:
-    """Kinds that `surface` hands over unasked; () = all."""
-    if surface is Surface.FAILURE and settings.failure_kinds:
-        return settings.failure_kinds
-    return settings.kinds
 
 
 def _words_of(signal: Signal) -> str:

@@ -138,6 +138,7 @@ class AgentTools:
         kinds: Sequence[str] = (),
         without: Sequence[str] = (),
         budget_tokens: int | None = None,
+        for_task: bool = False,
     ) -> ContextAnswer:
         """What is known of `query`; counts for the session where the preset limits answers.
 
@@ -149,13 +150,14 @@ class AgentTools:
             kinds: only these, or () = all.
             without: none of these.
             budget_tokens: most tokens of the answer; None = as the settings say.
+            for_task: `query` describes a task; see `SessionAnswers.memory_context`.
 
         Raises:
             UnknownKind, InvalidScope: naming what is wrong.
         """
         return self.queries.memory_context(
             caller.cwd, query=query, scope=scope, category=category, kinds=kinds, without=without,
-            client=caller.client, budget_tokens=budget_tokens,
+            client=caller.client, budget_tokens=budget_tokens, for_task=for_task,
         )  # fmt: skip
 
     def last_words(self, caller: Caller) -> str:

@@ -35,6 +35,8 @@ from tacit.reading.entities import find_entities
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.presets.scoped.score import task_of
+from tacit.recall.presets.typed.query import kinds_for_task
+from tacit.recall.presets.typed.score import is_enabled, task_in
 from tacit.recall.query import with_situation
 from tacit.recall.render import ID_TOKENS, renderer
 from tacit.recall.stage import Context, Delivered
@@ -168,6 +170,7 @@ class SessionAnswers:
         without: Sequence[str] = (),
         client: str = "",
         budget_tokens: int | None = None,
+        for_task: bool = False,
     ) -> ContextAnswer:
         """What is known of `query`.
 
@@ -181,12 +184,16 @@ class SessionAnswers:
             without: names of kinds that are not.
             client: the process that asks, where no session is known; its answers are counted by it.
             budget_tokens: most tokens, where the preset does not allow fewer; None = as the settings say.
+            for_task: `query` describes a task; only the kinds that it needs, where the preset tells tasks apart.
 
         Raises:
             UnknownKind, InvalidScope: naming what is wrong.
         """
         settings = self._settings_at(cwd)
-        wanted = self._wanted((*kinds, category) if category else kinds, without)
+        recall = settings.recall
+        if for_task and recall.floors.by_task:
+            kinds = kinds_for_task(task_in(query), recall.kinds, self._parts.kinds)
+        wanted = self._wanted((*kinds, category) if category else kinds, without, types=recall.floors.by_task)
         project = self._projects.of(cwd)
         where = project.id if project else ""
         visible = self._visible(project, scope, settings)
@@ -259,10 +266,14 @@ class SessionAnswers:
 
         return here(self._sessions.states) or here(self._parts.store.list_sessions(limit=SESSIONS_READ))
 
-    def _wanted(self, kinds: Sequence[str], without: Sequence[str]) -> KindSelection:
+    def _wanted(self, kinds: Sequence[str], without: Sequence[str], *, types: bool) -> KindSelection:
+        """The kinds that are wanted; with `types` a name stands for all kinds of the `typed` preset's type."""
         known = self._parts.kinds
+        only = [known.get(CATEGORIES.get(kind, kind)).name for kind in kinds]
+        if types and only:
+            only = [kind.name for kind in known if is_enabled(kind.name, only)]
         return KindSelection(
-            only=frozenset(known.get(CATEGORIES.get(kind, kind)).name for kind in kinds),
+            only=frozenset(only),
             never=frozenset(known.get(kind).name for kind in without),
         )
 
@@ -344,6 +355,7 @@ class SessionAnswers:
             entities=find_entities(text),
             session=session,
             suffix_tokens=ID_TOKENS,
+            kinds=tuple(sorted(wanted.only - wanted.never)) if wanted.only else None,
         )
         asked = replace(asked, scope=with_situation(scope, situation, task=task_of(asked)))
         if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to

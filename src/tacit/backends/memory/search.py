@@ -97,10 +97,21 @@ class InMemorySearch:
         return self._rank("lexical", found, _bm25(asked, documents), limit, kinds)
 
     def word_table(
-        self, words: Sequence[str], *, scope: ScopeFilter, limit: int, also: Sequence[str] = ()
+        self,
+        words: Sequence[str],
+        *,
+        scope: ScopeFilter,
+        limit: int,
+        also: Sequence[str] = (),
+        kinds: Sequence[str] | None = None,
     ) -> WordTable:
         """See the port."""
-        found = {memory.id: memory for memory in self._data.active(scope) if self._holds(memory)}
+        wanted = None if kinds is None else {clean_text(kind) for kind in kinds}
+        found = {
+            memory.id: memory
+            for memory in self._data.active(scope)
+            if self._holds(memory) and (wanted is None or memory.kind in wanted)
+        }
         everything = max(len(self._data.active(scope)), 1)
         columns = [
             {hit.memory_id: hit.score for hit in self.lexical(word, scope=scope, limit=everything).hits}

@@ -113,7 +113,13 @@ def _summed(found: _WordMatches, idf: NDArray[np.float64], size: int) -> tuple[P
 
 
 def build_word_table(
-    parts: Sequence[MemoryRows], postings: Postings, *, limit: int, also: Numbers, now_ms: int
+    parts: Sequence[MemoryRows],
+    postings: Postings,
+    *,
+    limit: int,
+    also: Numbers,
+    now_ms: int,
+    kinds: Kinds | None = None,
 ) -> list[tuple[Positions, NDArray[np.float32]]]:
     """Positions and scores word by word, shape (positions, words read), for every part of the scope.
 
@@ -123,17 +129,18 @@ def build_word_table(
         limit: how many of the best by the sum of their words are wanted of each part.
         also: row numbers of further memories that are wanted, ascending.
         now_ms: the time at which they must hold.
+        kinds: numbers of the kinds that are wanted; None = any.
     """
     found = _found(parts, postings)
     idf = _idf(parts, found)
     mean = _mean_length(parts, postings.index)
     tables: list[tuple[Positions, NDArray[np.float32]]] = []
-    summed = score_bm25(parts, postings, now_ms=now_ms)
+    summed = score_bm25(parts, postings, now_ms=now_ms, kinds=kinds)
     for part, one, (positions, sums) in zip(parts, found, summed, strict=True):
         best, _ = part.rows.best(positions, sums, limit)
         further = part.positions_of(also)
         further = further[further >= 0]
-        usable = part.rows.usable(now_ms)
+        usable = part.rows.usable(now_ms, kinds)
         if usable is not None:
             further = further[usable[further]]
         wanted = np.union1d(best, further)

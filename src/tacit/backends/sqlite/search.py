@@ -113,7 +113,13 @@ class SqliteSearch:
         return self._text("code", "code", code_query_words(clean_text(text)), scope, limit, kinds)
 
     def word_table(
-        self, words: Sequence[str], *, scope: ScopeFilter, limit: int, also: Sequence[str] = ()
+        self,
+        words: Sequence[str],
+        *,
+        scope: ScopeFilter,
+        limit: int,
+        also: Sequence[str] = (),
+        kinds: Sequence[str] | None = None,
     ) -> WordTable:
         """See the port. Common words of a long text are left out where reading them would take too long."""
         nothing = WordTable(ids=(), scores=np.zeros((0, len(words)), np.float32))
@@ -133,7 +139,12 @@ class SqliteSearch:
             with ExitStack() as held:
                 parts = self._parts(connection, scopes, held)
                 tables = build_word_table(
-                    parts, postings, limit=limit, also=further, now_ms=self._clock.now_ms()
+                    parts,
+                    postings,
+                    limit=limit,
+                    also=further,
+                    now_ms=self._clock.now_ms(),
+                    kinds=_numbers(kinds),
                 )
                 ids = np.concatenate([part.rows.ids[at] for part, (at, _) in zip(parts, tables, strict=True)])
             found = np.concatenate([table for _, table in tables])

@@ -18,7 +18,6 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.presets.typed.score import is_enabled, serves_task, similarity_of, task_of, type_of
-from tacit.recall.query import enabled_kinds
 from tacit.recall.stage import Outcome, RecallState
 
 _REST = "*"
@@ -56,6 +55,20 @@ def floors(state: RecallState) -> Outcome[RecallState]:
     """The candidates that reach the floors."""
     done = reach_floors(state.scored or (), query=state.query, settings=state.settings)
     return Outcome(kept=state.changed(reached=done.kept), drops=done.drops)
+
+
+def of_enabled_kinds(query: Query, settings: RecallSettings) -> Query:
+    """The query for the kinds that are handed over unasked, so that no other kind takes their places in the search."""
+    if query.surface is Surface.ON_DEMAND or query.kinds is not None:
+        return query
+    return replace(query, kinds=enabled_kinds(query.surface, settings) or None)
+
+
+def enabled_kinds(surface: Surface, settings: RecallSettings) -> tuple[str, ...]:
+    """Kinds that `surface` hands over unasked; () = all."""
+    if surface is Surface.FAILURE and settings.failure_kinds:
+        return settings.failure_kinds
+    return settings.kinds
 
 
 def _kind_objection(

@@ -7,6 +7,7 @@ point at a file, one more name only draws the vector away from what they ask, so
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tacit.config.settings import RecallSettings
@@ -27,14 +28,17 @@ _ASKED_FOR = (Surface.START, Surface.COMPACTION, Surface.ON_DEMAND, Surface.FAIL
 """Surfaces that no prompt or task asks."""
 
 
+def kinds_for_task(task: str, enabled: Sequence[str], kinds: KindRegistry) -> tuple[str, ...]:
+    """Names of the kinds that a task looks at, of those that are on."""
+    return tuple(kind.name for kind in kinds if serves_task(kind.name, task, enabled))
+
+
 def typed_query(query: Query, settings: RecallSettings, kinds: KindRegistry) -> Query:
     """The query for the types of its task alone, with the newest file at hand where the words point at one."""
     if query.surface in _ASKED_FOR:
         return query
     if settings.floors.by_task:
-        task = task_of(query)
-        names = tuple(kind.name for kind in kinds if serves_task(kind.name, task, settings.kinds))
-        query = replace(query, kinds=names)
+        query = replace(query, kinds=kinds_for_task(task_of(query), settings.kinds, kinds))
     words = query.raw_text
     if query.files and _POINTS_AT_FILE.search(words) and not find_paths(words):
         query = replace(query, text=f"{query.text} ({query.files[-1]})")

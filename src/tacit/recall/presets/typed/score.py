@@ -138,11 +138,22 @@ def priority(kind: str, task: str) -> float:
 
 def task_of(query: Query) -> str:
     """`fix`, `feature`, `refactor`, `test` or `general`: by the seed's words; of an accepted proposal as it was read."""
-    words = set(LATIN_WORD.findall(query.raw_text.lower()))
-    for task, known in TASK_WORDS:
-        if any(f"{word}{ending}" in words for word in known for ending in _ENDINGS):
-            return task
-    return query.task if query.situation.accepted and query.task in TASK_TYPES else "general"
+    task = task_in(query.raw_text)
+    accepted = query.situation.accepted and query.task in TASK_TYPES
+    return query.task if task == "general" and accepted else task
+
+
+def task_in(text: str) -> str:
+    """The task that the words of `text` name; `general` where none does."""
+    words = set(LATIN_WORD.findall(text.lower()))
+    return next(
+        (
+            task
+            for task, known in TASK_WORDS
+            if any(f"{word}{ending}" in words for word in known for ending in _ENDINGS)
+        ),
+        "general",
+    )
 
 
 def _rest(memory: Memory, kind: Kind, task: str, at_ms: int, weights: TypedScore) -> float:
