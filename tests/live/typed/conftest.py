@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,20 +60,33 @@ class TypedMachine(Machine):
         wait_for(lambda: len(found()) >= count)
         return found()
 
+    def touched(self, session: Session, path: str, tool: str = "Edit") -> None:
+        """Tell of a file that the agent has just read or edited."""
+        call = {"tool_name": tool, "tool_input": {"file_path": str(self.project / path)}}
+        self.hook(
+            self.payload("PostToolUse", session_id=session.name, tool_response={"success": True}, **call)
+        )
+
     def last_trace(self) -> dict[str, Any]:
         """The newest recall."""
         return self.request("GET", "/v1/traces?limit=1")["traces"][0]
 
     def tool(self, name: str, **arguments: object) -> str:
         """Call a tool as an agent does."""
-        version = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        version = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "t", "version": "1"},
+        }
         messages = [
             {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": version},
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
             {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}},
         ]  # fmt: skip
         process = self.popen("mcp", CLAUDE_PROJECT_DIR=str(self.project))
-        out, _ = process.communicate("".join(f"{json.dumps(one)}\n" for one in messages).encode(), timeout=180)
+        out, _ = process.communicate(
+            "".join(f"{json.dumps(one)}\n" for one in messages).encode(), timeout=180
+        )
         answers = [json.loads(line) for line in out.splitlines()]
         result = next(one for one in answers if one.get("id") == 2)["result"]
         return "\n".join(part["text"] for part in result["content"])
@@ -108,9 +120,3 @@ def typed_with() -> Iterator[Callable[[str], TypedMachine]]:
     yield open_machine
     for machine in opened:
         machine.__exit__()
-
-
-def edited(machine: TypedMachine, session: Session, path: str, tool: str = "Edit") -> None:
-    """Tell of a file that the agent's tool has just used."""
-    call = {"tool_name": tool, "tool_input": {"file_path": str(machine.project / Path(path))}}
-    machine.hook(machine.payload("PostToolUse", session_id=session.name, tool_response={"success": True}, **call))
