@@ -19,6 +19,7 @@ from tacit.mcp.tools import call
 from tacit.model.changes import Draft
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Provenance, Sensitivity, TrustTier
+from tacit.model.note import NoteCause
 from tacit.model.pack import Surface
 from tacit.model.scope import Scope, project_scope
 from tacit.model.session import SessionKey
@@ -163,7 +164,7 @@ def test_ten_candidates_are_asked_for_and_filtered(lab):
         lab.know(f"fix the login bug in module {number}", "decision")
     lab.agent().prompt(LOGIN)
     stage = next(s for s in lab.last_trace().stages if s.stage == "retrieve")
-    counts = {fact.detail: fact.count for fact in stage.facts}
+    counts = {fact.detail: fact.count for fact in stage.facts if fact.cause is NoteCause.SPACE_ASKED}
     assert counts["semantic"] == 10
     assert all(count <= 10 for count in counts.values())
 
@@ -551,7 +552,7 @@ def test_research_is_off(lab):
     lab.know("add login session module research", "research")
     assert lab.agent().prompt("add a login form to the session module") == ""
     [retrieve] = [stage for stage in lab.last_trace().stages if stage.stage == "retrieve"]
-    [asked] = [note for note in retrieve.notes if note.startswith("kinds asked for")]
+    [asked] = [fact.detail for fact in retrieve.facts if fact.cause is NoteCause.KINDS_ASKED]
     assert "decision" in asked
     assert "research" not in asked
 
