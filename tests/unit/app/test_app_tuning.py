@@ -84,7 +84,7 @@ def test_what_the_owner_called_wrong_counts_as_a_prompt_that_deserves_nothing(en
 
 
 def test_stored_recalls_are_decided_again(engine, tmp_path):
-    engine.remember("Run `make lint` before every commit.", cwd=str(tmp_path))
+    engine.remember("The linter of this project is ruff, with a line length of 110.", cwd=str(tmp_path))
     prompt(engine, tmp_path, "s", 1)
     traces = engine.why(limit=1)
     (nothing,) = engine.replayed(traces, threshold=1.0)
