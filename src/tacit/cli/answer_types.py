@@ -54,6 +54,7 @@ NoteCause = Literal[
     "short_prompt_enriched",
     "nothing_asked",
     "space_asked",
+    "kinds_asked",
     "listed",
     "ordered_by_need",
     "not_compared",
