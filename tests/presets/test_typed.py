@@ -552,7 +552,7 @@ def test_research_is_off(lab):
     lab.know("add login session module research", "research")
     assert lab.agent().prompt("add a login form to the session module") == ""
     [retrieve] = [stage for stage in lab.last_trace().stages if stage.stage == "retrieve"]
-    [asked] = [fact.detail for fact in retrieve.facts if fact.cause is NoteCause.KINDS_ASKED]
+    asked = [fact.detail for fact in retrieve.facts if fact.cause is NoteCause.KINDS_ASKED]
     assert "decision" in asked
     assert "research" not in asked
 

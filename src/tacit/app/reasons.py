@@ -268,7 +268,7 @@ _NOTE_TEXTS: dict[NoteCause, Callable[[Note], str]] = {
     NoteCause.SHORT_PROMPT_ENRICHED: lambda _: "short prompt enriched from the turn before",
     NoteCause.NOTHING_ASKED: lambda _: "nothing is asked: no action is coming",
     NoteCause.SPACE_ASKED: lambda note: f"{note.detail}: {note.count} in {note.took_ms:.1f} ms",
-    NoteCause.KINDS_ASKED: lambda note: f"kinds asked for: {note.detail}",
+    NoteCause.KINDS_ASKED: lambda note: f"asks for the kind {note.detail}",
     NoteCause.LISTED: lambda note: (
         f"{note.detail}: {note.count}" + (f" of {note.of}" if note.of is not None else "")
     ),

@@ -151,7 +151,7 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
     scores: dict[str, dict[str, float]] = {}
     for ranking in rankings:
         scores.setdefault(ranking.space, {}).update({hit.memory_id: hit.score for hit in ranking.hits})
-    only = () if query.kinds is None else (Note(cause=NoteCause.KINDS_ASKED, detail=", ".join(query.kinds)),)
+    only = tuple(Note(cause=NoteCause.KINDS_ASKED, detail=name) for name in query.kinds or ())
     return Outcome(
         kept=state.changed(rankings=rankings, space_scores=scores),
         facts=(
