@@ -20,7 +20,10 @@ from ruamel.yaml import YAML
 
 from presets.driving import Workplace, speaks
 from samples import NOW_MS
+from tacit.app.queries.agent_tools import Caller
 from tacit.daemon.spool import parse_payload
+from tacit.mcp.arguments import Context
+from tacit.mcp.tools import context
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import TrustTier
 from tacit.model.scope import Scope
@@ -75,17 +78,21 @@ def record_day(
 
 
 def _steps(place: Workplace, host: str, project: Mapping[str, Any], day: Mapping[str, Any]) -> Iterator[Step]:
-    """Send one payload a minute; what a signal starts in the background is done before the next one."""
+    """Send one payload a minute, or call `memory_context` with what a step names as `tool`; what a signal starts in the background is done before the next one."""
     folder = str(place.place)
     _write_files(place.place, project["files"])
     speaks(place, *project["files"])
     _store(place, project["memories"])
     for number, step in enumerate(day["day"]):
         place.clock.advance(STEP_MS)
-        body = json.dumps({**day["every"], **step["in"]}).replace(FOLDER, folder).encode()
-        reply = place.engine.hook(host, parse_payload(body), deadline_ms=DEADLINE_S * 1000)
+        if "tool" in step:
+            reply = context(place.engine, Caller(cwd=folder), Context.model_validate(step["tool"]))
+        else:
+            body = json.dumps({**day["every"], **step["in"]}).replace(FOLDER, folder).encode()
+            reply = place.engine.hook(host, parse_payload(body), deadline_ms=DEADLINE_S * 1000)
         place.engine.flush()
-        yield Step(title=step["step"], fields=step["in"], reply=reply.replace(folder, FOLDER).encode())
+        fields = step.get("in") or {"memory_context": step["tool"]}
+        yield Step(title=step["step"], fields=fields, reply=reply.replace(folder, FOLDER).encode())
         if number == 0:
             _store(place, project["learned_meanwhile"])
 

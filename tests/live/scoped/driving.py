@@ -21,6 +21,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter
 
 SETTINGS = "preset: scoped"
+NOTHING = "Nothing fits this question."
 TOPICS = (
     "orders carts refunds coupons shipments invoices exports imports reports payments sessions tokens images emails"
     " webhooks caches backups metrics alerts quotas"

@@ -10,6 +10,7 @@ from e2e.drivers.machine import Machine
 from e2e.drivers.session import Session
 from live.scoped.driving import (
     FORMS,
+    NOTHING,
     ask,
     decisions,
     lines,
@@ -21,7 +22,6 @@ from live.scoped.driving import (
 from presets.acceptance import acceptance
 
 RETRIES = "Invoice gateway retries: at most five attempts, thirty seconds apart"
-NOTHING = "Nothing fits this question."
 DECISION = {"kind": "decision"}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from e2e.drivers.machine import Machine, wait_for
 from e2e.drivers.session import Session
-from live.scoped.driving import lines, scoped_machine, speaks
+from live.scoped.driving import NOTHING, ask, lines, scoped_machine, speaks
 from presets.acceptance import acceptance
 
 
@@ -85,6 +85,8 @@ def test_codes_of_a_real_session_come_and_go_when_they_are_done() -> None:
         codes = lines(Session(machine, "tuesday").start(), "### Session Codes")
         assert [line.partition(":")[0] for line in codes] == ["impl", "impl", "dec", "block", "next"]
         assert codes[-2:] == ["block: `make e2e` still fails", "next: Document the retry flag in the manual"]
+        assert ask(machine, "weather in Lisbon") == NOTHING
+        assert "next: Document the retry flag" in ask(machine, "what is open about prices from suppliers")
         second = Session(machine, "wednesday")
         second.start()
         second.say("Document the retry flag in the manual, please.")

@@ -124,11 +124,11 @@ def matches(candidate: Candidate) -> bool:
 
 def scoped_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
     """The score as a part of the best reachable one, 0 to 1."""
+    if query.surface is Surface.ON_DEMAND and not matches(candidate):
+        return 0.0, ("does not match the words",)
     if kind.name == DIGEST:
         return 1.0, ("session codes",)
     memory = candidate.memory
-    if query.surface is Surface.ON_DEMAND and not matches(candidate):
-        return 0.0, ("does not match the words",)
     task = task_of(query)
     score = scope_score(memory, allowed=query.scope.scopes, at_ms=query.at_ms, task=task)
     best = best_score(memory, kind, at_ms=query.at_ms, task=task)
