@@ -24,6 +24,8 @@ const REST_LONG_MS = 3000 // ... and so long when it was not the first one in a 
 const SPAWN_AGAIN_MS = 30000
 const MAX_SESSIONS = 200
 const HEADLESS = process.env.TACIT_HEADLESS === "1"
+const FORKED = / \(fork #\d+\)$/
+const MAX_ORIGINS = 5 // sessions that are looked into for the origin of a fork
 const MAX_TEXTS = 4000
 const MAX_REPLAY = 400
 const MAX_CHARS = 16000
@@ -155,6 +157,13 @@ function decide(s, name, text) {
   if (s.texts.size > MAX_TEXTS) s.texts.delete(s.texts.keys().next().value)
 }
 
+// The history is bounded: of all texts only those of the named messages stay.
+function bound(s, history) {
+  if (!Array.isArray(history)) return
+  const stays = new Set(history)
+  for (const name of s.texts.keys()) if (!stays.has(name)) s.texts.set(name, "")
+}
+
 const facts = (s) => ({ sessionID: s.id, parentID: s.parentID, directory: s.directory, agent: s.agent })
 
 const cut = (text) =>
@@ -259,6 +268,21 @@ const server = async (input) => {
     } catch {}
   }
 
+  // A fork begins with copies of another session's messages: same moments, other ids. Where they came from is asked once.
+  async function originOf(fork) {
+    const read = async (id) => (await client.session.messages({ path: { id } }))?.data ?? []
+    const prompts = (messages) => messages.filter((message) => message.info?.role === "user").map((message) => message.info)
+    const copies = prompts(await read(fork.id))
+    const older = ((await client.session.list())?.data ?? []).filter((one) => one.id !== fork.id && one.time.created < fork.time.created)
+    for (const one of older.sort((a, b) => b.time.updated - a.time.updated).slice(0, MAX_ORIGINS)) {
+      const originals = prompts(await read(one.id))
+      const made = new Map(originals.map((info) => [info.time.created, info.id]))
+      const both = copies.filter((info) => made.has(info.time.created)).slice(-MAX_REPLAY)
+      if (!both.length) continue
+      return { forkOf: one.id, originals: both.map((info) => made.get(info.time.created)), copies: both.map((info) => info.id), turnsBack: originals.length - copies.length }
+    }
+  }
+
   async function known(id) {
     const s = session(id)
     mine.add(id)
@@ -270,6 +294,8 @@ const server = async (input) => {
         s.looked = true
         s.parentID = found.data.parentID
         s.directory = found.data.directory ?? s.directory
+        const origin = FORKED.test(found.data.title ?? "") && s.start ? await within(originOf(found.data).catch(() => undefined), START_MS) : undefined
+        if (origin && s.start) s.start = { event: "session.start", source: "fork", ...origin }
       }
     }
     return s
@@ -278,7 +304,7 @@ const server = async (input) => {
   function created(info) {
     const s = session(info.id)
     mine.add(info.id)
-    s.looked = true
+    s.looked = !FORKED.test(info.title ?? "")
     s.parentID = info.parentID
     s.directory = info.directory ?? input?.directory
     s.notify = notify
@@ -342,6 +368,7 @@ const server = async (input) => {
       if (!reply) return
       takeSystem(s, reply)
       decide(s, messageID, reply.text)
+      bound(s, reply.history)
       if (reply.notice) notify(reply.notice)
     }),
 

@@ -14,6 +14,7 @@ PRESETS = ("focused", "typed", "ambient", "multispace", "scoped", "refresh")
 OFF = {
     "focused": set(),
     "typed": {"action"},
+    "ambient": {"start", "action", "failure"},
     "multispace": {"start", "action", "failure", "compaction", "subagent"},
     "scoped": {"prompt", "action", "failure", "subagent"},
     "refresh": {"action", "failure"},

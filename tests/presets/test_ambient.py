@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import tacit
@@ -109,7 +111,7 @@ def test_a_block_has_two_sections_and_no_empty_one(pinned):
     assert both.splitlines()[1] == "[Context from memory]"
     at = [
         both.index(t)
-        for t in ("[Pinned context]", "[Open task] Fix", "[Relevant to this message]", "[Fact] tokens")
+        for t in ("[Pinned context]", "[Todo] Fix", "[Relevant to this message]", "[Fact] tokens")
     ]
     assert at == sorted(at)
     assert "(importance: 0.6;" in both
@@ -215,13 +217,23 @@ def test_a_memory_comes_again_after_ten_turns(lab):
 
 
 @acceptance("ambient", "DEDUP-batch", "DEDUP-pinned")
-def test_pinned_comes_every_turn_but_once_a_pack(pinned):
+def test_pinned_comes_every_turn_but_once_a_pack_where_blocks_leave_the_history(pinned):
     pinned.know("tokens of the auth module are refreshed too late", "todo")
-    agent = pinned.agent()
     for turn in range(3):
-        block = agent.prompt(f"{ASK} {turn}")
+        asked = {"event": "prompt", "sessionID": "s", "directory": str(pinned.place), "messageID": f"m{turn}"}
+        reply = pinned.engine.hook("opencode", {**asked, "text": f"{ASK} {turn}"}, deadline_ms=5000)
+        block = json.loads(reply)["text"]
         assert block.count("refreshed too late") == 1
         assert "[Relevant to this message]" not in block
+
+
+@acceptance("ambient", "DEDUP-pinned")
+def test_pinned_comes_once_where_the_host_keeps_every_block(pinned):
+    pinned.know("tokens of the auth module are refreshed too late", "todo")
+    agent = pinned.agent()
+    assert [("too late" in agent.prompt(f"{ASK} {turn}")) for turn in range(12)] == [True] + [False] * 11
+    assert "too late" in agent.start("compact")
+    assert agent.prompt(ASK) == ""
 
 
 @acceptance("ambient", "DEDUP-cap")

@@ -35,7 +35,7 @@ from tacit.app.maintenance.jobs import Job
 from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
-from tacit.app.reasons import cause_text, change_text, in_words
+from tacit.app.reasons import cause_text, change_text, in_words, summary_text
 from tacit.app.stats import InjectionStats, stats_of
 from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
@@ -157,7 +157,9 @@ def _found_memory(item: PackItem) -> FoundMemory:
 
 
 MemoryAnswer = Annotated[Memory, SentAs(_memory_view, MemoryView)]
-_TraceFields = _view(Trace, "TraceFields", "One recall from signal to delivery.", stats=InjectionStats)
+_TraceFields = _view(
+    Trace, "TraceFields", "One recall from signal to delivery.", stats=InjectionStats, summary=str
+)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -166,7 +168,7 @@ class TraceView(_TraceFields):  # pyright: ignore[reportGeneralTypeIssues, repor
 
 
 def _trace_view(trace: Trace) -> TraceView:
-    return _fill(TraceView, in_words(trace), stats=stats_of(trace))
+    return _fill(TraceView, in_words(trace), stats=stats_of(trace), summary=summary_text(trace))
 
 
 TraceAnswer = Annotated[Trace, SentAs(_trace_view, TraceView)]

@@ -18,6 +18,7 @@ from tacit.model.trace import (
     StageRecord,
     Trace,
 )
+from tacit.recall.stage import PINNED
 from tacit.state.captured import Outcome
 from tacit.state.counted import RequestRecord
 
@@ -304,6 +305,16 @@ def in_words(trace: Trace) -> Trace:
         stages[-1] = replace(stages[-1], notes=(*stages[-1].notes, silence))
     situation = replace(trace.situation, why=(*trace.situation.why, *map(note_text, trace.situation.notes)))
     return replace(trace, silence=silence, stages=tuple(stages), situation=situation)
+
+
+def summary_text(trace: Trace) -> str:
+    """How many memories a recall injected, and of these how many by their kind alone; "" = none."""
+    total = len(trace.injected)
+    if not total:
+        return ""
+    pinned = sum(PINNED in one.reasons for one in trace.candidates if one.memory_id in trace.injected)
+    memories = "1 memory" if total == 1 else f"{total} memories"
+    return f"{pinned} pinned + {total - pinned} contextual = {memories}" if pinned else memories
 
 
 def _stage_in_words(stage: StageRecord) -> StageRecord:

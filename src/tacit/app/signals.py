@@ -26,6 +26,7 @@ from tacit.app.notices import Notices
 from tacit.app.nudges import Nudges
 from tacit.app.projects import Projects
 from tacit.app.queries.recall_inputs import recall_inputs_of
+from tacit.app.reasons import summary_text
 from tacit.app.redaction import Redactors
 from tacit.app.sessions import LiveSessions
 from tacit.app.values import Delivery
@@ -50,7 +51,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.model.situation import Situation
-from tacit.model.trace import SilenceCause, SilenceReason, Trace
+from tacit.model.trace import DropReason, SilenceCause, SilenceReason, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities, ReplayRequest
 from tacit.ports.store import MemoryFilter, ProjectRecord, Recorded, Salvage, Store
@@ -205,7 +206,11 @@ class SignalHandler:
             remaining=remaining,
             log=log,
         )
+        if isinstance(signal, PromptSubmitted) and not capabilities.stored:
+            delivery, state = _bounded(signal, delivery, state, settings)
         self._sessions.save(state, trace=delivery.trace)
+        if (trace := delivery.trace) is not None and trace.injected:
+            _LOG.info("injection: %s, %d tokens, %.0f ms", summary_text(trace), trace.tokens, trace.took_ms)
         return SignalResult(delivery=delivery, state=state, project=project, repeated=repeated)
 
     def _answered(
@@ -339,8 +344,7 @@ class SignalHandler:
             return delivery, _with_start_pack(signal, state, None, surface, asked.kept)
         may_refuse = settings.recall.blocking and capabilities.refuses
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
-        rebuilt = settings.recall.placement == "system_every_call"
-        again = 0 if rebuilt else settings.recall.reinject_after
+        again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
         sentence, asked = self._nudges.room(asked, state, settings.recall)
         context = Context(
             in_context=lambda memory: (
@@ -348,6 +352,7 @@ class SignalHandler:
                 if surface is Surface.ACTION and blocking.is_due(memory, signal, state, may_refuse=may_refuse)
                 else ledger.why_in_context(state, memory, surface=surface, reinject_after=again)
             ),
+            pinned_in_context=_pinned_held(state, surface, capabilities, settings),
             cap_chars=capabilities.cap_chars,
             remaining_ms=remaining,
             turn=state.turn,
@@ -549,6 +554,25 @@ def query_of(
 
 def _silent() -> Delivery:
     return Delivery(block=Block(surface=Surface.PROMPT))
+
+
+def _pinned_held(
+    state: SessionState, surface: Surface, capabilities: HostCapabilities, settings: Settings
+) -> Callable[[Memory], DropReason | None]:
+    """Says why a pinned memory need not come again: where every block stays, it is in the context until it changes."""
+    if not capabilities.stored and settings.recall.history_blocks is not None:
+        return lambda _memory: None
+    return lambda memory: ledger.why_in_context(state, memory, surface=surface, reinject_after=0)
+
+
+def _bounded(
+    signal: PromptSubmitted, delivery: Delivery, state: SessionState, settings: Settings
+) -> tuple[Delivery, SessionState]:
+    """The delivery with the blocks that stay in the history; a prompt that got nothing is a turn like any other."""
+    if ledger.kept_block(state, signal.message_id) is None:
+        state = ledger.keep_block(state, message_id=signal.message_id, text="")
+    stays = ledger.staying_blocks(state, most=settings.recall.history_blocks)
+    return replace(delivery, block=replace(delivery.block, history=stays)), state
 
 
 def _of_its_agent(signal: Signal) -> Signal:

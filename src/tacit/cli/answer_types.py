@@ -428,6 +428,7 @@ class TraceView(TypedDict):
     asked: AskedWith | None
     why: SilenceReason | None
     stats: InjectionStats
+    summary: str
 
 
 class TracedCandidate(TypedDict):

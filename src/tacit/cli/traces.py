@@ -95,7 +95,7 @@ def print_trace(trace: TraceView, *, stages: bool) -> None:
             chosen = {name for s in trace["stages"] if s["stage"] == "budget" for name in s["kept"]}
             print_line(f"  would be  {format_count(len(chosen))}")
     else:
-        print_line(f"  injected  {format_count(len(chosen))}, {trace['tokens']} tokens", style="green")
+        print_line(f"  injected  {trace['summary']}, {trace['tokens']} tokens", style="green")
         print_line(f"  of        {stats_line(trace['stats'])}")
     _print_candidates(trace, chosen)
     if stages:

@@ -1,13 +1,23 @@
 """Names that the presets' design documents use for what a setting here says, for people who know those.
 
-In: nothing. Out: a table. The error for an unknown setting names the one that is meant; docs/reference/presets.md lists all.
+In: nothing. Out: a table. A name that could be a setting's is accepted in its place; for others the error names the setting that is
+meant. docs/reference/presets.md lists all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "ambient": {
+        "search_limit": ("recall.candidates_per_space",),
+        "contextual_min_score": ("recall.floors.ratio",),
+        "context_window_depth": ("recall.reinject_after",),
+        "pinned_types": ("recall.pinned_kinds",),
+        "max_total": ("recall.max_items",),
+        "max_injected_blocks_in_history": ("recall.history_blocks",),
+    },
     "scoped": {
         "MEMORY_BUDGET.universal": ("recall.scopes.universal",),
         "MEMORY_BUDGET.language": ("recall.scopes.language",),
@@ -24,6 +34,60 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     },
 }
 """Preset -> name in its design -> the settings of the same meaning."""
+DESIGN_SECTIONS = {"memory_injection": "recall"}
+"""Section of a design -> the section here that its settings belong to."""
+ALIASES: Mapping[str, str] = {
+    f"recall.{name}": settings[0]
+    for names in DESIGN_NAMES.values()
+    for name, settings in names.items()
+    if name.islower() and len(settings) == 1
+}
+"""Accepted key -> the setting that it stands for."""
+
+
+def own_key(key: str) -> str:
+    """The key that a setting has here, for its key in a design; any other key as it is."""
+    top, _, rest = key.partition(".")
+    below = f"{DESIGN_SECTIONS.get(top, top)}.{rest}" if rest else key
+    return ALIASES.get(below, below)
+
+
+def names_of(key: str) -> tuple[str, ...]:
+    """Every key under which a file may hold the setting `key`, its own first."""
+    own = own_key(key)
+    here = (own, *(alias for alias, setting in ALIASES.items() if setting == own))
+    theirs = {ours: design for design, ours in DESIGN_SECTIONS.items()}
+    parted = (name.partition(".") for name in here)
+    there = (f"{theirs[top]}{dot}{rest}" for top, dot, rest in parted if top in theirs)
+    return (*here, *there)
+
+
+def with_own_names(values: Mapping[str, object]) -> dict[str, object]:
+    """Nested `values` under the names that settings have here; what stands there under its own name goes before an alias."""
+    found = dict(values)
+    for theirs, ours in DESIGN_SECTIONS.items():
+        given = found.pop(theirs, None)
+        if isinstance(given, Mapping):
+            found[ours] = {**cast("Mapping[str, object]", given), **_section(found, ours)}
+        elif given is not None:
+            found[theirs] = given
+    for alias, key in ALIASES.items():
+        section, name = alias.split(".")
+        given = _section(found, section)
+        if name in given:
+            value = given.pop(name)
+            found[section] = given
+            *parents, last = key.split(".")
+            at = found
+            for parent in parents:
+                at[parent] = at = _section(at, parent)
+            at.setdefault(last, value)
+    return found
+
+
+def _section(values: Mapping[str, object], name: str) -> dict[str, object]:
+    given = values.get(name)
+    return dict(cast("Mapping[str, object]", given)) if isinstance(given, Mapping) else {}
 
 
 def settings_called(key: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from tacit.config.design_names import settings_called
+from tacit.config.design_names import settings_called, with_own_names
 from tacit.config.plugins import plugin_group
 from tacit.config.renamed import RENAMED
 from tacit.config.settings import KindSettings, Settings
@@ -83,7 +83,7 @@ def check_layer(
         from_text: values are texts of environment variables: `"1500"` is a number, commas part a list.
     """
     problems: list[tuple[str, TacitError]] = []
-    cleaned = _clean(values, Settings, "", place, problems)
+    cleaned = _clean(with_own_names(values), Settings, "", place, problems)
     cleaned, notes = _with_new_names(cleaned, place)
     if from_text:
         cleaned = _from_text(cleaned)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from tacit.config.cosine_bars import embedder_bars
+from tacit.config.design_names import DESIGN_SECTIONS
 from tacit.config.environment_settings import read_environment
 from tacit.config.fields import (
     CheckedLayer,
@@ -391,7 +392,7 @@ def _own_values(
             continue
         matches = name == chosen if isinstance(chosen, str) else _same_folder(name, chosen)
         for part, value in cast(Mapping[str, object], section).items():
-            if part not in AGENT_SECTIONS:
+            if part not in AGENT_SECTIONS and part not in DESIGN_SECTIONS:
                 reading.note(layer, f"{key}.{part}", InvalidSetting(
                     f"{place(f'{key}.{part}')}: `{part}` cannot be set for one {holder.removesuffix('s')}.",
                     hint=f"There may be {', '.join(AGENT_SECTIONS)}.",

@@ -19,6 +19,7 @@ from filelock import FileLock, Timeout
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
 
+from tacit.config.design_names import names_of, with_own_names
 from tacit.config.home import Home
 from tacit.config.layers import PROJECT_FILE, SettingsReport, SettingsWarning, read_settings
 from tacit.config.yaml_file import read_settings_file, without_key
@@ -87,7 +88,7 @@ def set_values(
         section = document
         for part in _path(document, place):
             section = _section(section, part)
-        _merge(section, _nested(values))
+        _merge(section, with_own_names(_nested(values)))
         return _write(home, place, comments + _dumped(document, text))
 
 
@@ -113,8 +114,11 @@ def reset_values(home: Home, place: SettingsTarget, *, key: str = "") -> bool:
     with _alone(home):
         document, before = _read(file)
         within, text = _path(document, place), before
-        if key or place.holder in ("agents", "projects"):
-            text = without_key(text, [*within, *(key.split(".") if key else ())])
+        if key:
+            for name in names_of(key):
+                text = without_key(text, [*within, *name.split(".")])
+        elif place.holder in ("agents", "projects"):
+            text = without_key(text, list(within))
         else:
             for name in [name for name in document if name not in ("agents", "projects")]:
                 text = without_key(text, [name])

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from tacit.config.design_names import ALIASES, DESIGN_SECTIONS
 from tacit.config.fields import Setting, allowed_words, settings_by_key
 from tacit.config.layers import AGENT_SECTIONS
 from tacit.config.preset_files import preset_names
@@ -145,7 +146,13 @@ def settings_schema() -> dict[str, Any]:
     properties["preset"]["enum"] = list(preset_names())
     kind = cast(dict[str, Any], schema["$defs"]["KindSettings"])
     kind.pop("required", None)  # a built-in kind needs only what changes
-    of_agent = {name: deepcopy(properties[name]) for name in AGENT_SECTIONS}
+    for alias, key in ALIASES.items():
+        section, name = alias.split(".")
+        holder = schema["$defs"][properties[section]["$ref"].rpartition("/")[2]]
+        holder["properties"][name] = {"description": f"the same as `{key}`"}
+    for theirs, ours in DESIGN_SECTIONS.items():
+        properties[theirs] = {**properties[ours], "description": f"the same as `{ours}`"}
+    of_agent = {name: deepcopy(properties[name]) for name in (*AGENT_SECTIONS, *DESIGN_SECTIONS)}
     for value in of_agent.values():
         value.pop("default", None)
     properties["agents"] = {

@@ -276,7 +276,7 @@ class RecallSettings(_Section):
     history_blocks: int | None = Field(
         default=None,
         ge=0,
-        description="newest blocks that stay in the history; 0 = only the current one; null = all",
+        description="newest blocks that stay in the history, in hosts that let Tacit remove blocks (OpenCode, the library); 0 = only the current one; null = all",
     )
     tell_memory_add: Offer = Field(
         default="auto",

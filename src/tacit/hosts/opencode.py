@@ -2,7 +2,7 @@
 
 In: `{"event", "sessionID", "directory", ...}` as the plugin makes it. Out: one signal, or none; a reply of
 `{"system": text}` (the stable text in the system prompt), `{"text": text}` (kept with the message or the tool result
-it was asked for), `{"mode": "system_every_call"}`, `{"notice": line}`. Never: a decision that the plugin must take.
+it was asked for), `{"history": [message ids]}` (of all texts only these stay), `{"mode": "system_every_call"}`, `{"notice": line}`. Never: a decision that the plugin must take.
 
 A subagent is a session of its own with a parent. Its first prompt is the parent's task, so it becomes
 `SubagentStarted`; all its prompts are written by a program.
@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 
 from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, relative_paths
-from tacit.hosts.replay import read_replay, replay_reply
+from tacit.hosts.replay import MAX_REPLAY, read_replay, replay_reply
 from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.model.signal import (
@@ -100,12 +100,14 @@ class OpenCode:
         takes_system, takes_text = event in _SYSTEM_EVENTS, event in _TEXT_EVENTS
         if not (takes_system or takes_text):
             return ""
-        answer: dict[str, str] = {}
+        answer: dict[str, object] = {}
         if not block.empty:
             every_call = block.placement == "system"
             answer["system" if takes_system or every_call else "text"] = block.text
             if every_call:
                 answer["mode"] = "system_every_call"
+        if block.history is not None:
+            answer["history"] = block.history
         if notice:
             answer["notice"] = notice
         return json.dumps(answer) if answer else ""
@@ -132,6 +134,11 @@ def _parent(fields: Fields) -> SessionKey | None:
     return SessionKey(host=NAME, session_id=parent) if parent else None
 
 
+def _forked_from(fields: Fields) -> SessionKey | None:
+    origin = fields.identifier("forkOf")
+    return SessionKey(host=NAME, session_id=origin) if origin else None
+
+
 def _moment(fields: Fields, at_ms: int) -> str:
     """The id that the plugin gave the event, else the five-second step of its arrival."""
     return fields.identifier("id") or str(at_ms // _TWIN_WINDOW_MS)
@@ -141,10 +148,13 @@ def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | Subagen
     if fields.identifier("parentID") and event != "compacted":
         return _subagent(fields, at_ms)
     source = "compact" if event == "compacted" else fields.identifier("source") or "startup"
-    if source not in ("startup", "resume", "compact"):
-        raise fields.wrong("source", f"it is {source!r}", "startup, resume or compact")
-    # A session starts once; it resumes once per life of the plugin (`id`) and compacts once per event (`id`).
-    name = "" if source == "startup" else _moment(fields, at_ms)
+    if source not in ("startup", "resume", "compact", "fork"):
+        raise fields.wrong("source", f"it is {source!r}", "startup, resume, compact or fork")
+    # A session starts or is forked once; it resumes once per life of the plugin (`id`) and compacts once per event (`id`).
+    name = "" if source in ("startup", "fork") else _moment(fields, at_ms)
+    copied = zip(
+        fields.texts("originals", most=MAX_REPLAY), fields.texts("copies", most=MAX_REPLAY), strict=False
+    )
     return SessionStarted(
         session=_session(fields),
         key=f"start:{source}:{name}",
@@ -152,8 +162,10 @@ def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | Subagen
         cwd=fields.path("directory"),
         agent=fields.identifier("agent"),
         transcript_path=fields.path("transcriptPath"),
-        parent=_parent(fields),
+        parent=_parent(fields) if source != "fork" else _forked_from(fields),
         source=source,
+        copied=tuple(copied),
+        turns_back=max(0, fields.whole("turnsBack") or 0),
     )
 
 

@@ -61,7 +61,8 @@ class Block:
 
     `placement` says where a host that has the choice puts it: `message` = with the newest message, kept there byte for
     byte; `system` = in the system prompt of every call, replaced by the next one. `refuses` = the call it is for is not to
-    run, and the text is the reason.
+    run, and the text is the reason. `history` = ids of the messages whose blocks stay in the history from now on, this one
+    included; None = all stay.
     """
 
     surface: Surface
@@ -70,6 +71,7 @@ class Block:
     memory_ids: tuple[str, ...] = ()
     placement: Literal["message", "system"] = "message"
     refuses: bool = False
+    history: tuple[str, ...] | None = None
 
     @property
     def empty(self) -> bool:

@@ -37,10 +37,16 @@ class _Common:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStarted(_Common):
-    """A session starts, resumes, clears, forks, or goes on after a compaction."""
+    """A session starts, resumes, clears, forks, or goes on after a compaction.
+
+    Of a fork that begins with copies of its parent's messages: `copied` = the ids of each prompt there and here, `turns_back` = how
+    many prompts of the parent it does not hold.
+    """
 
     source: StartSource = "startup"
     rule_files: tuple[str, ...] = ()
+    copied: tuple[tuple[str, str], ...] = ()
+    turns_back: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

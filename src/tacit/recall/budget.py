@@ -86,14 +86,20 @@ def pack_greedily(state: RecallState) -> Outcome[Pack]:
     return pack_candidates(state, state.fresh or ())
 
 
-def pack_candidates(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[Pack]:
-    """The pack of `candidates`, best first; a start pack, and rules at their moment, are bounded by the budget, not by a number."""
+def pack_candidates(
+    state: RecallState, candidates: Sequence[Candidate], *, most: int | None = None
+) -> Outcome[Pack]:
+    """The pack of `candidates`, best first, at most `most`.
+
+    Without `most`, a start pack, and rules at their moment, are bounded by the budget, not by a number.
+    """
     query, settings = state.query, state.settings
     certain = sum(MOMENT in candidate.reasons for candidate in candidates)
+    usual = len(candidates) if state.from_pool else max(settings.max_items, certain)
     allowance = Allowance(
         tokens=query.budget_tokens,
         frame_tokens=state.frame_tokens,
-        max_items=len(candidates) if state.from_pool else max(settings.max_items, certain),
+        max_items=usual if most is None else most,
         pinned_kinds=settings.pinned_kinds,
         order=(state.from_pool and state.start_pool.order) or settings.order,
         shares=getattr(settings.allot, query.surface.value, _NO_SHARES),

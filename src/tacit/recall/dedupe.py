@@ -45,13 +45,13 @@ def near_identical(left: str, right: str) -> bool:
 
 
 def drop_known(state: RecallState) -> Outcome[RecallState]:
-    """What the context does not hold yet, without copies; pinned memories may come again."""
-    passed = state.passed or ()
-    held = {
-        candidate.memory.id: why
-        for candidate in passed
-        if PINNED not in candidate.reasons and (why := state.context.in_context(candidate.memory))
-    }
+    """What the context does not hold yet, without copies; pinned memories may come again where their blocks leave the history."""
+    passed, context = state.passed or (), state.context
+    held: dict[str, DropReason] = {}
+    for candidate in passed:
+        in_context = context.pinned_in_context if PINNED in candidate.reasons else context.in_context
+        if why := in_context(candidate.memory):
+            held[candidate.memory.id] = why
     done = dedupe(passed, in_context=held)
     return Outcome(kept=state.changed(fresh=done.kept), drops=done.drops)
 

@@ -110,14 +110,22 @@ def traced(
     return tuple(found)
 
 
+def _as_passed(candidate: Candidate, passed: Candidate | None) -> Candidate:
+    """A scored candidate with the reasons for which it passed: a rare name, its pinned kind."""
+    if passed is None or passed.reasons == candidate.reasons:
+        return candidate
+    return replace(candidate, reasons=tuple(dict.fromkeys((*passed.reasons, *candidate.reasons))))
+
+
 def trace_of(state: RecallState, log: StageLog, trace_id: str) -> Trace:
     """The record of a recall that is done."""
     query, context, silence = state.query, state.context, state.silence
     block = state.delivered.block if state.delivered else Block(surface=query.surface)
-    scored = state.scored or ()
-    known = {candidate.memory.id for candidate in scored}
-    # Memories that are pinned need not be found.
-    pinned = (candidate for candidate in state.passed or () if candidate.memory.id not in known)
+    passed = {candidate.memory.id: candidate for candidate in state.passed or ()}
+    scored = tuple(
+        _as_passed(candidate, passed.pop(candidate.memory.id, None)) for candidate in state.scored or ()
+    )
+    unsought = passed.values()  # pinned memories need not be found
     return Trace(
         id=trace_id,
         session=query.session,
@@ -129,7 +137,7 @@ def trace_of(state: RecallState, log: StageLog, trace_id: str) -> Trace:
         text=query.raw_text[:READ_CHARS],  # cut to its stored length once secrets are out
         situation=query.situation,
         stages=tuple(log.records),
-        candidates=traced((*scored, *pinned), block, most=context.traced),
+        candidates=traced((*scored, *unsought), block, most=context.traced),
         injected=block.memory_ids,
         why=silence,
         cause=silence.cause if silence else None,

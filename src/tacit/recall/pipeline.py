@@ -35,6 +35,7 @@ from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spac
 from tacit.recall.score import judge
 from tacit.recall.score.floors import floors, of_enabled_kinds
 from tacit.recall.score.gate import Gate, MeanQueryVector, load_mean_query, shipped_gate
+from tacit.recall.score.names import find_shared_names
 from tacit.recall.second_stage import read_again
 from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, Tools, run_stages
 from tacit.recall.stage_log import StageLog
@@ -89,6 +90,7 @@ class RecallPipeline:
             ("score", partial(judge, gate or shipped_gate())),
             ("score", on_demand.order),
             ("score", FreshnessProbe().stage),
+            ("score", partial(find_shared_names, tools)),
             ("score", floors),
             ("score", partial(read_again, tools)),
             ("guard", guard),

@@ -62,6 +62,7 @@ class Context:
 
     Attributes:
         in_context: says why a memory need not come again; None = it may.
+        pinned_in_context: the same of a pinned memory.
         cap_chars: the host's cap on one block; 0 = none.
         remaining_ms: milliseconds left until the deadline.
         turn, epoch: of the session, for the trace.
@@ -78,6 +79,7 @@ class Context:
     """
 
     in_context: Callable[[Memory], DropReason | None] = field(default=lambda _memory: None)
+    pinned_in_context: Callable[[Memory], DropReason | None] = field(default=lambda _memory: None)
     cap_chars: int = 0
     remaining_ms: Callable[[], float] = field(default=lambda: 1e9)
     turn: int = 0
@@ -126,6 +128,7 @@ class RecallState:
         shortlist: the memories to measure, with what the spaces read for them.
         found: candidates with their evidence.
         scored: the same with relevance, best first.
+        named: of these, those that share a rare name with the prompt, by id, and the name.
         reached: of these, those that reach the floors and that a second-stage model kept.
         passed: of these, those that the guard let through.
         fresh: of these, those that the context does not hold.
@@ -159,6 +162,7 @@ class RecallState:
     shortlist: Shortlist | None = None
     found: Candidates | None = None
     scored: Candidates | None = None
+    named: Mapping[str, str] = field(default_factory=dict[str, str])
     reached: Candidates | None = None
     passed: Candidates | None = None
     fresh: Candidates | None = None

@@ -146,7 +146,9 @@ class StartPools:
     def order(self, state: RecallState) -> Outcome[RecallState]:
         """The same in the order of expected need; after a compaction what it dropped before all others."""
         query = state.query
-        found = self.with_first(state.pool, first=state.context.first, scope=query.scope, at_ms=query.at_ms)
+        # Without a start pack, a compaction brings back what it dropped and nothing else.
+        pool = state.pool if state.settings.budgets.start else ()
+        found = self.with_first(pool, first=state.context.first, scope=query.scope, at_ms=query.at_ms)
         hidden = {c.memory.id: why for c in found if (why := state.hidden(c.memory))}
         state = state.changed(
             found=tuple(c for c in found if c.memory.id not in hidden),

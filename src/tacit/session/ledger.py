@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tacit.model.memory import Memory
@@ -153,12 +153,36 @@ def bounded(state: SessionState, *, most: int | None) -> Callable[[str], bool]:
     return lambda message_id: message_id not in going
 
 
+def staying_blocks(state: SessionState, *, most: int | None) -> tuple[str, ...] | None:
+    """Ids of the messages of this epoch whose blocks stay in the history; None where no block has to go."""
+    held = [b.message_id for b in state.blocks if b.epoch == state.epoch and b.text and not _lasting(b)]
+    stays = bounded(state, most=most)
+    return None if all(map(stays, held)) else tuple(filter(stays, held))
+
+
 def kept_block(state: SessionState, message_id: str) -> str | None:
     """The bytes handed over for `message_id` in this epoch; None when nothing was decided for it yet."""
     for block in reversed(state.blocks):
         if block.message_id == message_id and block.epoch == state.epoch:
             return block.text
     return None
+
+
+def up_to_fork(state: SessionState, *, copied: Mapping[str, str], turns_back: int) -> SessionState:
+    """The record as far as a fork holds the messages of `state`.
+
+    Args:
+        state: of the parent.
+        copied: message id there -> id of the copy.
+        turns_back: how many prompts of the parent have no copy.
+    """
+    turn = max(0, state.turn - turns_back)
+    blocks = tuple(
+        replace(block, message_id=copied.get(block.message_id, block.message_id))
+        for block in state.blocks
+        if block.message_id in copied or block.message_id.startswith(CALL_PREFIX) or _lasting(block)
+    )
+    return replace(state, turn=turn, blocks=blocks, ledger=tuple(e for e in state.ledger if e.turn <= turn))
 
 
 def expose_host_rules(state: SessionState, memories: Sequence[Memory], *, at_ms: int) -> SessionState:

@@ -19,6 +19,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.model.situation import Situation
+from tacit.session import ledger
 
 MAX_KEYS = 256
 MAX_RECENT = 12
@@ -34,6 +35,8 @@ def open_session(signal: Signal, *, parent: SessionState | None = None) -> Sessi
     fresh = SessionState(key=signal.session, cwd=signal.cwd, agent=signal.agent, started_at_ms=signal.at_ms)
     if parent is None:
         return replace(fresh, parent=signal.parent)
+    if isinstance(signal, SessionStarted) and signal.copied:
+        parent = ledger.up_to_fork(parent, copied=dict(signal.copied), turns_back=signal.turns_back)
     return replace(
         fresh,
         parent=parent.key,

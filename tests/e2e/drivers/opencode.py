@@ -103,6 +103,10 @@ class OpenCodeServer:
         """Compact the session through the interface."""
         assert self._call("POST", f"/session/{session}/summarize", MODEL) is True
 
+    def fork(self, session: str, **place: str) -> str:
+        """Fork the session, before the message `messageID` if that is given; return the id of the fork."""
+        return self._call("POST", f"/session/{session}/fork", place)["id"]
+
     def messages(self, session: str) -> list[dict]:
         """The stored history."""
         return self._call("GET", f"/session/{session}/message")

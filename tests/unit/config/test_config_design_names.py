@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.config.design_names import DESIGN_NAMES, settings_called
+from tacit.config.design_names import ALIASES, DESIGN_NAMES, settings_called
 from tacit.config.fields import settings_by_key, unknown_setting
+from tacit.config.home import Home
+from tacit.config.layers import read_settings
+from tacit.config.overrides import SettingsTarget, reset_values, set_values
 from tacit.config.preset_files import preset_names
 
 
@@ -33,3 +36,73 @@ def test_the_error_for_a_name_of_a_design_says_what_it_is_called_here(written, m
 
 def test_other_names_lead_nowhere():
     assert settings_called("recall.max_itms") == ()
+
+
+@pytest.fixture
+def home(tmp_path):
+    place = Home(tmp_path / "home")
+    place.ensure()
+    return place
+
+
+SEED = """
+memory_injection:
+  search_limit: 11
+  contextual_min_score: 0.5
+  context_window_depth: 7
+  pinned_types: [todo]
+  max_total: 9
+  max_injected_blocks_in_history: 2
+  pinned_limit: 4
+agents:
+  plan:
+    memory_injection: {max_total: 5}
+"""
+
+
+def test_the_section_of_a_design_is_read_under_its_own_names(home):
+    home.config_file.write_text(SEED)
+    report = read_settings(home, environ={})
+    recall = report.settings.recall
+    assert report.warnings == ()
+    assert (recall.candidates_per_space, recall.floors.ratio, recall.reinject_after) == (11, 0.5, 7)
+    assert (recall.pinned_kinds, recall.max_items, recall.history_blocks, recall.pinned_limit) == (
+        ("todo",),
+        9,
+        2,
+        4,
+    )
+    assert read_settings(home, agent="plan", environ={}).settings.recall.max_items == 5
+
+
+@pytest.mark.parametrize("alias", sorted(ALIASES))
+def test_a_name_of_this_project_goes_before_one_of_a_design(home, alias):
+    value = {"recall.pinned_types": ["todo"], "recall.contextual_min_score": 0.5}.get(alias, 3)
+    other = {"recall.pinned_types": ["goal"], "recall.contextual_min_score": 0.6}.get(alias, 4)
+    set_values(home, SettingsTarget(), {ALIASES[alias]: value})
+    text = home.config_file.read_text().replace(
+        "recall:", f"recall:\n  {alias.removeprefix('recall.')}: {other}", 1
+    )
+    home.config_file.write_text(text)
+    told = read_settings(home, environ={}).explain(ALIASES[alias])[-1]
+    assert (told.layer, told.plain) == ("user", value)
+
+
+def test_what_is_set_under_a_name_of_a_design_is_written_and_taken_back_under_ours(home):
+    set_values(home, SettingsTarget(), {"recall.search_limit": 12})
+    assert "candidates_per_space: 12" in home.config_file.read_text()
+    home.config_file.write_text("memory_injection:\n  search_limit: 13\n")
+    assert read_settings(home, environ={}).settings.recall.candidates_per_space == 13
+    assert reset_values(home, SettingsTarget(), key="recall.candidates_per_space")
+    assert read_settings(home, environ={}).settings.recall.candidates_per_space == 32
+
+
+def test_an_environment_variable_may_have_a_name_of_a_design(home):
+    settings = read_settings(home, environ={"TACIT_RECALL__PINNED_TYPES": "todo,goal"}).settings
+    assert settings.recall.pinned_kinds == ("todo", "goal")
+
+
+def test_a_wrong_value_under_a_name_of_a_design_is_refused(home):
+    home.config_file.write_text("recall:\n  max_total: many\n")
+    [warning] = read_settings(home, environ={}).warnings
+    assert "`recall.max_items` is 'many'" in str(warning)

@@ -50,6 +50,7 @@ def test_the_schema_knows_every_section():
         "kinds",
         "agents",
         "projects",
+        "memory_injection",  # what a design calls `recall`
     }
     assert schema["properties"]["preset"]["enum"] == list(preset_names())
     assert schema["$defs"]["Budgets"]["properties"]["start"]["maximum"] == 20_000

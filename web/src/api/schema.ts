@@ -1251,7 +1251,8 @@ export interface components {
          *
          *     `placement` says where a host that has the choice puts it: `message` = with the newest message, kept there byte for
          *     byte; `system` = in the system prompt of every call, replaced by the next one. `refuses` = the call it is for is not to
-         *     run, and the text is the reason.
+         *     run, and the text is the reason. `history` = ids of the messages whose blocks stay in the history from now on, this one
+         *     included; None = all stay.
          */
         Block: {
             surface: components["schemas"]["Surface"];
@@ -1281,6 +1282,11 @@ export interface components {
              * @default false
              */
             refuses: boolean;
+            /**
+             * History
+             * @default null
+             */
+            history: string[] | null;
         };
         /**
          * BlockView
@@ -4727,6 +4733,8 @@ export interface components {
             asked: components["schemas"]["AskedWith"] | null;
             why: components["schemas"]["SilenceReason"] | null;
             stats: components["schemas"]["InjectionStats"];
+            /** Summary */
+            summary: string;
         };
         /**
          * TracedCandidate

@@ -16,6 +16,7 @@ from typing import Any
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.config.describe import Described, describe_settings
+from tacit.config.design_names import own_key
 from tacit.config.fields import unknown_setting
 from tacit.config.layers import LayerName, Origin, SettingsReport, read_settings
 from tacit.config.overrides import (
@@ -153,6 +154,7 @@ class SettingsAdmin:
         Raises:
             UnknownSetting: if there is none of this name; names the nearest one.
         """
+        key = own_key(key)
         about = describe_settings().get(key)
         if about is None:
             raise unknown_setting(key, "settings")

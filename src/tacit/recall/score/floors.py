@@ -9,33 +9,46 @@ Sources: the typed seed, sections 2.2 (kinds of a task, least importance), 2.3 (
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tacit.config.settings import Floors, RecallSettings
 from tacit.model.evidence import Candidate
+from tacit.model.memory import Relation
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.presets.typed.score import is_enabled, serves_task, similarity_of, task_of, type_of
+from tacit.recall.spaces import graph
 from tacit.recall.stage import Outcome, RecallState
 
 _REST = "*"
 REAL_HITS = ("lexical", "entity", "error")
 """Spaces whose find stands for itself where no cosine was measured."""
 _NO_FLOORS = Floors()
+_NO_NAMES: Mapping[str, str] = {}
+_BY_COSINE = (DropCause.BELOW_SIMILARITY, DropCause.NO_HIT)
 
 
 def reach_floors(
-    scored: Sequence[Candidate], *, query: Query, settings: RecallSettings
+    scored: Sequence[Candidate],
+    *,
+    query: Query,
+    settings: RecallSettings,
+    named: Mapping[str, str] = _NO_NAMES,
+    relations: Sequence[Relation] = (),
 ) -> Outcome[tuple[Candidate, ...]]:
-    """Keep what reaches every floor; what is certain passes the threshold of its surface too."""
+    """Keep what reaches every floor; what is certain passes the threshold of its surface too.
+
+    A memory below the least cosine passes if it shares a rare name with the prompt (`named`), or if the graph found it and one of
+    `relations` joins it to a memory that passed.
+    """
     floors = settings.floors
     kinds = enabled_kinds(query.surface, settings)
     if query.surface is Surface.ON_DEMAND or (not kinds and floors == _NO_FLOORS):
         return Outcome(kept=tuple(scored))
     searched = query.surface not in (Surface.START, Surface.COMPACTION)
-    best = max((similarity_of(query, c) for c in scored), default=0.0)
+    best = max((similarity_of(query, c) for c in scored if not kinds or c.memory.kind in kinds), default=0.0)
     kept: list[Candidate] = []
     drops: list[Drop] = []
     for candidate in scored:
@@ -44,16 +57,50 @@ def reach_floors(
         )
         if not reason and searched:
             reason = _objection(candidate, query, floors, best)
-        if reason:
+        name = named.get(candidate.memory.id, "")
+        if reason and reason.cause in _BY_COSINE and name:
+            kept.append(replace(candidate, reasons=(*candidate.reasons, f"name: {name}")))
+        elif reason:
             drops.append(Drop(memory_id=candidate.memory.id, why=reason))
         else:
             kept.append(_made_certain(candidate, query, settings) if searched else candidate)
-    return Outcome(kept=tuple(kept), drops=tuple(drops))
+    return _with_related(scored, kept, drops, relations)
+
+
+def _with_related(
+    scored: Sequence[Candidate],
+    kept: Sequence[Candidate],
+    drops: Sequence[Drop],
+    relations: Sequence[Relation],
+) -> Outcome[tuple[Candidate, ...]]:
+    """What passed, with the memories that the graph leads to from them, in the order of `scored`."""
+    passed = {candidate.memory.id: candidate for candidate in kept}
+    far = {d.memory_id for d in drops if d.why is not None and d.why.cause in _BY_COSINE}
+    joined = {
+        there
+        for relation in relations
+        for here, there in (
+            (relation.source_id, relation.target_id),
+            (relation.target_id, relation.source_id),
+        )
+        if here in passed and there in far
+    }
+    for candidate in scored:
+        memory_id = candidate.memory.id
+        if memory_id in joined and (candidate.score("graph") or 0.0) >= graph.HIGH:
+            passed[memory_id] = replace(candidate, reasons=(*candidate.reasons, "related"))
+    return Outcome(
+        kept=tuple(passed[c.memory.id] for c in scored if c.memory.id in passed),
+        drops=tuple(drop for drop in drops if drop.memory_id not in passed),
+    )
 
 
 def floors(state: RecallState) -> Outcome[RecallState]:
     """The candidates that reach the floors."""
-    done = reach_floors(state.scored or (), query=state.query, settings=state.settings)
+    relations = state.shortlist.relations if state.shortlist is not None else ()
+    done = reach_floors(
+        state.scored or (), query=state.query, settings=state.settings, named=state.named, relations=relations
+    )
     return Outcome(kept=state.changed(reached=done.kept), drops=done.drops)
 
 

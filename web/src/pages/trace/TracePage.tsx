@@ -4,7 +4,6 @@ import { useTrace } from "../../api/queries";
 import { TraceView } from "../../trace/TraceView";
 import { Answer } from "../../ui/Answer";
 import { Head } from "../../ui/Head";
-import { plural } from "../../ui/words";
 
 export function Component() {
   const { id = "" } = useParams();
@@ -14,7 +13,7 @@ export function Component() {
       {({ trace, verdicts }) => (
         <>
           <Head
-            title={trace.injected.length > 0 ? `${plural(trace.injected.length, "memory", "memories")} handed over` : "Silence"}
+            title={trace.injected.length > 0 ? `${trace.summary} handed over` : "Silence"}
             text={trace.injected.length > 0 ? `${trace.tokens} tokens, for what was about to happen.` : `${sentence(trace.silence)}`}
           >
             {trace.session !== "" && (

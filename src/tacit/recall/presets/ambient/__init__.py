@@ -1,7 +1,8 @@
-"""The `ambient` preset: rank fusion with importance and age, pinned memories, nothing that says the same twice."""
+"""The `ambient` preset: rank fusion with importance and age, pinned memories, one cap on every surface, nothing that says the same twice."""
 
 from __future__ import annotations
 
+from tacit.recall.budget import pack_candidates
 from tacit.recall.presets.ambient.render import ambient_block, ambient_frame, ambient_line
 from tacit.recall.presets.ambient.score import ambient_relevance
 from tacit.recall.stage import Layout, PresetParts, Score
@@ -12,5 +13,12 @@ PARTS = PresetParts(
             judge=lambda query, candidate, kind, _settings: ambient_relevance(query, candidate, kind)
         )
     },
-    layouts={"ambient": Layout(frame=ambient_frame, line=ambient_line, block=ambient_block)},
+    layouts={
+        "ambient": Layout(
+            frame=ambient_frame,
+            line=ambient_line,
+            block=ambient_block,
+            pack=lambda state: pack_candidates(state, state.fresh or (), most=state.settings.max_items),
+        )
+    },
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
+from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, SearchableStore
@@ -33,7 +34,7 @@ def pinned_candidates(
     """At most `pinned_limit` memories of every pinned kind, kinds in the order of the settings; () where it is off."""
     if not settings.ambient_enabled or query.surface not in PINNED_SURFACES:
         return ()
-    found: list[Candidate] = []
+    found: list[Memory] = []
     for kind in settings.pinned_kinds:
         asked = settings.pinned_limit + _SPARE
         if settings.pinned_sort == "recent":
@@ -47,8 +48,8 @@ def pinned_candidates(
             if m.validity.holds_at(query.at_ms)
             and why_not_on(m, query.surface, session=query.session) is None
         ]
-        found += [
-            Candidate(memory=memory, fused=1.0, relevance=1.0, reasons=(PINNED,))
-            for memory in fit[: settings.pinned_limit]
-        ]
-    return tuple(found)
+        found += fit[: settings.pinned_limit]
+    return tuple(
+        Candidate(memory=memory, fused=1.0 - place / 1000, relevance=1.0, reasons=(PINNED,))
+        for place, memory in enumerate(found)
+    )

@@ -24,11 +24,12 @@ KNOWN_TITLE = "[Known from earlier work]"
 def ambient_line(
     candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
 ) -> str:
-    """One memory: `[Decision] We chose JWT. (importance: 0.8; user, 2026-11-20)`."""
+    """One memory: `[Decision] We chose JWT. (importance: 0.8; user, 2026-11-20)`; kinds under their own names, as `Todo`."""
+    del kinds
     memory = candidate.memory
-    label = kinds.of_stored(memory.kind).label
     source = escape_text(clean(source_of(candidate)))
-    return f"[{label}] {escape_text(clean(text))} (importance: {memory.importance:.1f}; {source})"
+    kind = memory.kind.replace("_", " ").capitalize()
+    return f"[{kind}] {escape_text(clean(text))} (importance: {memory.importance:.1f}; {source})"
 
 
 def ambient_frame(surface: Surface) -> str:

@@ -1,0 +1,121 @@
+"""The `ambient` preset through hook client and daemon: what a prompt gets, and what the owner is told of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from e2e.drivers.machine import Machine
+from e2e.drivers.session import Session
+from live.ambient.office import ASKED, GOAL, TODO, UNRELATED
+from presets.acceptance import acceptance
+
+NAMES = """
+preset: ambient
+memory_injection:
+  ambient_enabled: true
+  pinned_types: [todo, goal]
+  max_total: 4
+"""
+
+
+def last_trace(machine: Machine) -> dict:
+    """The newest recall."""
+    [row] = machine.request("GET", "/v1/traces?limit=1")["traces"]
+    return machine.request("GET", f"/v1/traces/{row['id']}")["trace"]
+
+
+@pytest.fixture
+def office(live):
+    """A machine that knows what the office knows, with `settings`."""
+
+    def open_office(settings: str) -> Machine:
+        machine = live(settings)
+        for memory, _ in ASKED:
+            machine.remember(memory, kind="fact", when="")
+        return machine
+
+    return open_office
+
+
+@acceptance("ambient", "P7", "S9-pinned-empty", "CFG-score", "TRACE-skip", "P1")
+def test_a_prompt_gets_what_it_asks_for_and_nothing_else(office):
+    machine = office("preset: ambient")
+    session = Session(machine, "s1")
+    assert session.start() == ""
+    for memory, prompt in ASKED:
+        given = session.say(prompt)
+        assert [line for line in given.splitlines() if line.startswith("[Fact]")] == [
+            line for line in given.splitlines() if memory in line
+        ]
+        assert memory in given, prompt
+    assert session.say(UNRELATED) == ""
+    assert last_trace(machine)["silence"] == "no candidate passed the gate"
+    log = machine.home.log_file.read_text()
+    assert log.count("injection: 1 memory") == len(ASKED)
+
+
+@acceptance("ambient", "ADMIT", "SEARCH-seed", "P8")
+def test_a_rare_name_admits_what_the_cosine_does_not(office):
+    machine = office("preset: ambient")
+    machine.remember("Ticket QX9040 asks for idempotency keys", kind="todo", when="")
+    machine.remember("Ship version 2 by February", kind="goal", when="")
+    given = Session(machine, "s1").say(
+        "Implement the retry logic of the payment client with a growing pause between attempts, see QX9040"
+    )
+    assert "[Todo] Ticket QX9040 asks for idempotency keys" in given
+    assert "Ship version 2" not in given, "importance alone relates nothing"
+    [found] = [one for one in last_trace(machine)["candidates"] if "QX9040" in one["content"]]
+    assert dict(found["scores"])["semantic"] < 0.3
+    assert "name: qx9040" in found["reasons"]
+
+
+@acceptance("ambient", "ADMIT", "SEARCH-seed", "P2")
+def test_what_capture_related_comes_with_what_was_named(office):
+    machine = office("preset: ambient")
+    earlier = Session(machine, "earlier")
+    earlier.start()
+    earlier.say("Remember that `LedgerExport` writes one line per booking.")
+    earlier.stops("Noted.")
+    earlier.say("Remember that the tax office rejects files of `LedgerExport` with more than 5000 rows.")
+    earlier.stops("Noted.")
+    earlier.end()
+    given = Session(machine, "later").say("How many entries may LedgerExport put into a file?")
+    assert "5000 rows" in given
+    assert "one line per booking" in given
+
+
+@acceptance(
+    "ambient",
+    "P9",
+    "TRACE-memory",
+    "TRACE-summary",
+    "DEDUP-pinned",
+    "FORMAT-sections",
+    "CFG-ambient",
+    "CFG-total",
+)
+def test_pinned_memories_come_once_and_are_named_in_the_trace(office):
+    machine = office(NAMES)
+    for text, kind in ((GOAL, "goal"), (TODO, "todo")):
+        machine.remember(text, kind=kind, when="")
+    session = Session(machine, "s1")
+    session.start()
+    first = session.say("hello")
+    assert [line.partition(" (")[0] for line in first.splitlines()[1:-1]] == [
+        "[Context from memory]", "[Pinned context]", f"[Todo] {TODO}", f"[Goal] {GOAL}",
+    ]  # fmt: skip
+    assert last_trace(machine)["summary"] == "2 pinned + 0 contextual = 2 memories"
+    for memory, prompt in ASKED[:5]:
+        given = session.say(prompt)
+        assert memory in given
+        assert "[Pinned context]" not in given, "the host keeps what it was given"
+    assert machine.tacit("why").stdout.count("1 memory") == 5
+    [goal] = machine.request("GET", "/v1/memories?kind=goal")["memories"]
+    machine.request("PATCH", f"/v1/memories/{goal['id']}", {"content": "Ship v2.0 by end of March"})
+    changed = session.say("hello again")
+    assert "[Goal] Ship v2.0 by end of March" in changed
+    assert TODO not in changed
+    again = session.start("compact")
+    assert "Ship v2.0 by end of March" in again
+    assert TODO in again
+    assert again.count("(importance:") == 4, "the cap holds on every surface"
