@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tacit.backends.codec import encode_reason
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.backends.sqlite.documents import ALWAYS, ALWAYS_WEIGHT, PAIR, WEIGHT_STEPS, scope_token
+from tacit.backends.text import clean_value
 from tacit.config.home import Home
 from tacit.model.changes import NEW
 from tacit.model.kinds import KindRegistry
@@ -32,6 +33,7 @@ from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import SystemClock
+from tacit.reading.moments.calls import keys_of_rule
 from tacit.text.tokens import code_words
 from tacit_evals.workload import (
     KIND_SHARES,
@@ -231,7 +233,8 @@ class _Rows:
             *itertools.chain.from_iterable(_code(one) for _, one in named),
         )
         tables["documents"].append((row, scope_token(scope), content, " ".join(code)))
-        tables["memory_entities"] += [(self.entities.of(*one), scope, row) for one in named]
+        moments = [(entity.kind, entity.key) for entity in clean_value(keys_of_rule(content))]
+        tables["memory_entities"] += [(self.entities.of(*one), scope, row) for one in (*named, *moments)]
         packed = self._packed(shape)
         if packed:
             tables["intents"].append((row, packed))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.evidence import PINNED
 from tacit.model.note import Note, NoteCause
 from tacit.model.trace import (
     Drop,
@@ -18,7 +19,6 @@ from tacit.model.trace import (
     StageRecord,
     Trace,
 )
-from tacit.recall.stage import PINNED
 from tacit.state.captured import Outcome
 from tacit.state.counted import RequestRecord
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import PINNED, Candidate
 from tacit.model.memory import Memory
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
-from tacit.recall.stage import MOMENT, PINNED, Outcome, RecallState
+from tacit.recall.stage import MOMENT, Outcome, RecallState
 
 DIVERSITY = 0.85
 MAX_CONSECUTIVE_MISSES = 24

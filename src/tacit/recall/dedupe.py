@@ -10,11 +10,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import PINNED, Candidate
 from tacit.model.kinds import DIGEST
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.spaces.character import closeness
-from tacit.recall.stage import PINNED, Outcome, RecallState
+from tacit.recall.stage import Outcome, RecallState
 from tacit.text.tokens import WORD
 
 SAME_WORDS = 0.8

@@ -12,12 +12,12 @@ from time import perf_counter
 
 from tacit.config.settings import RerankerSettings
 from tacit.errors import ProviderError
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import PINNED, Candidate
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason, Loss
 from tacit.ports.models import Reranker
-from tacit.recall.stage import PINNED, Outcome, RecallState, Tools
+from tacit.recall.stage import Outcome, RecallState, Tools
 
 ASKED_CHARS = 1000
 Scores = dict[str, float]

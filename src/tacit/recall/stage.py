@@ -30,8 +30,6 @@ from tacit.safety.trust import why_hidden
 T = TypeVar("T")
 MOMENT = "its moment"
 """Reason of a rule whose own words name this call, this prompt, or the call that mostly comes next."""
-PINNED = "pinned"
-"""Reason of a candidate that is handed over because its kind is pinned, not because of what was asked."""
 
 
 LAST_SESSION = "last session"

@@ -10,10 +10,10 @@ from samples import candidate, memory, query
 from tacit.app.reasons import drop_text, loss_text
 from tacit.config.settings import RerankerSettings
 from tacit.errors import ProviderError
+from tacit.model.evidence import PINNED
 from tacit.model.trace import Loss
 from tacit.providers.reranking import FakeReranker
 from tacit.recall.second_stage import expand, rerank
-from tacit.recall.stage import PINNED
 
 SETTINGS = RerankerSettings(least=0.5, candidates=3)
 

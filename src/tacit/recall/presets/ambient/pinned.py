@@ -7,12 +7,12 @@ Validity and trust apply; thresholds, age and the re-injection delay do not.
 from __future__ import annotations
 
 from tacit.config.settings import RecallSettings
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import PINNED, Candidate
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.recall.stage import PINNED, Outcome, RecallState, Tools
+from tacit.recall.stage import Outcome, RecallState, Tools
 from tacit.safety.trust import why_not_on
 
 PINNED_SURFACES = (Surface.START, Surface.PROMPT)

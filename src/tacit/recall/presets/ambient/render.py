@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tacit.model.evidence import Candidate
+from tacit.model.evidence import PINNED, Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, Surface
 from tacit.recall.render.block import frame_text, source_of
-from tacit.recall.stage import PINNED
 from tacit.safety.escape import escape_text
 
 MARK = "[Context from memory]"
