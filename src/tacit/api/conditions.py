@@ -72,8 +72,8 @@ def matching(
         present = (
             engine.admin.options.etag() if endpoint.matched == "settings" else etag_of(engine.show(at["id"]))
         )
-        given = {tag.strip().removeprefix("W/").strip('"') for tag in wanted.split(",")}
-        if wanted != "*" and present not in given:
+        etags = {tag.strip().removeprefix("W/").strip('"') for tag in wanted.split(",")}
+        if wanted != "*" and present not in etags:
             raise RequestRefused(
                 "precondition_failed",
                 "It was changed since you read it.",
@@ -110,24 +110,24 @@ class IdempotencyCache:
         key = _sent(request.headers, "Idempotency-Key") if endpoint.once else ""
         if not key:
             return work()
-        asked = hashlib.sha256(f"{request.method} {request.url.path}\n".encode() + body).hexdigest()
-        kept = self._of(key, asked)
-        if kept.request != asked:
+        digest = hashlib.sha256(f"{request.method} {request.url.path}\n".encode() + body).hexdigest()
+        entry = self._of(key, digest)
+        if entry.request != digest:
             raise RequestRefused(
                 "idempotency_mismatch",
                 "This `Idempotency-Key` came with another request before.",
                 hint="Use a new key for a new request.",
             )
-        with kept.lock:
-            if kept.answer is None:
-                kept.answer = work()
-            return kept.answer
+        with entry.lock:
+            if entry.answer is None:
+                entry.answer = work()
+            return entry.answer
 
-    def _of(self, key: str, asked: str) -> _Kept:
+    def _of(self, key: str, digest: str) -> _Kept:
         now_s = self._monotonic_s()
         with self._lock:
             while self._kept and (
                 len(self._kept) > MOST_KEPT or now_s - next(iter(self._kept.values())).at_s > KEPT_S
             ):
                 self._kept.popitem(last=False)
-            return self._kept.setdefault(key, _Kept(request=asked, at_s=now_s))
+            return self._kept.setdefault(key, _Kept(request=digest, at_s=now_s))

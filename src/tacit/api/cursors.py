@@ -28,10 +28,10 @@ def from_cursor(cursor: str) -> Place:
     """
     try:
         text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("utf-8", "surrogatepass")
-        found = cast(object, json.loads(text))
+        decoded = cast(object, json.loads(text))
     except (binascii.Error, ValueError, RecursionError):
-        found = None
-    match found:
+        decoded = None
+    match decoded:
         case [int(at), str(name)] if not isinstance(at, bool) and 0 <= at < 2**53:
             return at, name
         case _:

@@ -106,20 +106,40 @@ def _get(
     media_type: str = "application/json",
 ) -> Callable[[str], Endpoint]:
     return lambda group: Endpoint(
-        method="GET", path=path, reads="query", handler=handler, group=group,
+        method="GET",
+        path=path,
+        reads="query",
+        handler=handler,
+        group=group,
         media_type=media_type,
-    )  # fmt: skip
+    )
 
 
 def _send(
-    method: Literal["POST", "PUT", "PATCH"], path: str, handler: Handler,
-    *, statuses: tuple[int, ...] = (200,), matched: Literal["", "memory", "settings"] = "", must_match: bool = False,
-    once: bool = False, ahead: bool = False, users: str = "",
-) -> Callable[[str], Endpoint]:  # fmt: skip
+    method: Literal["POST", "PUT", "PATCH"],
+    path: str,
+    handler: Handler,
+    *,
+    statuses: tuple[int, ...] = (200,),
+    matched: Literal["", "memory", "settings"] = "",
+    must_match: bool = False,
+    once: bool = False,
+    ahead: bool = False,
+    users: str = "",
+) -> Callable[[str], Endpoint]:
     return lambda group: Endpoint(
-        method=method, path=path, reads="body", handler=handler, group=group,
-        statuses=statuses, matched=matched, must_match=must_match, once=once, ahead=ahead, users=users,
-    )  # fmt: skip
+        method=method,
+        path=path,
+        reads="body",
+        handler=handler,
+        group=group,
+        statuses=statuses,
+        matched=matched,
+        must_match=must_match,
+        once=once,
+        ahead=ahead,
+        users=users,
+    )
 
 
 def _delete(
@@ -129,9 +149,13 @@ def _delete(
     matched: Literal["memory", "settings"],
 ) -> Callable[[str], Endpoint]:
     return lambda group: Endpoint(
-        method="DELETE", path=path, reads="query", handler=handler, group=group,
+        method="DELETE",
+        path=path,
+        reads="query",
+        handler=handler,
+        group=group,
         matched=matched,
-    )  # fmt: skip
+    )
 
 
 ENDPOINTS: tuple[Endpoint, ...] = (

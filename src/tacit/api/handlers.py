@@ -84,7 +84,9 @@ def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer[shape
             memories=recalled.pack.items,
             budget_tokens=recalled.pack.budget_tokens,
             trace=recalled.trace,
-            replayed=[engine.replayed([recalled.trace], threshold=one)[0] for one in request.replay_at],
+            replayed=[
+                engine.replayed([recalled.trace], threshold=threshold)[0] for threshold in request.replay_at
+            ],
         )
     )
 
@@ -112,9 +114,9 @@ def list_memories(engine: Service, at: Parameters, request: ask.ListMemories) ->
         scope = engine.admin.scopes([Scope.parse(text) for text in request.scope], within=scope)
     if request.text is not None and request.text.strip():
         return _found(engine, request, where, scope)
-    found = engine.list_memories(where, scope=scope, limit=request.limit + 1, offset=skip)
-    rows = found[: request.limit]
-    more = len(found) > request.limit
+    fetched = engine.list_memories(where, scope=scope, limit=request.limit + 1, offset=skip)
+    rows = fetched[: request.limit]
+    more = len(fetched) > request.limit
     following: tuple[int, str] = (skip + request.limit, "")
     if more and where.order == "created":
         following = (rows[-1].created_at_ms, rows[-1].id)
@@ -136,19 +138,19 @@ def _found(
     """The part of a list that is searched for; its places are those in the whole answer."""
     skip = rows_before(request.cursor) if request.cursor else request.offset
     within = scope if scope is not None else engine.admin.scopes(())
-    found = [one.memory for one in engine.admin.search.find(request.text or "", where, scope=within)]
+    hits = [hit.memory for hit in engine.admin.search.find(request.text or "", where, scope=within)]
     if request.order is not None:
-        found.sort(key=ORDERS[request.order], reverse=True)
+        hits.sort(key=ORDERS[request.order], reverse=True)
     following = skip + request.limit
-    more = following < len(found)
+    more = following < len(hits)
     return Answer(
         shapes.MemoryPage(
-            memories=found[skip:following],
+            memories=hits[skip:following],
             limit=request.limit,
             offset=request.offset,
             next_offset=following if more and not request.cursor else None,
             next_cursor=to_cursor((following, "")) if more else None,
-            total=len(found),
+            total=len(hits),
         )
     )
 
@@ -267,12 +269,12 @@ def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer
     scope = engine.visible(request.cwd) if request.cwd else None
     visibility = engine.visibility(at.speaker)
     name = engine.show(request.id, speaker=at.speaker).id if request.id else None
-    found = first_rows(
+    fetched = first_rows(
         lambda most: engine.review.changes(scope=scope, memory_id=name, change_id=request.change, limit=most),
         visibility.changes,
         request.limit,
     )
-    reasons = [visibility.reason(change.reason) for change in found]
+    reasons = [visibility.reason(change.reason) for change in fetched]
     rows = [
         shapes.ChangeEntry(
             change_id=change.change_id,
@@ -282,7 +284,7 @@ def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer
             memory=change.memory,
             before=change.before,
         )
-        for change, reason in zip(found, reasons, strict=True)
+        for change, reason in zip(fetched, reasons, strict=True)
     ]
     return Answer(shapes.ChangeLog(changes=rows))
 
@@ -348,23 +350,26 @@ def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -
 def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[CaptureReport]:  # noqa: ARG001
     """Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named."""
     wanted = BackfillOptions(
-        since_ms=request.since_ms, subagents=request.subagents, dry_run=request.dry_run, write_up=request.write_up
-    )  # fmt: skip
+        since_ms=request.since_ms,
+        subagents=request.subagents,
+        dry_run=request.dry_run,
+        write_up=request.write_up,
+    )
     if request.server:
         infos = served_transcripts(request.server, since_ms=request.since_ms)
         return Answer(engine.backfill(infos, wanted=wanted))
     if request.named:
         named = [Path(path) for path in request.paths or ()]
         return Answer(engine.backfill(engine.transcripts(request.cwd, paths=named), wanted=wanted))
-    known = {str(info.path): info for info in engine.transcripts(request.cwd)}
-    paths = tuple(known) if request.paths is None else request.paths
+    available = {str(info.path): info for info in engine.transcripts(request.cwd)}
+    paths = tuple(available) if request.paths is None else request.paths
     for path in paths:
-        if path not in known:
+        if path not in available:
             raise NotFound(
                 f"{path} is no transcript of the project at {request.cwd}.",
                 hint="GET /v1/transcripts lists them.",
             )
-    return Answer(engine.backfill([known[path] for path in paths], wanted=wanted))
+    return Answer(engine.backfill([available[path] for path in paths], wanted=wanted))
 
 
 def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[shapes.WrittenUp]:  # noqa: ARG001

@@ -67,8 +67,8 @@ def openapi_document() -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
         answer = schemas[endpoint.name, "serialization"] if endpoint.answer else None
-        asked = schemas[endpoint.name, "validation"]
-        operation = _operation(endpoint, asked, answer, components)
+        request_schema = schemas[endpoint.name, "validation"]
+        operation = _operation(endpoint, request_schema, answer, components)
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
     _drop_unused(components, paths)
     return {
@@ -81,7 +81,7 @@ def openapi_document() -> dict[str, Any]:
         },
         "servers": [{"url": "/"}],
         "security": [{"token": []}],
-        "tags": [{"name": name} for name in dict.fromkeys(one.group for one in ENDPOINTS)],
+        "tags": [{"name": name} for name in dict.fromkeys(endpoint.group for endpoint in ENDPOINTS)],
         "paths": paths,
         "components": {
             "schemas": dict(sorted(components.items())),
@@ -98,7 +98,10 @@ def openapi_document() -> dict[str, Any]:
 
 
 def _operation(
-    endpoint: Endpoint, asked: Mapping[str, Any], answer: Mapping[str, Any] | None, components: dict[str, Any]
+    endpoint: Endpoint,
+    request_schema: Mapping[str, Any],
+    answer: Mapping[str, Any] | None,
+    components: dict[str, Any],
 ) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
@@ -106,20 +109,23 @@ def _operation(
         "summary": endpoint.about.partition("\n")[0],
         "parameters": [
             {
-                "name": name, "in": "path", "required": True, "description": PATH_PARAMETERS[name],
+                "name": name,
+                "in": "path",
+                "required": True,
+                "description": PATH_PARAMETERS[name],
                 "schema": {"type": "string", "minLength": 1, "maxLength": 500},
             }
             for name in _BRACES.findall(endpoint.path)
         ],
         "responses": {},
-    }  # fmt: skip
-    schema = _resolved(asked, components)
+    }
+    schema = _resolved(request_schema, components)
     if endpoint.reads == "query":
         operation["parameters"] += _query_parameters(schema)
     elif schema.get("properties"):
         operation["requestBody"] = {
             "required": bool(schema.get("required")),
-            "content": {"application/json": {"schema": dict(asked)}},
+            "content": {"application/json": {"schema": dict(request_schema)}},
         }
     if endpoint.matched:
         operation["parameters"].append(

@@ -51,13 +51,13 @@ def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.In
         asking.set_token_budget(request.categories)
     if request.recency is not None:
         asking.configure_recency_weights(request.recency)
-    found = asking.inject_context(
+    outcome = asking.inject_context(
         request.text, request.session_id, cwd=request.cwd, deadline_ms=request.deadline_ms
     )
-    if not isinstance(found, InjectionFailed):
-        return Answer(shapes.Injected(result=found, failure=None))
-    failure = shapes.Failed(reason=found.reason, message=found.message)
-    return Answer(shapes.Injected(result=found.result, failure=failure), status=found.http_status)
+    if not isinstance(outcome, InjectionFailed):
+        return Answer(shapes.Injected(result=outcome, failure=None))
+    failure = shapes.Failed(reason=outcome.reason, message=outcome.message)
+    return Answer(shapes.Injected(result=outcome.result, failure=failure), status=outcome.http_status)
 
 
 def holdout(engine: Service, at: Parameters, request: TrialTime) -> Answer[shapes.HoldoutView]:  # noqa: ARG001

@@ -74,12 +74,12 @@ def _section(endpoint: Endpoint) -> str:
 
 
 def _conditions(endpoint: Endpoint) -> str:
-    said = [
+    conditions = [
         "Needs `If-Match`." if endpoint.must_match else "Reads `If-Match`." if endpoint.matched else "",
         "Reads `Idempotency-Key`." if endpoint.once else "",
         f"Answers `{endpoint.media_type}`." if endpoint.media_type != "application/json" else "",
     ]
-    text = " ".join(part for part in said if part)
+    text = " ".join(part for part in conditions if part)
     return f"\n{text}\n" if text else ""
 
 

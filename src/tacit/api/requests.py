@@ -146,8 +146,18 @@ class Remember(Request):
 
 Some = Annotated[tuple[Annotated[str, Field(max_length=20_000)], ...], Field(max_length=200)]
 SITUATION = (
-    "previous", "prompts", "tools", "files", "tool", "command", "paths", "written", "finished", "error", "turn",
-)  # fmt: skip
+    "previous",
+    "prompts",
+    "tools",
+    "files",
+    "tool",
+    "command",
+    "paths",
+    "written",
+    "finished",
+    "error",
+    "turn",
+)
 """Fields of a recall that say in which situation it is asked."""
 
 
@@ -340,9 +350,13 @@ class ReviewWhere(Request):
     def wanted(self) -> ReviewFilter:
         """The filter."""
         return ReviewFilter(
-            kind=self.kind, source=self.source, tier=self.tier, cause=self.cause, scope=self.scope,
+            kind=self.kind,
+            source=self.source,
+            tier=self.tier,
+            cause=self.cause,
+            scope=self.scope,
             text=self.text.strip(),
-        )  # fmt: skip
+        )
 
 
 class ListReview(ReviewWhere):

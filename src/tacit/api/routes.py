@@ -79,11 +79,11 @@ def build_routes(
         )
         for endpoint in ENDPOINTS
     ]
-    known = tuple(routes)
+    known_routes = tuple(routes)
     methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
     async def unknown(request: Request) -> Response:
-        return _unknown_path(request, known)
+        return _unknown_path(request, known_routes)
 
     return [*routes, Route("/v1/{rest:path}", unknown, methods=methods)]
 
@@ -96,21 +96,21 @@ def _serve(
     process: Parameters,
 ) -> Callable[[Request], Awaitable[Response]]:
     def work(request: Request, body: bytes) -> Answer[Any]:
-        asked = _checked(request, body, endpoint)
+        checked = _checked(request, body, endpoint)
         values = {name: str(value) for name, value in request.path_params.items()}
         _check_path(values)
-        at = replace(process, values=values, speaker=admitted(request, asked))
+        at = replace(process, values=values, speaker=admitted(request, checked))
         with matching(endpoint, engine, at, request.headers):
             if not endpoint.names_change:
-                return _encoded(endpoint.handler(engine, at, asked), endpoint, asked)
+                return _encoded(endpoint.handler(engine, at, checked), endpoint, checked)
             with engine.noting_changes() as written:
-                answer = endpoint.handler(engine, at, asked)
+                answer = endpoint.handler(engine, at, checked)
             named = answer.body.model_copy(update={"change_id": written[-1] if written else None})
-            return _encoded(replace(answer, body=named), endpoint, asked)
+            return _encoded(replace(answer, body=named), endpoint, checked)
 
-    def admitted(request: Request, asked: BaseModel) -> Speaker:
+    def admitted(request: Request, checked: BaseModel) -> Speaker:
         speaker = speaker_of(request.scope)
-        trial = getattr(asked, "dry_run", False)
+        trial = getattr(checked, "dry_run", False)
         require(authorized=not endpoint.users or speaker is Speaker.USER or trial, what=endpoint.users)
         return speaker
 
@@ -181,14 +181,14 @@ def _check_path(values: Mapping[str, str]) -> None:
 def _query_values(request: Request, model: type[BaseModel]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for name in request.query_params:
-        given = request.query_params.getlist(name)
+        texts = request.query_params.getlist(name)
         field = model.model_fields.get(name)
         if field is not None and get_origin(field.annotation) is tuple:
-            values[name] = given
-        elif len(given) > 1:
-            raise InvalidInput(f"`{name}` is given {len(given)} times.", hint="Give it once.")
+            values[name] = texts
+        elif len(texts) > 1:
+            raise InvalidInput(f"`{name}` is given {len(texts)} times.", hint="Give it once.")
         else:
-            values[name] = given[0]
+            values[name] = texts[0]
     return values
 
 
@@ -225,8 +225,8 @@ async def _body(request: Request) -> bytes:
 def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(str(part) for part in first["loc"])
-    told = str(first["msg"])
-    expected = told.removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
+    message = str(first["msg"])
+    expected = message.removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
     if first["type"] == "json_invalid":
         return InvalidPayload(f"The body is not JSON: {expected}.", hint="Send one JSON object.")
     if not where:
@@ -238,18 +238,18 @@ def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
         return InvalidInput(f"The field `{where}` is missing.", hint=f"Known: {names}.")
     if first["type"] == "string_too_short":
         return InvalidInput(f"`{where}` is too short; expected some words.")
-    if told.startswith("Value error, "):  # ours: it says what is wrong and what to do
+    if message.startswith("Value error, "):  # ours: it says what is wrong and what to do
         return InvalidInput(f"`{where}`: {expected}.")
     shown = repr(first["input"])
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
     return InvalidInput(f"`{where}` is {shown}; expected {expected[:1].lower()}{expected[1:]}.")
 
 
-def _unknown_path(request: Request, known: tuple[BaseRoute, ...]) -> Response:
+def _unknown_path(request: Request, known_routes: tuple[BaseRoute, ...]) -> Response:
     allowed = sorted(
         {
             method
-            for route in known
+            for route in known_routes
             if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE
             for method in route.methods or ()
         }

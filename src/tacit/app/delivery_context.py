@@ -69,8 +69,8 @@ def project_sessions_for_badges(
     """Records of the project's other sessions, newest first, where hints of time are wanted."""
     if "badges" not in settings.sections:
         return ()
-    found = store.list_sessions(limit=SESSIONS_READ)
-    return tuple(s for s in found if s.project_id == state.project_id and s.key != state.key)
+    sessions = store.list_sessions(limit=SESSIONS_READ)
+    return tuple(s for s in sessions if s.project_id == state.project_id and s.key != state.key)
 
 
 def current_hashes(store: Store, ids: tuple[str, ...], scope: ScopeFilter) -> dict[str, str]:

@@ -115,20 +115,36 @@ class Engine:
         )
         self.working = self._writing.working
         self.agents = AgentTools(
-            parts, projects=self._projects, sessions=self._sessions, pipeline=self._pipeline, writing=self._writing,
-            settings_at=self._settings_at, changed=self._starts.drop,
-        )  # fmt: skip
+            parts,
+            projects=self._projects,
+            sessions=self._sessions,
+            pipeline=self._pipeline,
+            writing=self._writing,
+            settings_at=self._settings_at,
+            changed=self._starts.drop,
+        )
         self.nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.estimate)
         self._learning = Learning(
-            parts=parts, projects=self._projects, sessions=self._sessions, writing=self._writing,
-            changed=self._starts.drop, nudges=self.nudges,
-        )  # fmt: skip
+            parts=parts,
+            projects=self._projects,
+            sessions=self._sessions,
+            writing=self._writing,
+            changed=self._starts.drop,
+            nudges=self.nudges,
+        )
         self.holdout = self._learning.holdout
         self._signals = SignalHandler(
-            store=parts.store, sessions=self._sessions, projects=self._projects, pipeline=self._pipeline,
-            redactors=parts.redactor, kinds=parts.kinds, clock=parts.clock, after=self._learning.after,
-            salvaged=parts.salvaged, nudges=self.nudges,
-        )  # fmt: skip
+            store=parts.store,
+            sessions=self._sessions,
+            projects=self._projects,
+            pipeline=self._pipeline,
+            redactors=parts.redactor,
+            kinds=parts.kinds,
+            clock=parts.clock,
+            after=self._learning.after,
+            salvaged=parts.salvaged,
+            nudges=self.nudges,
+        )
         self._replaying: dict[str, ReplayingHost | None] = {}
 
     if not TYPE_CHECKING:
@@ -197,9 +213,13 @@ class Engine:
         return adapter.encode(payload, delivery.block, notice=delivery.notice)
 
     def handle(
-        self, signal: Signal, *, capabilities: HostCapabilities, deadline_ms: float,
+        self,
+        signal: Signal,
+        *,
+        capabilities: HostCapabilities,
+        deadline_ms: float,
         adjust: Callable[[Settings], Settings] | None = None,
-    ) -> Delivery:  # fmt: skip
+    ) -> Delivery:
         """Handle one signal: update its session, ask, record what is handed over; `adjust` changes settings for it alone."""
         settings = self._settings_at(signal.cwd, signal.agent)
         settings = adjust(settings) if adjust else settings
@@ -225,11 +245,20 @@ class Engine:
     # --- asking --------------------------------------------------------------------------------------------------
 
     def recall(
-        self, text: str, *, cwd: str = "", surface: Surface = Surface.ON_DEMAND, budget_tokens: int | None = None,
-        as_of_ms: int | None = None, store_trace: bool = True, adjust: Callable[[Settings], Settings] | None = None,
-        given: AskedWith | None = None, session: SessionKey | None = None, held: Sequence[str] = (),
+        self,
+        text: str,
+        *,
+        cwd: str = "",
+        surface: Surface = Surface.ON_DEMAND,
+        budget_tokens: int | None = None,
+        as_of_ms: int | None = None,
+        store_trace: bool = True,
+        adjust: Callable[[Settings], Settings] | None = None,
+        given: AskedWith | None = None,
+        session: SessionKey | None = None,
+        held: Sequence[str] = (),
         speaker: Speaker = Speaker.USER,
-    ) -> Recalled:  # fmt: skip
+    ) -> Recalled:
         """Answer a question, as any surface would.
 
         Args:
@@ -254,8 +283,9 @@ class Engine:
         known = set(held)
         if surface in SURFACES:
             given = given or self._situation_of(session) or AskedWith()
-            asked = self._asked_again(text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms,
-                                      settings=settings)  # fmt: skip
+            asked = self._asked_again(
+                text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms, settings=settings
+            )
             query, facts = asked.kept, asked.facts
             if budget_tokens is not None:
                 query = replace(query, budget_tokens=budget_tokens)
@@ -291,27 +321,51 @@ class Engine:
         if state is None:
             return None
         return AskedWith(
-            previous=state.last_message_end, prompts=state.recent_prompts, tools=state.recent_tools,
-            files=state.recent_files, turn=state.turn + 1,
-        )  # fmt: skip
+            previous=state.last_message_end,
+            prompts=state.recent_prompts,
+            tools=state.recent_tools,
+            files=state.recent_files,
+            turn=state.turn + 1,
+        )
 
     def _asked_again(
-        self, text: str, given: AskedWith, *, surface: Surface, session: SessionKey | None, cwd: str, at_ms: int,
+        self,
+        text: str,
+        given: AskedWith,
+        *,
+        surface: Surface,
+        session: SessionKey | None,
+        cwd: str,
+        at_ms: int,
         settings: Settings,
-    ) -> Outcome[Query]:  # fmt: skip
+    ) -> Outcome[Query]:
         """The query that a signal in this situation would ask."""
         given = replace(given, text=text or given.text)
         signal, state = signal_and_state(surface, given, session=session, cwd=cwd, at_ms=at_ms)
         project = self._projects.of(cwd) if cwd else None
         files = self._projects.relative(given.paths, project, cwd)
         return query_of(
-            signal, state, surface=surface, settings=settings, project=project, files=files,
-            projects=self._projects, at_ms=at_ms, read=self._pipeline.read,
-        )  # fmt: skip
+            signal,
+            state,
+            surface=surface,
+            settings=settings,
+            project=project,
+            files=files,
+            projects=self._projects,
+            at_ms=at_ms,
+            read=self._pipeline.read,
+        )
 
     def _question(
-        self, text: str, *, surface: Surface, cwd: str, at_ms: int, settings: Settings, budget_tokens: int | None
-    ) -> Query:  # fmt: skip
+        self,
+        text: str,
+        *,
+        surface: Surface,
+        cwd: str,
+        at_ms: int,
+        settings: Settings,
+        budget_tokens: int | None,
+    ) -> Query:
         """A question by hand, or what a start asks for."""
         situation = self._pipeline.read(text) if text.strip() else Situation()
         budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
@@ -329,18 +383,24 @@ class Engine:
 
     def context(self, cwd: str, *, with_ids: bool = False) -> Block:
         """The start pack that a session in `cwd` would get now; for a reader who may act on its memories, with their ids."""
-        found = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False)
+        recalled = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False)
         if not with_ids:
-            return found.block
+            return recalled.block
         settings = self._settings_at(cwd)
         clean = self._parts.redactor.cleaner(settings)
         layout = LAYOUTS[settings.recall.render].at(Surface.START)
         render = renderer(self._parts.kinds, clean, layout, with_ids=True)
-        return replace(found.block, text=render(found.pack))
+        return replace(recalled.block, text=render(recalled.pack))
 
     def memory_context(
-        self, cwd: str, *, query: str = "", scope: str = "", category: str = "", session: SessionKey | None = None,
-    ) -> ContextAnswer:  # fmt: skip
+        self,
+        cwd: str,
+        *,
+        query: str = "",
+        scope: str = "",
+        category: str = "",
+        session: SessionKey | None = None,
+    ) -> ContextAnswer:
         """An answer on demand that counts for its session; see `Asking.memory_context`."""
         ask = self.agents.queries.memory_context
         return ask(cwd, query=query, scope=scope, category=category, session=session)
@@ -357,17 +417,21 @@ class Engine:
         )
 
     def why(
-        self, *, session: str | None = None, surface: Surface | None = None, limit: int = 10,
+        self,
+        *,
+        session: str | None = None,
+        surface: Surface | None = None,
+        limit: int = 10,
         speaker: Speaker = Speaker.USER,
-    ) -> tuple[Trace, ...]:  # fmt: skip
+    ) -> tuple[Trace, ...]:
         """The newest traces: what was injected and what was not, and why, without what `speaker` may not see."""
         from tacit.app.admin.recalls import with_memory_contents  # noqa: PLC0415 - the owner asks for traces, no hook does
 
         self._sessions.flush()
-        found = with_memory_contents(
+        traces = with_memory_contents(
             self._store, self._store.list_traces(session=session, surface=surface, limit=limit)
         )
-        return self.visibility(speaker).traces(found)
+        return self.visibility(speaker).traces(traces)
 
     def visibility(self, speaker: Speaker) -> Visibility:
         """Return the view of the store's records that `speaker` may read."""
@@ -375,7 +439,9 @@ class Engine:
 
     def replayed(self, traces: Sequence[Trace], *, threshold: float) -> tuple[Replayed, ...]:
         """`traces` decided again with `threshold`: what would be handed over."""
-        return tuple(replay(one, threshold=threshold, most=self.settings.recall.max_items) for one in traces)
+        return tuple(
+            replay(trace, threshold=threshold, most=self.settings.recall.max_items) for trace in traces
+        )
 
     def tune(self, *, bound: float, apply: bool = False) -> TuneReport:
         """Fit the threshold of prompts to this store, without labels; written into the settings with `apply` only."""
@@ -436,38 +502,68 @@ class Engine:
         if tier is not None:
             _warn_renamed("Engine.remember(tier=...)", "speaker")
             speaker = speaker if tier is TrustTier.USER else Speaker.AGENT
-        if speaker is Speaker.AGENT and self._settings_at(cwd).privacy.incognito:
+        tier = TrustTier.USER
+        if speaker is Speaker.AGENT:
+            self._refuse_incognito(cwd)
+            tier, pinned = TrustTier.IMPORT, False
+            source = source if source in AGENT_SOURCES else BY_AGENT
+        if sensitivity is Sensitivity.SESSION and session is None:
+            session = self.agents.queries.only_session(cwd)
+        named = self._replaced_memories(replaces, cwd, speaker)
+        spoken_of: tuple[str, ...] = ()
+        quoted = (content, user_words, self._projects.of(cwd), session)
+        if user_words and speaker is Speaker.AGENT and self._writing().said_lately(*quoted):
+            tier = TrustTier.USER
+            # A quotation speaks for the project it was said in.
+            scope = project_scope(self.project(cwd).id)
+            when = parse_when(when, maker="agent") if when and not isinstance(when, Trigger) else when
+            spoken_of = self._spoken_of(named, cwd, user_words)
+        if source == BY_TOOL and session is None:  # only now: words of an earlier session may be quoted, too
+            session = self.agents.queries.only_session(cwd)
+        made = self._writing().memories.remember(
+            content,
+            kind=kind,
+            scope=scope,
+            when=when,
+            cwd=cwd,
+            tier=tier,
+            source=source,
+            session=session,
+            pinned=pinned,
+            files=files,
+            sensitivity=sensitivity,
+            replaces=named,
+            spoken_of=spoken_of,
+        )
+        return self.visibility(speaker).outcome(content, made)
+
+    def _replaced_memories(self, names: Sequence[str], cwd: str, speaker: Speaker) -> list[Memory]:
+        """Return the memories that a statement replaces, if the speaker may see them."""
+        from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
+
+        caller = Caller(cwd=cwd)
+        return [
+            self.agents.seen(caller, name) if speaker is Speaker.AGENT else self.show(name) for name in names
+        ]
+
+    def _spoken_of(self, memories: Sequence[Memory], cwd: str, user_words: str) -> tuple[str, ...]:
+        """Return the ids of those memories that the user's own words are about."""
+        from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
+
+        caller = Caller(cwd=cwd)
+        return tuple(memory.id for memory in memories if self.agents.speaks_of(caller, memory, user_words))
+
+    def _refuse_incognito(self, cwd: str) -> None:
+        """Refuse the statement of an agent where nothing may be stored.
+
+        Raises:
+            RefusedByTrust: if incognito is on.
+        """
+        if self._settings_at(cwd).privacy.incognito:
             raise RefusedByTrust(
                 "Nothing is stored here: privacy.incognito is on.",
                 hint="Only the user's own commands can store now.",
             )
-        if sensitivity is Sensitivity.SESSION and session is None:
-            session = self.agents.queries.only_session(cwd)
-        from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
-
-        caller = Caller(cwd=cwd)
-        named = [
-            self.agents.seen(caller, one) if speaker is Speaker.AGENT else self.show(one) for one in replaces
-        ]
-        spoken_of: tuple[str, ...] = ()
-        tier = TrustTier.USER
-        if speaker is Speaker.AGENT:
-            tier, pinned = TrustTier.IMPORT, False
-            source = source if source in AGENT_SOURCES else BY_AGENT
-        quoted = (content, user_words, self._projects.of(cwd), session)
-        if user_words and speaker is Speaker.AGENT and self._writing().said_lately(*quoted):
-            tier = TrustTier.USER
-            scope = project_scope(self.project(cwd).id)  # a quotation speaks for the project it was said in
-            when = parse_when(when, maker="agent") if when and not isinstance(when, Trigger) else when
-            spoken_of = tuple(one.id for one in named if self.agents.speaks_of(caller, one, user_words))
-        if source == BY_TOOL and session is None:
-            # Only now: words of an earlier session may be quoted, too.
-            session = self.agents.queries.only_session(cwd)
-        made = self._writing().memories.remember(
-            content, kind=kind, scope=scope, when=when, cwd=cwd, tier=tier, source=source, session=session,
-            pinned=pinned, files=files, sensitivity=sensitivity, replaces=named, spoken_of=spoken_of,
-        )  # fmt: skip
-        return self.visibility(speaker).outcome(content, made)
 
     def list_memories(
         self, where: MemoryFilter, *, scope: ScopeFilter | None = None, limit: int = 50, offset: int = 0
@@ -478,11 +574,11 @@ class Engine:
             UnknownKind: if nothing is found because a kind asked for does not exist.
         """
         scope = scope or self._store.scopes()
-        found = self._store.list_memories(where, scope=scope, limit=limit, offset=offset)
-        if not found:  # a memory may outlive the kind that someone took out of the configuration
+        memories = self._store.list_memories(where, scope=scope, limit=limit, offset=offset)
+        if not memories:  # a memory may outlive the kind that someone took out of the configuration
             for kind in where.kinds or ():
                 self._parts.kinds.get(kind)
-        return found
+        return memories
 
     def show(self, id_or_prefix: str, *, speaker: Speaker = Speaker.USER) -> Memory:
         """The one memory whose id is or begins with `id_or_prefix`.
@@ -517,9 +613,15 @@ class Engine:
     ) -> Memory:
         """Change a memory; what is None stays. Editing confirms it."""
         changed = self._writing().memories.edit(
-            self.show(id_or_prefix), content=content, kind=kind, when=when, scope=scope,
-            importance=importance, pinned=pinned, sensitivity=sensitivity,
-        )  # fmt: skip
+            self.show(id_or_prefix),
+            content=content,
+            kind=kind,
+            when=when,
+            scope=scope,
+            importance=importance,
+            pinned=pinned,
+            sensitivity=sensitivity,
+        )
         self._starts.drop()
         return changed
 
@@ -577,9 +679,12 @@ class Engine:
         return self._learning.transcripts(project, paths=paths, host=host, since_ms=since_ms)
 
     def backfill(
-        self, infos: Sequence[TranscriptInfo], *,
-        progress: Callable[[int, int], None] | None = None, wanted: BackfillOptions | None = None,
-    ) -> CaptureReport:  # fmt: skip
+        self,
+        infos: Sequence[TranscriptInfo],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+        wanted: BackfillOptions | None = None,
+    ) -> CaptureReport:
         """Learn from past transcripts; resumable, and a second time it learns nothing more."""
         return self._writing().capture.backfill(infos, progress=progress, wanted=wanted)
 
@@ -631,10 +736,10 @@ class Engine:
         settings = self._settings_at(cwd).recall
         line = self.nudges.start_line(host, settings)
         budget = budget_for(settings.budgets, Surface.START) - self.nudges.cost(line)
-        found = self.recall(
+        recalled = self.recall(
             "", cwd=cwd, surface=Surface.START, store_trace=False, budget_tokens=max(0, budget)
         )
-        return self.nudges.with_line(found.block, line)
+        return self.nudges.with_line(recalled.block, line)
 
     @property
     def starts_stale(self) -> bool:

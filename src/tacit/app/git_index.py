@@ -31,10 +31,10 @@ def tracked_files(root: str | Path, *, most_bytes: int = MAX_INDEX_BYTES) -> tup
     Of an index of more than `most_bytes` only its beginning is read.
     """
     folder = resolve_folder(root)
-    found = find_checkout(folder)
-    if found is None or found.root != folder or found.own is None or found.common is None:
+    checkout = find_checkout(folder)
+    if checkout is None or checkout.root != folder or checkout.own is None or checkout.common is None:
         return ()
-    index, settings = found.own / "index", found.common / "config"
+    index, settings = checkout.own / "index", checkout.common / "config"
     try:
         if index.stat().st_size > MAX_INDEX_BYTES:
             return ()
@@ -76,14 +76,14 @@ def read_index(data: bytes, *, hash_bytes: int = 20) -> tuple[str, ...]:
         at += _STAT_BYTES + hash_bytes
         flags = int.from_bytes(data[at : at + 2], "big")
         at += 4 if version > 2 and flags & _EXTENDED else 2
-        kept = b""
+        prefix = b""
         if version == 4:
             cut, at = _offset(data, at)
-            kept = before[: max(0, len(before) - cut)]
+            prefix = before[: max(0, len(before) - cut)]
         end = data.find(b"\0", at + (flags & _NAME_MASK if version < 4 else 0))
         if end < 0:
             break
-        before = kept + data[at:end]
+        before = prefix + data[at:end]
         names.append(before.decode("utf-8", "replace"))
         at = end + 1 if version == 4 else start + ((end - start) // 8 + 1) * 8
     return tuple(names)

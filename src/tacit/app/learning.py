@@ -177,14 +177,23 @@ class Learning:
         verb, _, argument = signal.command.partition(" ")
         memories, state = self._writing().memories, handled.state
         if verb == "forget":
-            found = self._parts.store.resolve(argument, scope=self._parts.store.scopes())
-            memories.forget(found)
+            memory = self._parts.store.resolve(argument, scope=self._parts.store.scopes())
+            memories.forget(memory)
             self._changed()
             return
         changes = memories.remember(
-            argument, kind=None, scope=None, when=None, cwd=signal.cwd or state.cwd, tier=TrustTier.USER,
-            source=COMMAND_SOURCE, session=state.key, pinned=False, files=(), confirmed=False,
-        )  # fmt: skip
+            argument,
+            kind=None,
+            scope=None,
+            when=None,
+            cwd=signal.cwd or state.cwd,
+            tier=TrustTier.USER,
+            source=COMMAND_SOURCE,
+            session=state.key,
+            pinned=False,
+            files=(),
+            confirmed=False,
+        )
         if not hidden:
             self._expose(state.key, changes)
 
@@ -203,8 +212,8 @@ class Learning:
     def _hand_over(self, signal: MessageEnded | SessionEnded, handled: SignalResult) -> None:
         from tacit.capture.discover import kept_transcripts  # noqa: PLC0415 - see the imports
 
-        kept = kept_transcripts(self._parts.host_folders, signal.session.host)
-        path = signal.transcript_path or (str(kept) if kept else "")
+        transcript = kept_transcripts(self._parts.host_folders, signal.session.host)
+        path = signal.transcript_path or (str(transcript) if transcript else "")
         if not path:
             return
         payload = {
@@ -232,8 +241,11 @@ class Learning:
 
         key = handled.state.key
         source = TranscriptSource(
-            host=key.host, session_id=key.session_id, cwd=signal.cwd or handled.state.cwd, messages=json.loads(signal.messages)
-        )  # fmt: skip
+            host=key.host,
+            session_id=key.session_id,
+            cwd=signal.cwd or handled.state.cwd,
+            messages=json.loads(signal.messages),
+        )
         report = self.capture.capture_said(source)
         self.write_up_soon()
         return report
@@ -330,8 +342,8 @@ class Learning:
         root = project.root if project else ""
         if paths:
             return named_transcripts(paths, cwd=root, host=host, since_ms=since_ms)
-        found = find_transcripts(self._parts.host_folders, Path(root) if root else None)
-        return tuple(i for i in found if host in ("", i.host) and i.modified_ms >= since_ms)
+        transcripts = find_transcripts(self._parts.host_folders, Path(root) if root else None)
+        return tuple(i for i in transcripts if host in ("", i.host) and i.modified_ms >= since_ms)
 
     def flush(self) -> None:
         """Wait for the jobs that were begun; none of them waits for an answer to go ahead any more."""

@@ -102,7 +102,11 @@ class Memories:
             sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),
             confirmed=confirmed and tier is TrustTier.USER and source not in AGENT_SOURCES,
         )
-        live = [one for one in replaces if one.status in ("active", "quarantined") and one.content != text]
+        live = [
+            memory
+            for memory in replaces
+            if memory.status in ("active", "quarantined") and memory.content != text
+        ]
         if live:
             changes = self._capture.store_in_place(draft, live, spoken_of=spoken_of)
         else:
@@ -129,9 +133,15 @@ class Memories:
     ) -> Memory:
         """Store a new version of `memory` under its id; see `edited`."""
         changed = self.edited(
-            memory, content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pinned,
+            memory,
+            content=content,
+            kind=kind,
+            when=when,
+            scope=scope,
+            importance=importance,
+            pinned=pinned,
             sensitivity=sensitivity,
-        )  # fmt: skip
+        )
         self._write([Edit(memory=changed)])
         return changed
 
@@ -265,8 +275,11 @@ class Memories:
         # Its time stays: what was not useful must not look fresher for it.
         lowered = replace(memory, importance=max(0.0, memory.importance - IMPORTANCE_STEP))
         vectors = self._parts.embedder.embed([memory.content])
-        self._parts.store.apply([Edit(memory=lowered, reason=ChangeReason(cause=ChangeCause.NOT_USEFUL))], vectors=vectors,
-                                identity=self._parts.embedder.identity)  # fmt: skip
+        self._parts.store.apply(
+            [Edit(memory=lowered, reason=ChangeReason(cause=ChangeCause.NOT_USEFUL))],
+            vectors=vectors,
+            identity=self._parts.embedder.identity,
+        )
 
 
 def _trigger(when: str | Sequence[str] | Trigger | None, maker: TriggerMaker) -> Trigger | None:

@@ -53,20 +53,20 @@ class Notices:
             return ""
         unanswered = self._projects.unanswered(signal.cwd) if project else ""
         with self._lock:  # of two sessions that start at once, one says it
-            first, related, repaired, said = self._news(project, unanswered, settings)
-            self._unwritten |= said
+            first, related, repaired, shown_values = self._news(project, unanswered, settings)
+            self._unwritten |= shown_values
         if not (first or related or repaired or settings.statusline):
             return ""
-        if said:
-            self._sessions.later(signal.session, lambda: self._store_values(said))
+        if shown_values:
+            self._sessions.later(signal.session, lambda: self._store_values(shown_values))
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
-        known = self._store.count_active(scope=scope)
-        noun = "memory" if known == 1 else "memories"
+        memory_count = self._store.count_active(scope=scope)
+        noun = "memory" if memory_count == 1 else "memories"
         if block is None:
             pack = f"; the preset {settings.preset} has no start pack"
         else:
             pack = f", {len(block.memory_ids)} in the start pack"
-        line = f"Tacit on: {known} {noun}{pack}"
+        line = f"Tacit on: {memory_count} {noun}{pack}"
         if repaired:
             line = f"{repaired} {line}"
         return f"{line}. {related}" if related else line
@@ -75,25 +75,25 @@ class Notices:
         self, project: ProjectRecord | None, unanswered: str, settings: Settings
     ) -> tuple[bool, str, str, dict[ValueName, str | None]]:
         """Whether it is the project's first session, what else was not said yet, and the values that note it as said."""
-        said: dict[ValueName, str | None] = {}
+        shown_values: dict[ValueName, str | None] = {}
         project_id = project.id if project else ""
         first = self._stored(FIRST_SESSION.name(project_id)) is None
         if first:
-            said |= FIRST_SESSION.change(self._clock.now_ms(), project_id)
+            shown_values |= FIRST_SESSION.change(self._clock.now_ms(), project_id)
         related = unanswered
         if project and related:
             if self._stored(RELATED_SHOWN.name(project_id)) == related:
                 related = ""
             else:
-                said |= RELATED_SHOWN.change(related, project_id)
+                shown_values |= RELATED_SHOWN.change(related, project_id)
         if settings.privacy.incognito:
-            said = {}
+            shown_values = {}
         repaired = ""
         if self._salvaged and self._stored(SALVAGE_SHOWN.name()) != self._salvaged.aside:
             repaired = salvage_notice(self._salvaged)
             # Stored after an incognito session, too: it tells nothing of what the user does.
-            said |= SALVAGE_SHOWN.change(self._salvaged.aside)
-        return first, related, repaired, said
+            shown_values |= SALVAGE_SHOWN.change(self._salvaged.aside)
+        return first, related, repaired, shown_values
 
     def _stored(self, name: ValueName) -> str | None:
         value = self._unwritten.get(name)

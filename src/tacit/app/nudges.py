@@ -89,14 +89,14 @@ class Nudges:
         return self._tokens.count(sentence) + 1 if sentence else 0
 
     def room(
-        self, asked: Outcome[Query], state: SessionState, settings: RecallSettings
+        self, outcome: Outcome[Query], state: SessionState, settings: RecallSettings
     ) -> tuple[str, Outcome[Query]]:
         """The sentence for a block, and the query with room for it in its budget, like for all that a block says."""
-        sentence = self.sentence(asked.kept.surface, state, settings)
+        sentence = self.sentence(outcome.kept.surface, state, settings)
         if not sentence:
-            return "", asked
-        left = max(0, asked.kept.budget_tokens - self.cost(sentence))
-        return sentence, replace(asked, kept=replace(asked.kept, budget_tokens=left))
+            return "", outcome
+        room = max(0, outcome.kept.budget_tokens - self.cost(sentence))
+        return sentence, replace(outcome, kept=replace(outcome.kept, budget_tokens=room))
 
     def carried(
         self,

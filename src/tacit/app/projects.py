@@ -84,9 +84,9 @@ class Projects:
             return ""
         now = self._clock.monotonic_ms()
         with self._lock:
-            known = self._real.get(cwd)
-            if known and now - known[0] < REAL_MS:
-                return known[1]
+            cached = self._real.get(cwd)
+            if cached and now - cached[0] < REAL_MS:
+                return cached[1]
         real = os.path.realpath(cwd)
         with self._lock:
             if len(self._real) >= MAX_CACHED:
@@ -102,23 +102,23 @@ class Projects:
         """The project around `cwd`, and what else may belong to it. `cwd` must not be empty."""
         now = self._clock.monotonic_ms()
         with self._lock:
-            known = self._found.get(cwd)
-            if known and now - known[0] < CACHE_MS:
-                return known[1]
-        found = self._resolve(cwd)
+            cached = self._found.get(cwd)
+            if cached and now - cached[0] < CACHE_MS:
+                return cached[1]
+        resolved = self._resolve(cwd)
         with self._lock:
             if len(self._found) >= MAX_CACHED:
                 self._found.clear()
-            self._found[cwd] = (now, found)
-        return found
+            self._found[cwd] = (now, resolved)
+        return resolved
 
     def _resolve(self, cwd: str) -> Membership:
         """The stored project whose folder it is, a project nobody works in yet, or one of its own."""
         here = identify_project(cwd)
-        known = {project.id: project for project in self._store.projects()}
-        former = self._settle_former(here, known)
+        projects = {project.id: project for project in self._store.projects()}
+        former = self._settle_former(here, projects)
         folder = here.folders[0]
-        same = [project for project in known.values() if here.remote and project.key == here.key]
+        same = [project for project in projects.values() if here.remote and project.key == here.key]
         elsewhere: list[ProjectRecord] = []
         mine = next((project for project in same if folder in project.folders), None)
         if (
@@ -127,9 +127,9 @@ class Projects:
             elsewhere = same
             here = identify_project(here.root, by_remote=False)
         if mine is None:
-            mine = next((p for p in known.values() if p.key == here.key or _is_unclaimed(p, here)), None)
+            mine = next((p for p in projects.values() if p.key == here.key or _is_unclaimed(p, here)), None)
         if mine is None:
-            mine = replace(here, id=project_id(here.key, known), links=self._earlier(here, known))
+            mine = replace(here, id=project_id(here.key, projects), links=self._earlier(here, projects))
         project = replace(
             mine,
             name=here.name,
@@ -142,28 +142,28 @@ class Projects:
         related = [_related(other, folder, former=other in former) for other in (*elsewhere, *former)]
         return Membership(project=project, folder=folder, related=tuple(related))
 
-    def _settle_former(self, here: ProjectRecord, known: dict[str, ProjectRecord]) -> list[ProjectRecord]:
+    def _settle_former(self, here: ProjectRecord, projects: dict[str, ProjectRecord]) -> list[ProjectRecord]:
         """Give projects of an earlier version their key; return those that may hold memories of `here` and of others.
 
         Where all folders known of such a project are one project today, it is that one and keeps its id.
         """
-        waiting = [project for project in known.values() if project.key in ("", SEVERAL)]
+        waiting = [project for project in projects.values() if project.key in ("", SEVERAL)]
         if not waiting:
             return []
         ids = {here.id, identify_project(here.root, by_remote=False).id, former_id(Path(here.root))}
-        left: list[ProjectRecord] = []
+        unsettled: list[ProjectRecord] = []
         for project in waiting:
             if project.id not in ids:
                 continue
             if project.root and not project.key:
-                known[project.id] = self._settled(project)
-            if known[project.id].key in ("", SEVERAL):
-                left.append(known[project.id])
-        return left
+                projects[project.id] = self._settled(project)
+            if projects[project.id].key in ("", SEVERAL):
+                unsettled.append(projects[project.id])
+        return unsettled
 
     def _settled(self, project: ProjectRecord) -> ProjectRecord:
         """`project` with the key that its folders have today, stored; as it was where none of them is left."""
-        found: dict[str, set[str]] = {}
+        project_folders: dict[str, set[str]] = {}
         remote = ""
         for root in sorted({project.root, *self._roots_before().get(project.id, ())}):
             if not Path(root).is_dir():
@@ -173,13 +173,13 @@ class Projects:
                 today = own
             elif project.id not in (today.id, former_id(Path(today.root))):
                 continue
-            found.setdefault(today.key, set()).update(today.folders)
+            project_folders.setdefault(today.key, set()).update(today.folders)
             remote = today.remote
-        if not found:
+        if not project_folders:
             return project
-        folders = tuple(sorted(set[str]().union(*found.values())))
-        if len(found) == 1:
-            settled = replace(project, key=next(iter(found)), remote=remote, folders=folders)
+        folders = tuple(sorted(set[str]().union(*project_folders.values())))
+        if len(project_folders) == 1:
+            settled = replace(project, key=next(iter(project_folders)), remote=remote, folders=folders)
         else:
             settled = replace(project, key=SEVERAL, folders=folders)
         self._store.put_project(settled)
@@ -220,20 +220,20 @@ class Projects:
             InvalidInput: if there are none.
         """
         with self._writing:
-            found = self._resolve(cwd)
-            if not found.related:
+            membership = self._resolve(cwd)
+            if not membership.related:
                 raise InvalidInput(
-                    f"No other project is known that {found.project.root} could belong to.",
+                    f"No other project is known that {membership.project.root} could belong to.",
                     hint="The setting `project.link` lets a project read any other.",
                 )
-            for each in found.related:
-                record = replace(each.project, apart=_without(each.project.apart, found.folder))
+            for each in membership.related:
+                record = replace(each.project, apart=_without(each.project.apart, membership.folder))
                 if not each.former:
-                    own = self._stored(found.project.id)
+                    own = self._stored(membership.project.id)
                     links = _with(record.links, own.id) if own else record.links
-                    record = replace(record, folders=_with(record.folders, found.folder), links=links)
+                    record = replace(record, folders=_with(record.folders, membership.folder), links=links)
                 self._put(record)
-            for each in found.related:
+            for each in membership.related:
                 if each.former:
                     project = self._resolve(cwd).project
                     self._put(replace(project, links=_with(project.links, each.project.id)))
@@ -246,18 +246,20 @@ class Projects:
             InvalidInput: if it shares nothing.
         """
         with self._writing:
-            found = self._resolve(cwd)
-            asked = [each for each in found.related if not each.declined]
-            for each in asked:
-                self._put(replace(each.project, apart=_with(each.project.apart, found.folder)))
-            shared = found.project
-            if not asked and shared.remote and len(shared.folders) > 1:
-                self._put(replace(
-                    shared,
-                    folders=_without(shared.folders, found.folder),
-                    apart=_with(shared.apart, found.folder),
-                ))  # fmt: skip
-            elif not asked:
+            membership = self._resolve(cwd)
+            undecided = [each for each in membership.related if not each.declined]
+            for each in undecided:
+                self._put(replace(each.project, apart=_with(each.project.apart, membership.folder)))
+            shared = membership.project
+            if not undecided and shared.remote and len(shared.folders) > 1:
+                self._put(
+                    replace(
+                        shared,
+                        folders=_without(shared.folders, membership.folder),
+                        apart=_with(shared.apart, membership.folder),
+                    )
+                )
+            elif not undecided:
                 raise InvalidInput(
                     f"{shared.root} shares its project with no other folder.",
                     hint="`tacit status` shows what a folder belongs to.",
@@ -281,9 +283,9 @@ class Projects:
     def languages(self, project: ProjectRecord) -> tuple[str, ...]:
         """Languages of a tenth or more of the project's files; of a project that was never read those of a first look at it."""
         with self._lock:
-            known = self._languages.get(project.id)
-        if known is not None:
-            return known
+            cached = self._languages.get(project.id)
+        if cached is not None:
+            return cached
         languages = LANGUAGES.read(self._store, project.id) or _languages_at(
             project.root, most_bytes=FIRST_LOOK_BYTES
         )

@@ -219,9 +219,9 @@ def said_by_user(statement: str, quoted: str, prompts: Iterable[str], *, project
         return False
     parts = [part for part in split_sentences(statement) if part.strip()]
     return bool(parts) and any(
-        all(any(_says(one, part, project) for one in said) for part in parts)
+        all(any(_says(sentence, part, project) for sentence in sentences) for part in parts)
         for prompt in prompts
-        if (said := _stated_around(words, prompt))
+        if (sentences := _stated_around(words, prompt))
     )
 
 
@@ -230,21 +230,21 @@ def _stated_around(words: str, prompt: str) -> list[str]:
     sentences = spoken_sentences(prompt)
     if len(prompt) >= PROMPT_CHARS:
         sentences = sentences[:-1]  # cut off: nobody knows how it goes on
-    texts = [normalize_text(one.text) for one in sentences]
+    texts = [normalize_text(sentence.text) for sentence in sentences]
     whole = " ".join(texts)
     place = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", whole)
     if place is None:
         return []
-    found: list[str] = []
+    stated: list[str] = []
     start = 0
     for number, text in enumerate(texts):
         end = start + len(text)
         if start < place.end() and end > place.start():
             if not _stated(sentences, number):
                 return []
-            found.append(sentences[number].text)
+            stated.append(sentences[number].text)
         start = end + 1
-    return found
+    return stated
 
 
 def _stated(sentences: Sequence[Sentence], number: int) -> bool:
@@ -270,19 +270,19 @@ def _stated(sentences: Sequence[Sentence], number: int) -> bool:
 
 def _says(sentence: str, statement: str, project: str) -> bool:
     """Whether `sentence` states `statement`: its words stand in it one after another, and nothing around them turns them."""
-    wanted, given = _words(statement, project), _words(sentence, project)
+    wanted, spoken = _words(statement, project), _words(sentence, project)
     mine = [word for word in wanted if word not in _BREAKS]
     if len(mine) < MIN_WORDS:
         return False
     if "always" in _lower(statement) and not _lasting(sentence):
         return False
-    places = [at for at, word in enumerate(given) if word not in _BREAKS]
-    theirs = [given[at] for at in places]
+    places = [at for at, word in enumerate(spoken) if word not in _BREAKS]
+    theirs = [spoken[at] for at in places]
     for first in range(len(theirs) - len(mine) + 1):
         if theirs[first : first + len(mine)] != mine:
             continue
-        before = given[: places[first]]
-        after = given[places[first + len(mine) - 1] + 1 :]
+        before = spoken[: places[first]]
+        after = spoken[places[first + len(mine) - 1] + 1 :]
         if _harmless_before(before, mine[0]) and _harmless_after(after):
             return True
     return False
@@ -294,19 +294,23 @@ def _lower(text: str) -> list[str]:
 
 def _lasting(sentence: str) -> bool:
     """Whether the sentence is a standing matter, not an order for once: else no `always` may be added to it."""
-    return re.search(
-        r"\b(?:always|never|every|each|whenever|from (?:now|here|today) on|going forward|in (?:the )?future|rule|remember|note|convention|policy|we|our|prefer\w*|want|like|all|any|must|should"
-        r"|instead of|rather than|not|don'?t|this (?:repo|project|code)|when|before|after)\b",
-        sentence, re.IGNORECASE,
-    ) is not None  # fmt: skip
+    return (
+        re.search(
+            r"\b(?:always|never|every|each|whenever|from (?:now|here|today) on|going forward|in (?:the )?future|rule|remember|note|convention|policy|we|our|prefer\w*|want|like|all|any|must|should"
+            r"|instead of|rather than|not|don'?t|this (?:repo|project|code)|when|before|after)\b",
+            sentence,
+            re.IGNORECASE,
+        )
+        is not None
+    )
 
 
 def _words(text: str, project: str) -> list[str]:
     """The words that carry meaning, in order, with every form of no, of choosing and of place made one."""
     text = _POLITE_REQUEST.sub("", " ".join(text.split())).rstrip(" .!?")
     text = _CONTRACTED.sub(
-        lambda found: (
-            f"{found['verb']} not" if found["verb"].lower() not in ("ca", "wo") else f"{found['verb']}n't"
+        lambda match: (
+            f"{match['verb']} not" if match["verb"].lower() not in ("ca", "wo") else f"{match['verb']}n't"
         ),
         text,
     )
@@ -323,8 +327,8 @@ def _words(text: str, project: str) -> list[str]:
     if moved is not None:
         text = f"{moved['main'].rstrip(' .!')} {moved['when']}"
     words: list[str] = []
-    for found in _TOKEN.finditer(text):
-        raw = found[0]
+    for match in _TOKEN.finditer(text):
+        raw = match[0]
         if raw in _BREAKS:
             words.append(raw)
             continue

@@ -50,7 +50,11 @@ class RefusingRedactor:
 
     def redact(self, text: str) -> Redaction:
         """The mark alone."""
-        return Redaction(text="[redacted:denied]", findings=(Finding(kind="denied", count=1),)) if text else Redaction(text="")  # fmt: skip
+        return (
+            Redaction(text="[redacted:denied]", findings=(Finding(kind="denied", count=1),))
+            if text
+            else Redaction(text="")
+        )
 
     def at(self, scope: Scope) -> RefusingRedactor:  # noqa: ARG002 - closed everywhere
         """The same."""
@@ -177,13 +181,13 @@ def redacted_words_of(texts: Iterable[str], clean: Clean) -> RedactedWords:
     return lost
 
 
-def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = (), where: str = "") -> Trace:
-    """The trace as it may be stored; `where` is the id of the project it was asked in; `said` are further raw texts that its situation was read from.
+def clean_trace(trace: Trace, clean: Clean, *, raw_texts: Iterable[str] = (), where: str = "") -> Trace:
+    """The trace as it may be stored; `where` is the id of the project it was asked in; `raw_texts` are further raw texts that its situation was read from.
 
     What was read from a text (objects, paths, reasons) may be a piece of a secret that nobody knows by its look: it goes
     where redaction took that piece out of the text itself.
     """
-    lost = redacted_words_of((trace.text, *said), clean)
+    lost = redacted_words_of((trace.text, *raw_texts), clean)
     text = clean(_cut_end(trace.text, READ_CHARS))
     return replace(
         trace,
@@ -202,18 +206,18 @@ def clean_trace(trace: Trace, clean: Clean, *, said: Iterable[str] = (), where: 
     )
 
 
-def _clean_asked(asked: AskedWith, clean: Clean) -> AskedWith:
+def _clean_asked(inputs: AskedWith, clean: Clean) -> AskedWith:
     return replace(
-        asked,
-        text=clean(_cut_end(asked.text, READ_CHARS)),
-        previous=clean(_cut_start(asked.previous, MESSAGE_END_CHARS)),
-        prompts=tuple(clean(_cut_end(one, PROMPT_CHARS)) for one in asked.prompts),
-        tools=tuple(clean(_cut_end(one, STEP_CHARS)) for one in asked.tools),
-        files=_all(asked.files, clean),
-        command=clean(asked.command),
-        paths=_all(asked.paths, clean),
-        written=clean(_cut_end(asked.written, WRITTEN_CHARS)),
-        error=clean(_cut_start(asked.error, ERROR_CHARS)),
+        inputs,
+        text=clean(_cut_end(inputs.text, READ_CHARS)),
+        previous=clean(_cut_start(inputs.previous, MESSAGE_END_CHARS)),
+        prompts=tuple(clean(_cut_end(prompt, PROMPT_CHARS)) for prompt in inputs.prompts),
+        tools=tuple(clean(_cut_end(tool, STEP_CHARS)) for tool in inputs.tools),
+        files=_all(inputs.files, clean),
+        command=clean(inputs.command),
+        paths=_all(inputs.paths, clean),
+        written=clean(_cut_end(inputs.written, WRITTEN_CHARS)),
+        error=clean(_cut_start(inputs.error, ERROR_CHARS)),
     )
 
 

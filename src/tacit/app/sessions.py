@@ -145,8 +145,8 @@ class LiveSessions:
         if state is None or state.incognito:
             return  # deleted, or gone dark, meanwhile
         clean = self._clean(state)
-        said = raw_texts_of(state) if traces else ()
-        cleaned = [clean_trace(trace, clean, said=said, where=state.project_id) for trace in traces]
+        raw_texts = raw_texts_of(state) if traces else ()
+        cleaned = [clean_trace(trace, clean, raw_texts=raw_texts, where=state.project_id) for trace in traces]
         try:
             self._store.save_session(clean_session(state, clean), traces=cleaned)
         except StoreBusy:
@@ -191,8 +191,8 @@ class LiveSessions:
         latest = monotonic() + MAX_WRITE_DELAY_S
 
         def run() -> None:
-            while (left := min(latest, self._signal_s + WRITE_DELAY_S) - monotonic()) > 0:
-                if self._hurry.wait(left):
+            while (remaining_s := min(latest, self._signal_s + WRITE_DELAY_S) - monotonic()) > 0:
+                if self._hurry.wait(remaining_s):
                     break
             try:
                 self._write_until_stored(write)

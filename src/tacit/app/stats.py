@@ -60,28 +60,28 @@ def stats_of(trace: Trace) -> InjectionStats:
 
 def warnings_of(parts: Parts) -> tuple[str, ...]:
     """List problems of the settings and the store, in sentences that say what to do."""
-    found = [str(warning) for warning in parts.settings.report().warnings]
+    warnings = [str(warning) for warning in parts.settings.report().warnings]
     if parts.salvaged is not None:
-        found.append(salvage_words(parts.salvaged))
+        warnings.append(salvage_words(parts.salvaged))
     everything = parts.store.scopes()
     for name in parts.kinds.unknown(parts.store.kinds(scope=everything)):
         held = parts.store.count_memories(MemoryFilter(kinds=(name,)), scope=everything)
-        found.append(
+        warnings.append(
             f"{held} {'memory has' if held == 1 else 'memories have'} the kind {name!r}, which your settings no longer"
             " define: shown under that name with default weights. Define it again under `kinds`, or give them"
             " another kind with `tacit edit ID --kind KIND`."
         )
     stats = parts.store.stats()
     if stats.vectors_missing:
-        found.append(
+        warnings.append(
             f"{stats.vectors_missing} memories have no vector of this embedder: run `tacit reindex`."
         )
     if unknown := undeclared(parts.store):
-        found.append(
+        warnings.append(
             f"The store holds {len(unknown)} named values that this version does not know, such as {unknown[0]!r}: a later"
             " version stored them. A purge takes words out of them and does not delete them; update Tacit."
         )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def salvage_notice(salvage: Salvage) -> str:
@@ -98,22 +98,22 @@ def salvage_notice(salvage: Salvage) -> str:
 def salvage_words(salvage: Salvage) -> str:
     """Describe the repair of a damaged store for a person."""
     day = datetime.fromtimestamp(salvage.at_ms / 1000, UTC).strftime(" on %Y-%m-%d") if salvage.at_ms else ""
-    said = f"The store was damaged and put aside{day} at {salvage.aside}. "
+    text = f"The store was damaged and put aside{day} at {salvage.aside}. "
     if salvage.at_ms:
         backup = f" ({salvage.from_backup} of them from the newest backup)" if salvage.from_backup else ""
         number = f"{salvage.recovered} memories were" if salvage.recovered != 1 else "1 memory was"
-        said += f"{number} recovered into a new one{backup}; "
+        text += f"{number} recovered into a new one{backup}; "
         if salvage.lost_count:
             named = ", ".join(salvage.lost) + (", ..." if salvage.lost_count > len(salvage.lost) else "")
-            said += f"{salvage.lost_count} could not be read: {named}. "
+            text += f"{salvage.lost_count} could not be read: {named}. "
         elif salvage.recovered:
-            said += "no memory is known to be lost. "
+            text += "no memory is known to be lost. "
         else:
-            said += "nothing else could be read. "
+            text += "nothing else could be read. "
     else:
-        said += "A new one is in use. "
+        text += "A new one is in use. "
     return (
-        said
+        text
         + "`tacit restore FILE` restores a backup, or what can be read of that file; moving it away ends this notice."
     )
 

@@ -76,15 +76,15 @@ class Visibility:
         hidden = self.hidden(named)
         return tuple(_outcome(content, change, hidden) for change in made) if hidden else tuple(made)
 
-    def changes(self, found: Sequence[Recorded]) -> tuple[Recorded, ...]:
-        """Those of `found` whose memory may be read as it is now, as it was written, and as it was before."""
-        hidden = self.hidden(one.memory.id for one in found)
+    def changes(self, versions: Sequence[Recorded]) -> tuple[Recorded, ...]:
+        """Those of `versions` whose memory may be read as it is now, as it was written, and as it was before."""
+        hidden = self.hidden(version.memory.id for version in versions)
         return tuple(
-            one
-            for one in found
-            if one.memory.id not in hidden
-            and self.shows(one.memory)
-            and (one.before is None or self.shows(one.before))
+            version
+            for version in versions
+            if version.memory.id not in hidden
+            and self.shows(version.memory)
+            and (version.before is None or self.shows(version.before))
         )
 
     def exposures(self, found: Sequence[StoredExposure]) -> tuple[StoredExposure, ...]:
@@ -94,8 +94,8 @@ class Visibility:
 
     def session(self, state: SessionState) -> SessionState:
         """`state` without hidden memories in the list of what the session was given."""
-        hidden = self.hidden(one.memory_id for one in state.ledger)
-        return replace(state, ledger=tuple(one for one in state.ledger if one.memory_id not in hidden))
+        hidden = self.hidden(entry.memory_id for entry in state.ledger)
+        return replace(state, ledger=tuple(entry for entry in state.ledger if entry.memory_id not in hidden))
 
     def stats(self, counts: StoreStats) -> StoreStats:
         """`counts`, less the memories that the caller may not see, their vectors and their exposures."""
@@ -106,10 +106,10 @@ class Visibility:
             scope=self._store.scopes(),
             limit=_MOST,
         )
-        handed = sum(len(self._store.exposures(memory_id=one.id, limit=_MOST)) for one in hidden)
+        handed = sum(len(self._store.exposures(memory_id=memory.id, limit=_MOST)) for memory in hidden)
         return replace(
             counts,
-            memories_active=counts.memories_active - sum(one.status == "active" for one in hidden),
+            memories_active=counts.memories_active - sum(memory.status == "active" for memory in hidden),
             memories_total=counts.memories_total - len(hidden),
             exposures=max(0, counts.exposures - handed),
             vectors=max(0, counts.vectors - len(hidden)),
@@ -126,10 +126,10 @@ def first_rows(
     """
     most = limit
     while True:
-        found = read(most)
-        kept = keep(found)
-        if len(kept) >= limit or len(found) < most:
-            return tuple(kept[:limit])
+        rows = read(most)
+        visible = keep(rows)
+        if len(visible) >= limit or len(rows) < most:
+            return tuple(visible[:limit])
         most *= 4
 
 
@@ -172,7 +172,7 @@ def _outcome(content: str, change: Change, hidden: frozenset[str]) -> Change:
 
 
 def _ids_of(trace: Trace) -> set[str]:
-    names = {one.memory_id for one in trace.candidates} | set(trace.injected)
+    names = {candidate.memory_id for candidate in trace.candidates} | set(trace.injected)
     for stage in trace.stages:
         names |= {*stage.kept, *(drop.memory_id for drop in stage.drops)}
     return names
@@ -181,23 +181,23 @@ def _ids_of(trace: Trace) -> set[str]:
 def _without(trace: Trace, hidden: frozenset[str]) -> Trace:
     if not hidden & _ids_of(trace):
         return trace
-    given = not hidden.isdisjoint(trace.injected)
+    was_injected = not hidden.isdisjoint(trace.injected)
     seen = replace(
         trace,
         candidates=tuple(
-            replace(one, reasons=tuple(_unnamed(text, hidden) for text in one.reasons))
-            for one in trace.candidates
-            if one.memory_id not in hidden
+            replace(candidate, reasons=tuple(_unnamed(text, hidden) for text in candidate.reasons))
+            for candidate in trace.candidates
+            if candidate.memory_id not in hidden
         ),
         injected=tuple(name for name in trace.injected if name not in hidden),
         stages=tuple(_stage_without(stage, hidden) for stage in trace.stages),
-        block="" if given else trace.block,
-        tokens=0 if given else trace.tokens,
+        block="" if was_injected else trace.block,
+        tokens=0 if was_injected else trace.tokens,
     )
-    if given and not seen.injected:
+    if was_injected and not seen.injected:
         cause = SilenceCause.NOT_RELEVANT if seen.candidates else SilenceCause.NOTHING_FOUND
         seen = replace(seen, cause=cause, why=SilenceReason(cause=cause))
-    if given and trace.surface is Surface.ON_DEMAND:
+    if was_injected and trace.surface is Surface.ON_DEMAND:
         seen = _without_question(seen)
     return seen
 

@@ -118,7 +118,10 @@ def open_engine(
     store, salvaged = _open_store(backend, place, clock, keep=settings.backup.keep)
 
     def root_of(project_id: str) -> Path | None:
-        return next((Path(one.root) for one in store.projects() if one.id == project_id and one.root), None)
+        return next(
+            (Path(project.root) for project in store.projects() if project.id == project_id and project.root),
+            None,
+        )
 
     redactor = Redactors(settings=watcher, root_of=root_of)
 
@@ -198,7 +201,7 @@ def _open_store(
     try:
         if backend.needs_migration(home):
             _back_up_before_migration(backend, home, clock, keep=keep)
-        store, known = _opened(backend, home, clock)
+        store, salvaged = _opened(backend, home, clock)
     except StoreCorrupt as error:
         _LOG.error("the store is damaged: %s", type(error).__name__)
         done = backend.salvage(home, clock=clock, file_id=file_id)
@@ -206,10 +209,13 @@ def _open_store(
             remove_blocks(home)
             _LOG.error(
                 "recovered %d memories, %d of them from a backup; %d are lost; %d pages were damaged",
-                done.recovered, done.from_backup, done.lost_count, done.damaged_pages,
-            )  # fmt: skip
-        store, known = _opened(backend, home, clock)
-    return store, known if known and Path(known.aside).exists() else None
+                done.recovered,
+                done.from_backup,
+                done.lost_count,
+                done.damaged_pages,
+            )
+        store, salvaged = _opened(backend, home, clock)
+    return store, salvaged if salvaged and Path(salvaged.aside).exists() else None
 
 
 def _opened(backend: StoreBackend, home: Home, clock: Clock) -> tuple[Store, Salvage | None]:

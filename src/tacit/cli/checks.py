@@ -95,9 +95,11 @@ def check_interpreter() -> Finding:
     if "{}.{}".format(*sys.version_info) in tested:
         return Finding(name="python", state="ok", detail=interpreter())
     return Finding(
-        name="python", state="warn", detail=f"{interpreter()}; Tacit is tested on {', '.join(tested)}.",
+        name="python",
+        state="warn",
+        detail=f"{interpreter()}; Tacit is tested on {', '.join(tested)}.",
         advice="If something fails, install Tacit with one of these: `uv tool install --python 3.13 tacit`.",
-    )  # fmt: skip
+    )
 
 
 def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
@@ -110,9 +112,11 @@ def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
     mode = stat.S_IMODE(home.root.stat().st_mode)
     if mode & 0o077:
         yield Finding(
-            name="home", state="fail", detail=f"{home.root} is open to others (mode {mode:o}).",
+            name="home",
+            state="fail",
+            detail=f"{home.root} is open to others (mode {mode:o}).",
             advice=f"chmod 700 {home.root}",
-        )  # fmt: skip
+        )
     else:
         yield Finding(name="home", state="ok", detail=f"{home.root} is private and writable")
     yield Finding(name="socket", state="ok", detail=str(home.socket))
@@ -127,9 +131,11 @@ def check_settings(home: Home, project: Path | None = None) -> Finding:
     if not report.warnings:
         return Finding(name="settings", state="ok", detail=f"preset {report.settings.preset}")
     return Finding(
-        name="settings", state="warn", detail="; ".join(str(warning) for warning in report.warnings),
+        name="settings",
+        state="warn",
+        detail="; ".join(str(warning) for warning in report.warnings),
         advice=f"Correct the named file: {home.config_file} or the project's .tacit/config.yaml.",
-    )  # fmt: skip
+    )
 
 
 def check_daemon(place: CommandContext) -> Iterator[Finding]:
@@ -145,9 +151,11 @@ def check_daemon(place: CommandContext) -> Iterator[Finding]:
     health = daemon.status()
     if health.get("version") != __version__:
         yield Finding(
-            name="daemon", state="warn", detail=f"version {health.get('version')} answers; this is {__version__}",
+            name="daemon",
+            state="warn",
+            detail=f"version {health.get('version')} answers; this is {__version__}",
             advice="`tacit stop`; the next session starts this version.",
-        )  # fmt: skip
+        )
     else:
         yield Finding(name="daemon", state="ok", detail=f"pid {health['pid']} answers, {took_ms:.0f} ms")
     try:
@@ -161,9 +169,11 @@ def check_daemon(place: CommandContext) -> Iterator[Finding]:
         yield Finding(name="store", state="warn", detail=warning)
     if not engine["recall_enabled"] or engine["shadow"]:
         yield Finding(
-            name="recall", state="warn", detail="Recall is off or in shadow mode.",
+            name="recall",
+            state="warn",
+            detail="Recall is off or in shadow mode.",
             advice="Set recall.enabled: true and recall.shadow: false.",
-        )  # fmt: skip
+        )
     yield _backup(place.home)
     yield _notes_of_hooks(health.get("hook_failures") or {}, place.home)
     yield _recalls(engine)
@@ -172,9 +182,11 @@ def check_daemon(place: CommandContext) -> Iterator[Finding]:
 def _store(problems: list[str], engine: dict[str, Any]) -> Finding:
     if problems:
         return Finding(
-            name="store", state="fail", detail="; ".join(problems),
+            name="store",
+            state="fail",
+            detail="; ".join(problems),
             advice="`tacit stop`: the next start recovers what can be read into a new store.",
-        )  # fmt: skip
+        )
     from tacit.cli.terminal.output import format_count
 
     store = engine["store"]
@@ -196,9 +208,11 @@ def _backup(home: Home) -> Finding:
     days = (time.time() * 1000 - newest.at_ms) / 86_400_000
     if days > LATE_BACKUP_DAYS:
         return Finding(
-            name="backup", state="warn", detail=f"the newest automatic backup is {days:.0f} days old",
+            name="backup",
+            state="warn",
+            detail=f"the newest automatic backup is {days:.0f} days old",
             advice=f"`tacit logs` says why; make room for a copy of the store in {home.backups_dir}.",
-        )  # fmt: skip
+        )
     return Finding(
         name="backup", state="ok", detail=f"the newest was made {format_moment(newest.at_ms)}: {newest.path}"
     )
@@ -210,12 +224,14 @@ def _notes_of_hooks(failures: dict[str, int], home: Home) -> Finding:
     bad = {name: count for name, count in failures.items() if name != HARMLESS}
     if not bad:
         return Finding(name="hooks", state="ok", detail="none failed so far")
-    said = ", ".join(f"{name} ({count})" for name, count in bad.items())
+    counts_text = ", ".join(f"{name} ({count})" for name, count in bad.items())
     place = home.log_file.with_name("hook.log")
     return Finding(
-        name="hooks", state="warn", detail=f"Since the log began: {said}.",
+        name="hooks",
+        state="warn",
+        detail=f"Since the log began: {counts_text}.",
         advice=f"`tacit logs --hooks` shows the times; remove {place} and hook.count to reset the counts.",
-    )  # fmt: skip
+    )
 
 
 def _recalls(engine: EngineStatus) -> Finding:
@@ -223,11 +239,13 @@ def _recalls(engine: EngineStatus) -> Finding:
 
     if not engine["recent"]:
         return Finding(
-            name="recalls", state="warn", detail="No session has asked the memory yet.",
+            name="recalls",
+            state="warn",
+            detail="No session has asked the memory yet.",
             advice="Start one after `tacit install`; its first line says that Tacit is on.",
-        )  # fmt: skip
-    said = "; ".join((recalls_line(engine), *silence_lines(engine)))
-    return Finding(name="recalls", state="ok", detail=said)
+        )
+    summary = "; ".join((recalls_line(engine), *silence_lines(engine)))
+    return Finding(name="recalls", state="ok", detail=summary)
 
 
 def _copy_embedder(source: Home, target: Home) -> None:
@@ -275,31 +293,36 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
         # The model is loaded behind the first answers; what is timed below is the daily case.
         daemon.request("GET", "/v1/context?" + urlencode({"cwd": str(home.root)}), timeout_s=30.0)
         yield ScratchHome(
-            home=home, nonce=nonce, daemon=daemon, embed_ms=embed_ms, tokens_exact=status.tokens_exact,
+            home=home,
+            nonce=nonce,
+            daemon=daemon,
+            embed_ms=embed_ms,
+            tokens_exact=status.tokens_exact,
             embedder=status.embedder,
-        )  # fmt: skip
+        )
     finally:
         end_daemon(home.daemon_file)
 
 
-def check_models(found: ScratchHome) -> Iterator[Finding]:
+def check_models(scratch: ScratchHome) -> Iterator[Finding]:
     """Embedder and token counter, as the scratch home used them."""
-    slow = found.embed_ms > EMBED_SLOW_MS
+    slow = scratch.embed_ms > EMBED_SLOW_MS
     yield Finding(
-        name="embedder", state="warn" if slow else "ok",
-        detail=f"{found.embedder} loaded and embedded in {found.embed_ms:.0f} ms",
+        name="embedder",
+        state="warn" if slow else "ok",
+        detail=f"{scratch.embedder} loaded and embedded in {scratch.embed_ms:.0f} ms",
         advice="This is slow, but only at the first use after a start." if slow else "",
-    )  # fmt: skip
+    )
     yield Finding(
         name="tokens",
         state="ok",
         detail="counted exactly"
-        if found.tokens_exact
+        if scratch.tokens_exact
         else "estimated, with a margin; `tacit[tokens]` counts exactly",
     )
 
 
-def check_launcher(home: Home, found: ScratchHome) -> Finding:
+def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
     """Whether the launcher that hosts call answers in time with what it should."""
     if not home.launcher.exists():
         return Finding(
@@ -308,24 +331,33 @@ def check_launcher(home: Home, found: ScratchHome) -> Finding:
             detail=f"{home.launcher} does not exist yet.",
             advice="`tacit install`",
         )
-    payload = f'{{"event": "start", "session": "doctor-{found.nonce}", "cwd": "{found.home.root}"}}'
+    payload = f'{{"event": "start", "session": "doctor-{scratch.nonce}", "cwd": "{scratch.home.root}"}}'
     began = time.monotonic()
     try:
         done = subprocess.run(
-            [os.fspath(home.launcher), "plain"], input=payload, capture_output=True, text=True, timeout=20,
-            check=False, env={"TACIT_HOME": os.fspath(found.home.root), "PATH": "/usr/bin:/bin", "HOME": "/"},
-        )  # fmt: skip
+            [os.fspath(home.launcher), "plain"],
+            input=payload,
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+            env={"TACIT_HOME": os.fspath(scratch.home.root), "PATH": "/usr/bin:/bin", "HOME": "/"},
+        )
     except (OSError, subprocess.SubprocessError) as error:
         return Finding(
-            name="launcher", state="fail", detail=f"It does not run: {type(error).__name__}.",
+            name="launcher",
+            state="fail",
+            detail=f"It does not run: {type(error).__name__}.",
             advice="`tacit install` writes it again.",
-        )  # fmt: skip
+        )
     took_ms = (time.monotonic() - began) * 1000
-    if found.nonce not in done.stdout:
+    if scratch.nonce not in done.stdout:
         return Finding(
-            name="launcher", state="fail", detail=f"It ran for {took_ms:.0f} ms and printed nothing.",
-            advice=f"`tacit install` writes it again; see {found.home.log_file.with_name('hook.log').name}.",
-        )  # fmt: skip
+            name="launcher",
+            state="fail",
+            detail=f"It ran for {took_ms:.0f} ms and printed nothing.",
+            advice=f"`tacit install` writes it again; see {scratch.home.log_file.with_name('hook.log').name}.",
+        )
     from tacit.daemon.launcher import launcher_problem
 
     problem = launcher_problem(home)
@@ -333,13 +365,15 @@ def check_launcher(home: Home, found: ScratchHome) -> Finding:
         return Finding(name="launcher", state="warn", detail=problem, advice="`tacit install` renews it.")
     slow = took_ms > LAUNCHER_DEADLINE_MS
     return Finding(
-        name="launcher", state="warn" if slow else "ok", detail=f"{home.launcher} answered in {took_ms:.0f} ms",
+        name="launcher",
+        state="warn" if slow else "ok",
+        detail=f"{home.launcher} answered in {took_ms:.0f} ms",
         advice="Hosts wait for it on every prompt; see whether the machine is busy." if slow else "",
-    )  # fmt: skip
+    )
 
 
 def check_host(
-    place: CommandContext, host: str, *, project: Path, found: ScratchHome | None, asked: bool
+    place: CommandContext, host: str, *, project: Path, scratch: ScratchHome | None, named: bool
 ) -> Iterator[Finding]:
     """Whether a host's files are in place, its program is there, and text reaches the model through it.
 
@@ -347,8 +381,8 @@ def check_host(
         place: the command_context.
         host: its name.
         project: root of the project whose own installation counts where the user's has none.
-        found: the scratch home; None = no proof by running the host.
-        asked: the host was named, so that its absence is a failure.
+        scratch: the scratch home; None = no proof by running the host.
+        named: the host was named, so that its absence is a failure.
     """
     from tacit.hosts.install import detect, installed
 
@@ -359,39 +393,41 @@ def check_host(
     program = programs.get(host)
     if status.state == "absent":
         there = f"version {program.version} is installed" if program else "not installed"
-        state: State = "fail" if asked else "warn" if program else "skip"
-        advice = f"`tacit install {host}` connects it." if program or asked else ""
+        state: State = "fail" if named else "warn" if program else "skip"
+        advice = f"`tacit install {host}` connects it." if program or named else ""
         yield Finding(name=host, state=state, detail=f"not connected; {there}", advice=advice)
         return
     if status.state != "installed" or status.problems:
-        said = "; ".join(status.problems) or status.state
+        status_text = "; ".join(status.problems) or status.state
         mend = status.state != "installed" or not place.home.launcher.exists()
         advice = f"`tacit install {host}`" if mend else "Correct the host's files that it names."
-        yield Finding(name=host, state="fail", detail=said, advice=advice)
+        yield Finding(name=host, state="fail", detail=status_text, advice=advice)
     else:
         yield Finding(name=host, state="ok", detail=f"{len(status.files)} files in place and current")
     if program is None:
         yield Finding(
-            name=host, state="warn", detail="Its program was not found on PATH.",
+            name=host,
+            state="warn",
+            detail="Its program was not found on PATH.",
             advice="It could not be tested; install it, or run doctor where it is on PATH.",
-        )  # fmt: skip
+        )
         return
-    if found is not None:
+    if scratch is not None:
         yield _prove(
-            place, host, program.executable, program.version, [path for path, _ in status.files], found
+            place, host, program.executable, program.version, [path for path, _ in status.files], scratch
         )
 
 
 def _prove(
-    place: CommandContext, host: str, executable: Path, version: str, files: list[Path], found: ScratchHome
+    place: CommandContext, host: str, executable: Path, version: str, files: list[Path], scratch: ScratchHome
 ) -> Finding:
     """Run the real client once against a model that only records, and look for the nonce in what it is asked."""
     from tacit.hosts.probe import claude_code, opencode
 
     name = f"{host} proof"
     common: dict[str, Any] = {
-        "tacit_home": found.home.root,
-        "nonce": found.nonce,
+        "tacit_home": scratch.home.root,
+        "nonce": scratch.nonce,
         "launcher": place.home.launcher,
         "search_path": place.search_path,
     }
@@ -406,7 +442,10 @@ def _prove(
         detail = f"{version}: injected text is in the model request ({result.where[0]}), {seconds:.1f} s"
         return Finding(name=name, state="ok", detail=detail)
     end = result.output_end.strip().splitlines()
-    said = f" It printed: {end[-1][:200]}" if end else ""
+    output_text = f" It printed: {end[-1][:200]}" if end else ""
     return Finding(
-        name=name, state="fail", detail=f"Injected text did not reach the model.{said}", advice=result.advice
+        name=name,
+        state="fail",
+        detail=f"Injected text did not reach the model.{output_text}",
+        advice=result.advice,
     )

@@ -50,14 +50,14 @@ def get(
 
     key = _current_name(key)
     report = _report(cwd, agent, warn=not as_json)
-    found = _below(report, key)
+    selected = _below(report, key)
     if as_json:
-        print_json({name: given[-1].plain for name, given in found.items()})
-    elif key in found:
-        print_line(_text(found[key][-1]))
+        print_json({name: origins[-1].plain for name, origins in selected.items()})
+    elif key in selected:
+        print_line(_text(selected[key][-1]))
     else:
-        for name, given in found.items():
-            print_line(f"{name} = {_text(given[-1])}")
+        for name, origins in selected.items():
+            print_line(f"{name} = {_text(origins[-1])}")
 
 
 @app.command("set")
@@ -90,28 +90,32 @@ def set_(
     if about is None and not key.startswith("kinds."):
         raise unknown_setting(key, "settings")
     place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
-    given = _value(about, value)
-    if old in RENAMED and given is not None:
-        given = RENAMED[old].convert(given)
+    converted = _value(about, value)
+    if old in RENAMED and converted is not None:
+        converted = RENAMED[old].convert(converted)
     home = current_context().home
     notes = ()
-    if given is None and (about is None or not about.nullable):
+    if converted is None and (about is None or not about.nullable):
         reset_values(home, place, key=key)
     else:
-        notes = set_values(home, place, {key: given})
+        notes = set_values(home, place, {key: converted})
     if old != key:
         reset_values(home, place, key=old)
     now = _report(cwd, agent).origins.get(key, ())
     if as_json:
         print_json(
-            {**_facts(key, now), "file": str(file_of(home, place)), "notes": [str(one) for one in notes]}
+            {
+                **_facts(key, now),
+                "file": str(file_of(home, place)),
+                "notes": [str(notice) for notice in notes],
+            }
         )
         return
     if now:
         print_line(f"{key} = {_text(now[-1])}  ({_where(now[-1])})")
     for note in notes:
         print_line(str(note), style="yellow")
-    if now and not notes and given is not None and now[-1].plain != given:
+    if now and not notes and converted is not None and now[-1].plain != converted:
         print_line(f"It is written, but {_where(now[-1])} overrides it.", style="yellow")
     if about is not None and about.restart:
         print_line("It takes effect when the daemon restarts: `tacit stop`.", style="yellow")
@@ -126,20 +130,20 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
 
     key = _current_name(key)
     report = _report(cwd, agent, warn=not as_json)
-    given = report.explain(key)
+    origins = report.explain(key)
     about = describe_settings()[key]
     if as_json:
-        print_json({**_facts(key, given), **_meaning(about)})
+        print_json({**_facts(key, origins), **_meaning(about)})
         return
-    print_line(f"{key} = {_text(given[-1])}", style="bold")
+    print_line(f"{key} = {_text(origins[-1])}", style="bold")
     print_line(f"{about.about}; {_takes(about)}")
-    said = {one.layer: one for one in given}
+    by_layer = {origin.layer: origin for origin in origins}
     rows = [
-        ("->" if said.get(name) is given[-1] else "", name, _text(said[name]), said[name].place)
-        if name in said
+        ("->" if by_layer.get(name) is origins[-1] else "", name, _text(by_layer[name]), by_layer[name].place)
+        if name in by_layer
         else ("", name, "-", "")
         for name in get_args(LayerName)
-        if name in said or name != "safety"
+        if name in by_layer or name != "safety"
     ]
     print_rows("", ("", "layer", "value", "where"), rows, empty="")
     if about.guidance:
@@ -159,14 +163,14 @@ def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None
         if report.origins[key][-1].plain != about.default
     }
     if as_json:
-        print_json([_facts(key, given) for key, given in changed.items()])
+        print_json([_facts(key, origins) for key, origins in changed.items()])
         return
     print_rows(
         "",
         ("setting", "value", "shipped", "layer", "where"),
         [
-            (key, _text(given[-1]), _text(given[0]), given[-1].layer, given[-1].place)
-            for key, given in changed.items()
+            (key, _text(origins[-1]), _text(origins[0]), origins[-1].layer, origins[-1].place)
+            for key, origins in changed.items()
         ],
         empty="All settings have their defaults.",
     )
@@ -213,17 +217,17 @@ def agents(as_json: AsJson = False) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_rows
 
-    found: list[dict[str, Any]] = ask("GET", "/v1/agents")["agents"]
+    listed: list[dict[str, Any]] = ask("GET", "/v1/agents")["agents"]
     if as_json:
-        print_json(found)
+        print_json(listed)
         return
     rows = [
         (
-            one["name"],
-            "override" if one["memory_injection_overridden"] else "default",
-            ", ".join(one["overridden"]),
+            row["name"],
+            "override" if row["memory_injection_overridden"] else "default",
+            ", ".join(row["overridden"]),
         )
-        for one in found
+        for row in listed
     ]
     print_rows(
         "",
@@ -301,14 +305,14 @@ def _place(cwd: Path, *, user: bool, agent: str, project: bool, project_file: bo
 def _below(report: SettingsReport, key: str) -> dict[str, tuple[Origin, ...]]:
     from tacit.config.fields import unknown_setting
 
-    found = {
-        name: given
-        for name, given in report.origins.items()
+    selected = {
+        name: origins
+        for name, origins in report.origins.items()
         if not key or name == key or name.startswith(f"{key}.")
     }
-    if not found and key != "kinds":
+    if not selected and key != "kinds":
         raise unknown_setting(key, "settings")
-    return found
+    return selected
 
 
 def _current_name(key: str) -> str:
@@ -326,9 +330,11 @@ def _current_name(key: str) -> str:
 def _known(key: str) -> bool:
     from tacit.config.fields import settings_by_key
 
-    return key == "kinds" or any(name == key or name.startswith(f"{key}.") for name in settings_by_key()) or (
-        key.startswith("kinds.")
-    )  # fmt: skip
+    return (
+        key == "kinds"
+        or any(name == key or name.startswith(f"{key}.") for name in settings_by_key())
+        or (key.startswith("kinds."))
+    )
 
 
 def _value(about: Described | None, words: Sequence[str]) -> Any:
@@ -358,7 +364,11 @@ def _where(origin: Origin) -> str:
 
 def _facts(key: str, given: Sequence[Origin]) -> dict[str, Any]:
     layers = [{"layer": one.layer, "place": one.place, "value": one.plain} for one in given]
-    return {"key": key, **({"value": layers[-1]["value"], "layer": layers[-1]["layer"]} if layers else {}), "layers": layers}  # fmt: skip
+    return {
+        "key": key,
+        **({"value": layers[-1]["value"], "layer": layers[-1]["layer"]} if layers else {}),
+        "layers": layers,
+    }
 
 
 def _meaning(about: Described) -> dict[str, Any]:

@@ -114,9 +114,14 @@ def play(folder: Path) -> dict[str, Any]:
         start = stage.ask(SECOND, "SessionStart", "start", source="startup")
         prompts = [_prompt(stage, prompt) for prompt in PROMPTS]
         failure = stage.ask(
-            SECOND, "PostToolUseFailure", "failure", tool_name="Bash", tool_use_id="toolu_demo",
-            tool_input={"command": COMMAND}, error=ERROR,
-        )  # fmt: skip
+            SECOND,
+            "PostToolUseFailure",
+            "failure",
+            tool_name="Bash",
+            tool_use_id="toolu_demo",
+            tool_input={"command": COMMAND},
+            error=ERROR,
+        )
     finally:
         engine.close()
     report: dict[str, Any] = {
@@ -158,8 +163,8 @@ class _DemoSession:
         answer = self.tell(session, event, **fields)
         traces = self.engine.why(session=f"{HOST}/{session}", surface=Surface(surface), limit=1)
         output: dict[str, Any] = json.loads(answer) if answer else {}
-        given: str = output.get("hookSpecificOutput", {}).get("additionalContext", "")
-        return {"given": given, "trace": encode(traces[0], TraceAnswer) if traces else None}
+        context: str = output.get("hookSpecificOutput", {}).get("additionalContext", "")
+        return {"given": context, "trace": encode(traces[0], TraceAnswer) if traces else None}
 
 
 def _prompt(stage: _DemoSession, prompt: Prompt) -> dict[str, Any]:
@@ -192,11 +197,11 @@ def _problems(report: dict[str, Any]) -> list[str]:
     if not report["start"]["given"]:
         problems.append("The new session got nothing at its start.")
     for each in (*report["prompts"], report["failure"]):
-        asked = each.get("asked") or each["command"]
+        question = each.get("asked") or each["command"]
         if each["needs"] and each["needs"] not in each["given"]:
-            problems.append(f"{asked!r} was not given {each['needs']!r}.")
+            problems.append(f"{question!r} was not given {each['needs']!r}.")
         elif not each["needs"] and each["given"]:
-            problems.append(f"{asked!r} was given something; it should have got silence.")
+            problems.append(f"{question!r} was given something; it should have got silence.")
     return problems
 
 

@@ -46,9 +46,9 @@ def doctor(
 
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json, print_line
 
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for finding in examine((*(host or ()), *(host_option or ())), proofs=hosts, cwd=cwd):
-        found.append(finding)
+        findings.append(finding)
         if not as_json:
             mark, style = MARKS[finding.state]
             print_line(
@@ -56,14 +56,14 @@ def doctor(
             )
             if finding.advice:
                 print_line(f"      {'':<18} -> {finding.advice}", style=style)
-    broken = sum(finding.state == "fail" for finding in found)
+    broken = sum(finding.state == "fail" for finding in findings)
     if as_json:
-        print_json({"ok": not broken, "findings": [asdict(finding) for finding in found]})
+        print_json({"ok": not broken, "findings": [asdict(finding) for finding in findings]})
     else:
         print_line()
-        doubtful = sum(finding.state == "warn" for finding in found)
-        said = f"{broken} of {len(found)} checks failed." if broken else "All checks passed."
-        print_line(f"{said} {doubtful} more need attention (warn)." if doubtful else said)
+        doubtful = sum(finding.state == "warn" for finding in findings)
+        summary = f"{broken} of {len(findings)} checks failed." if broken else "All checks passed."
+        print_line(f"{summary} {doubtful} more need attention (warn)." if doubtful else summary)
     if broken:
         raise typer.Exit(SOME_PROBLEM)
 
@@ -94,7 +94,7 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
             yield checks.check_launcher(place.home, trial)
             for name in names or HOSTS:
                 shown = trial if proofs else None
-                yield from checks.check_host(place, name, project=project, found=shown, asked=bool(names))
+                yield from checks.check_host(place, name, project=project, scratch=shown, named=bool(names))
     except TacitError as error:
         yield checks.failed("trial", error, home=place.home)
     finally:

@@ -55,9 +55,13 @@ def evaluate(
     """Measure the quality of the memory on judged data. Needs the package tacit-evals; see docs/guide/benchmarks.md."""
     words = [suite]
     named = {
-        "--data": data, "--triggers": triggers, "--pool": pool, "--json": as_json, "--html": html,
+        "--data": data,
+        "--triggers": triggers,
+        "--pool": pool,
+        "--json": as_json,
+        "--html": html,
         "--embedder": embedder if embedder != "minilm" else None,
-    }  # fmt: skip
+    }
     for name, value in named.items():
         words += [name, str(value)] if value is not None else []
     for folder in fit or []:

@@ -233,10 +233,12 @@ def report_crash(error: BaseException, *, as_json: bool) -> int:
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_error
 
-    kept: Path | None = None
+    report: Path | None = None
     with contextlib.suppress(OSError, TacitError):
-        kept = write_report(error, current_context().home.log_file.parent)
-    where = f"The report is {kept}; it holds no text of a memory." if kept else "No report could be written."
+        report = write_report(error, current_context().home.log_file.parent)
+    where = (
+        f"The report is {report}; it holds no text of a memory." if report else "No report could be written."
+    )
     print_error(
         TacitError(f"Tacit failed with {type(error).__name__}.", hint=f"{where} Please file it as a bug."),
         as_json=as_json,

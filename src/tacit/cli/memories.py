@@ -180,7 +180,7 @@ def recall(
     host, _, session_id = session.partition("/")
     if session and not session_id:
         raise typer.BadParameter("Name the session as HOST/ID; `tacit why` shows them.")
-    asked = drop_empty(
+    question = drop_empty(
         text=wanted,
         previous=previous,
         tool=tool,
@@ -193,7 +193,7 @@ def recall(
         budget_tokens=budget or None,
         as_of_ms=parse_moment(as_of),
     )
-    answer = ask("POST", "/v1/recall", asked)
+    answer = ask("POST", "/v1/recall", question)
     if as_json:
         print_json(answer)
         return
@@ -262,10 +262,10 @@ def list_(
     if unknown:
         raise InvalidInput(f"There is no status {unknown[0]!r}.", hint=f"Known: {', '.join(STATUSES)}.")
     folder = "" if everywhere else str(cwd.absolute())
-    asked = drop_empty(
+    query = drop_empty(
         text=text, kind=kind, status=status, cwd=folder, limit=limit, as_of_ms=parse_moment(as_of)
     )
-    answer = ask("GET", "/v1/memories", asked)
+    answer = ask("GET", "/v1/memories", query)
     if as_json:
         print_json(answer)
         return
@@ -288,14 +288,14 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import format_day, format_moment, print_json, print_rows, shorten_line
 
-    found = ask("GET", memory_path(memory))
-    m = found["memory"]
+    answer = ask("GET", memory_path(memory))
+    m = answer["memory"]
     history = ask("GET", f"{memory_path(m['id'])}/history")
     if as_json:
-        print_json({**found, **history})
+        print_json({**answer, **history})
         return
     origin, held = m["provenance"], m["validity"]
-    said = " ".join(part for part in (origin["host"], origin["session_id"]) if part)
+    session_name = " ".join(part for part in (origin["host"], origin["session_id"]) if part)
     rows = [
         ("id", m["id"]),
         ("content", m["content"]),
@@ -307,7 +307,7 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
             "said by",
             f"{origin['speaker']} via {origin['source'] or 'unknown'}, {format_day(held['valid_from_ms'])}",
         ),
-        ("session", f"{said}, turn {origin['turn']}" if said else ""),
+        ("session", f"{session_name}, turn {origin['turn']}" if session_name else ""),
         ("until", format_day(held["valid_to_ms"]) if held["valid_to_ms"] else ""),
         ("replaced by", held["superseded_by"] or ""),
         ("when", when_of(m)),
@@ -345,8 +345,15 @@ def edit(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    body = drop_empty(content=content, kind=kind, when=when, scope=scope, importance=importance, pinned=pin,
-                 sensitivity=_checked_level(sensitivity))  # fmt: skip
+    body = drop_empty(
+        content=content,
+        kind=kind,
+        when=when,
+        scope=scope,
+        importance=importance,
+        pinned=pin,
+        sensitivity=_checked_level(sensitivity),
+    )
     if not body:
         raise typer.BadParameter(
             "Use one of --content, --kind, --when, --scope, --importance, --sensitivity, --pin or --unpin."
@@ -383,11 +390,11 @@ def wrong(memory: MemoryId, as_json: AsJson = False) -> None:
     from tacit.cli.terminal.output import print_json, print_line
 
     ask("POST", f"{memory_path(memory)}/feedback", {"useful": False})
-    found = ask("GET", memory_path(memory))
+    answer = ask("GET", memory_path(memory))
     if as_json:
-        print_json(found)
+        print_json(answer)
         return
-    m = found["memory"]
+    m = answer["memory"]
     print_line(
         f"noted {m['id']} {m['content']}\n  importance {m['importance']:.2f}, {m['status']}; "
         f"`tacit edit {m['id']}` corrects it, `tacit forget {m['id']}` ends it"

@@ -43,8 +43,8 @@ def exit_codes() -> dict[int, str]:
     for kind, code in EXIT_CODES:
         if code in MEANINGS:
             continue
-        said = f"`{kind.code}`: {(kind.__doc__ or '').splitlines()[0].rstrip('.').lower()}"
-        rows[code] = f"{rows[code]}; {said}" if code in rows else said
+        description = f"`{kind.code}`: {(kind.__doc__ or '').splitlines()[0].rstrip('.').lower()}"
+        rows[code] = f"{rows[code]}; {description}" if code in rows else description
     return dict(sorted(rows.items()))
 
 
@@ -53,14 +53,14 @@ def commands() -> dict[str, Any]:
     from tacit.cli.main import app
 
     group: Any = typer.main.get_command(app)
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for name, command in group.commands.items():
         inner: dict[str, Any] | None = getattr(command, "commands", None)
         for part, each in ({"": command} if inner is None else inner).items():
             each.rich_help_panel = command.rich_help_panel or each.rich_help_panel
-            found[f"{name} {part}".strip()] = each
-    panels = list(dict.fromkeys(command.rich_help_panel for command in found.values()))
-    return dict(sorted(found.items(), key=lambda pair: panels.index(pair[1].rich_help_panel)))
+            by_name[f"{name} {part}".strip()] = each
+    panels = list(dict.fromkeys(command.rich_help_panel for command in by_name.values()))
+    return dict(sorted(by_name.items(), key=lambda pair: panels.index(pair[1].rich_help_panel)))
 
 
 def render() -> str:
@@ -87,7 +87,7 @@ def _section(name: str, command: Any) -> str:
     ]
     if rows:
         lines.append("\n| | meaning | default |\n|---|---|---|\n")
-    lines += [f"| `{left}` | {_cell(p.help or '')} | {_default(p)} |\n" for left, p in rows]
+    lines += [f"| `{column}` | {_cell(p.help or '')} | {_default(p)} |\n" for column, p in rows]
     return "".join(lines)
 
 

@@ -99,8 +99,8 @@ def _facts() -> dict[str, Any]:
     facts = read_facts(home)
     if facts is None:
         return {}
-    known = {name: value for name, value in asdict(facts).items() if name != "token"}
-    return {**known, "socket": str(home.socket), "token_file": str(home.daemon_file)}
+    public = {name: value for name, value in asdict(facts).items() if name != "token"}
+    return {**public, "socket": str(home.socket), "token_file": str(home.daemon_file)}
 
 
 def _say_where(facts: dict[str, Any], *, as_json: bool, already: bool) -> None:
@@ -222,9 +222,9 @@ def _only_session(cwd: Path, *, muted: bool) -> str:
         f"{each['key']} (last heard of {format_moment(each['last_signal_at_ms'])})"
         for each in here or running
     )
-    found = f"Several sessions are {state} in {root}." if here else f"No session is {state} in {root}."
+    problem = f"Several sessions are {state} in {root}." if here else f"No session is {state} in {root}."
     raise NotFound(
-        found,
+        problem,
         hint=f"Name one as host/id: {listed}." if listed else "Name one as host/id; `tacit why` shows them.",
     )
 
@@ -338,16 +338,16 @@ def redact(
 
     if not rescan:
         raise typer.BadParameter("Run `tacit redact --rescan`; add --dry-run for a preview.")
-    found = ask("POST", "/v1/rescan", {"dry_run": dry_run})
+    report = ask("POST", "/v1/rescan", {"dry_run": dry_run})
     if as_json:
-        print_json(found)
+        print_json(report)
         return
-    would = "would change" if found["dry_run"] else "cleaned"
-    for place, count in (*found["rows"].items(), *found["files"].items()):
+    would = "would change" if report["dry_run"] else "cleaned"
+    for place, count in (*report["rows"].items(), *report["files"].items()):
         print_line(f"  {place:<24} {count} {would}")
-    if not found["rows"] and not found["files"]:
+    if not report["rows"] and not report["files"]:
         print_line(
             "Nothing was found: the stored data holds no secret that the rules recognize.", style="green"
         )
-    for problem in found["left"]:
+    for problem in report["left"]:
         print_line(f"  left: {problem}", style="yellow")

@@ -62,8 +62,8 @@ def install(
     from tacit.hosts.install import HOSTS, detect, plan
 
     place = current_context()
-    found = {each.name: each for each in detect(place.user_home, place.search_path)}
-    names = tuple(dict.fromkeys(host or found))
+    hosts_found = {each.name: each for each in detect(place.user_home, place.search_path)}
+    names = tuple(dict.fromkeys(host or hosts_found))
     if not names:
         raise NotFound(
             "No coding agent was found on this machine.",
@@ -76,7 +76,7 @@ def install(
         )
         for name in names
     ]
-    versions = {name: found[name].version if name in found else "" for name in names}
+    versions = {name: hosts_found[name].version if name in hosts_found else "" for name in names}
     if not as_json:
         for each in plans:
             _show(each, version=versions[each.host], whole=dry_run)
@@ -187,11 +187,11 @@ def _difference(edit: FileEdit, *, whole: bool) -> list[str]:
     before, after = (edit.before or "").splitlines(), (edit.after or "").splitlines()
     lines = list(unified_diff(before, after, n=0, lineterm=""))[2:]
     # A line of the user's that only gains or loses its comma is not ours to show.
-    told = [line.rstrip(",") for line in lines]
+    stripped = [line.rstrip(",") for line in lines]
     lines = [
         line
-        for line, bare in zip(lines, told, strict=True)
-        if not line.startswith("@@") and f"{'+' if line[0] == '-' else '-'}{bare[1:]}" not in told
+        for line, bare in zip(lines, stripped, strict=True)
+        if not line.startswith("@@") and f"{'+' if line[0] == '-' else '-'}{bare[1:]}" not in stripped
     ]
     if whole or len(lines) <= MOST_DIFF_LINES:
         return lines
@@ -358,18 +358,20 @@ def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
     from tacit.cli.terminal.output import format_count, print_line, shorten_line
 
     seen = ask("POST", "/v1/projects/init", {"cwd": folder, "dry_run": True})
-    found: list[dict[str, Any]] = [change["memory"] for change in seen["changes"]]
-    if not found:
+    memories: list[dict[str, Any]] = [change["memory"] for change in seen["changes"]]
+    if not memories:
         return True
     if not quiet:
-        for path in dict.fromkeys(memory["provenance"]["source"] for memory in found):
+        for path in dict.fromkeys(memory["provenance"]["source"] for memory in memories):
             print_line(path, style="bold")
-            mine = [memory for memory in found if memory["provenance"]["source"] == path]
+            mine = [memory for memory in memories if memory["provenance"]["source"] == path]
             for memory in mine[:MOST_RULES_SHOWN]:
                 print_line(f"  {shorten_line(memory['content'], 110)}")
             if len(mine) > MOST_RULES_SHOWN:
                 print_line(f"  ... and {len(mine) - MOST_RULES_SHOWN} more", style="dim")
-    question = f"Take {format_count(len(found), 'statement', 'statements')} of these files as your own rules?"
+    question = (
+        f"Take {format_count(len(memories), 'statement', 'statements')} of these files as your own rules?"
+    )
     return agreed(question, yes=yes, unattended=True)
 
 
@@ -390,8 +392,8 @@ def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet:
     with Progress("learning from transcripts", quiet=quiet) as progress:
         for done, each in enumerate(past):
             progress.update(done, len(past))
-            asked = {"cwd": folder, "paths": [each["path"]], "write_up": write_up}
-            report = ask("POST", "/v1/backfill", asked)
+            body = {"cwd": folder, "paths": [each["path"]], "write_up": write_up}
+            report = ask("POST", "/v1/backfill", body)
             whole.update({name: value for name, value in report.items() if isinstance(value, int)})
     return dict(whole)
 
@@ -418,7 +420,7 @@ def settle_writer(hosts: Sequence[str], *, named: str) -> str:
     if not provider:
         offered = next((WRITER_OF_HOST[host] for host in hosts if host in WRITER_OF_HOST), "")
         origins = read_settings(place.home, None).origins.get(WRITER_SETTING, ())
-        settled = any(one.layer != "default" for one in origins)
+        settled = any(origin.layer != "default" for origin in origins)
         if not offered or settled or not (place.interactive and place.user_speaks):
             return ""
         provider = (
@@ -427,8 +429,8 @@ def settle_writer(hosts: Sequence[str], *, named: str) -> str:
     set_values(place.home, SettingsTarget(), {WRITER_SETTING: provider})
     if provider == "off":
         return f"Sessions are not sent to a model. `tacit config set {WRITER_SETTING} claude` changes that."
-    said = f"{WRITER_TITLES.get(provider, provider)} writes up sessions that end; `tacit learn --dry-run` shows what is sent."
-    return f"{said} Restart a running daemon with `tacit stop`."
+    message = f"{WRITER_TITLES.get(provider, provider)} writes up sessions that end; `tacit learn --dry-run` shows what is sent."
+    return f"{message} Restart a running daemon with `tacit stop`."
 
 
 def _question(provider: str) -> str:

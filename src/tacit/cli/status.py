@@ -122,16 +122,16 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
     read = read_settings(place.home, project)
     recall = read.settings.recall
     newest = newest_backup(place.home)
-    told: DaemonAnswers = {"engine": None, "here": None, "prompts": None, "warnings": []}
+    answers: DaemonAnswers = {"engine": None, "here": None, "prompts": None, "warnings": []}
     if health["running"]:
-        _ask_daemon(cwd.absolute(), recent=recent, told=told)
+        _ask_daemon(cwd.absolute(), recent=recent, answers=answers)
     facts: StatusFacts = {
         "version": __version__,
         "home": str(place.home.root),
         "daemon": dict(health) if health["running"] else None,
-        "engine": told["engine"],
-        "here": told["here"],
-        "prompts": told["prompts"],
+        "engine": answers["engine"],
+        "here": answers["here"],
+        "prompts": answers["prompts"],
         "preset": read.settings.preset,
         "off": [each.value for each in Surface if each is not Surface.HOST and is_off(each, recall)],
         "recall_enabled": recall.enabled,
@@ -141,7 +141,7 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
         "waiting": int(health["spooled"]),
         "hook_failures": dict(health["hook_failures"]),
         "hosts": _hosts(project),
-        "warnings": told["warnings"],
+        "warnings": answers["warnings"],
     }
     try:
         place.home.check_owner()
@@ -155,8 +155,8 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
     return facts
 
 
-def _ask_daemon(cwd: Path, *, recent: int, told: DaemonAnswers) -> None:
-    """Put what the daemon tells into `told`, as far as it comes."""
+def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
+    """Put what the daemon tells into `answers`, as far as it comes."""
     from tacit.cli.connection import ask_running
     from tacit.errors import TacitError
 
@@ -166,10 +166,10 @@ def _ask_daemon(cwd: Path, *, recent: int, told: DaemonAnswers) -> None:
             "GET", "/v1/memories", {"cwd": str(cwd), "limit": MOST_COUNTED}, timeout_s=TIMEOUT_S
         )
         kinds = Counter(memory["kind"] for memory in here["memories"])
-        told["engine"] = engine
+        answers["engine"] = engine
         review = ask_running("GET", "/v1/review", {"cwd": str(cwd), "limit": 1}, timeout_s=TIMEOUT_S)
         place = ask_running("GET", "/v1/projects/here", {"cwd": str(cwd)}, timeout_s=TIMEOUT_S)
-        told["here"] = {
+        answers["here"] = {
             "cwd": str(cwd),
             "project": place["project"]["remote"] or place["project"]["root"],
             "folders": place["project"]["folders"],
@@ -177,14 +177,14 @@ def _ask_daemon(cwd: Path, *, recent: int, told: DaemonAnswers) -> None:
             "kinds": dict(kinds),
             "unconfirmed": review["waiting"],
         }
-        told["warnings"] = [*engine["warnings"], *([place["notice"]] if place["notice"] else [])]
+        answers["warnings"] = [*engine["warnings"], *([place["notice"]] if place["notice"] else [])]
         if recent:
             traces = ask_running(
                 "GET", "/v1/traces", {"surface": "prompt", "limit": recent}, timeout_s=TIMEOUT_S
             )
-            told["prompts"] = [_prompt(trace) for trace in traces["traces"]]
+            answers["prompts"] = [_prompt(trace) for trace in traces["traces"]]
     except TacitError as error:
-        told["warnings"] = [f"The daemon runs but did not answer: {error}"]
+        answers["warnings"] = [f"The daemon runs but did not answer: {error}"]
 
 
 def _prompt(trace: TraceView) -> Prompt:
@@ -206,13 +206,13 @@ def _hosts(project: Path) -> list[HostFacts]:
     place = current_context()
     facts: list[HostFacts] = []
     for host in HOSTS:
-        found = installed(host, user_home=place.user_home, home=place.home)
-        if found.state == "absent":
-            found = installed(host, user_home=place.user_home, project_root=project, home=place.home)
-        state: str = found.state
+        host_status = installed(host, user_home=place.user_home, home=place.home)
+        if host_status.state == "absent":
+            host_status = installed(host, user_home=place.user_home, project_root=project, home=place.home)
+        state: str = host_status.state
         if state == "absent" and find_executable(host, place.user_home, place.search_path):
             state = "not connected"
-        facts.append({"host": host, "state": state, "problems": list(found.problems)})
+        facts.append({"host": host, "state": state, "problems": list(host_status.problems)})
     return facts
 
 
@@ -260,8 +260,10 @@ def _print(facts: StatusFacts) -> None:
         )
     trouble = {name: n for name, n in facts["hook_failures"].items() if name != HARMLESS}
     if trouble:
-        said = ", ".join(f"{name} ({n})" for name, n in trouble.items())
-        print_line(f"\nHooks that stayed silent: {said}. `tacit doctor` tests the path.", style="yellow")
+        trouble_text = ", ".join(f"{name} ({n})" for name, n in trouble.items())
+        print_line(
+            f"\nHooks that stayed silent: {trouble_text}. `tacit doctor` tests the path.", style="yellow"
+        )
     for problem in (p for each in facts["hosts"] for p in each["problems"]):
         print_line(f"! {problem}", style="yellow")
     for warning in facts["warnings"]:
@@ -349,19 +351,21 @@ def silence_lines(engine: EngineStatus) -> list[str]:
     return [f"{surface}: {'; '.join(reasons[:MOST_CAUSES])}" for surface, reasons in lines.items()]
 
 
-def _extractor_line(told: ExtractorStatus) -> str:
+def _extractor_line(extractor: ExtractorStatus) -> str:
     from tacit.cli.terminal.output import format_count, format_moment
 
-    line = f"{told['name']}: asked {told['asked']} times, {told['kept']} statements kept, {told['dropped']} not found in the session"
-    line += f", {told['tokens']} of {told['tokens_per_day']} input tokens today"
-    if told["waiting"]:
-        line += f", {format_count(told['waiting'], 'session waits', 'sessions wait')}"
-    if told["over_budget"]:
-        line += f", {told['over_budget']} times not asked for want of tokens"
-    if told["failed"]:
-        line += f", {told['failed']} times without an answer"
-    if told["error"]:
-        line += f": {told['error']} It is asked again after {format_moment(told['paused_until_ms'])}."
+    line = f"{extractor['name']}: asked {extractor['asked']} times, {extractor['kept']} statements kept, {extractor['dropped']} not found in the session"
+    line += f", {extractor['tokens']} of {extractor['tokens_per_day']} input tokens today"
+    if extractor["waiting"]:
+        line += f", {format_count(extractor['waiting'], 'session waits', 'sessions wait')}"
+    if extractor["over_budget"]:
+        line += f", {extractor['over_budget']} times not asked for want of tokens"
+    if extractor["failed"]:
+        line += f", {extractor['failed']} times without an answer"
+    if extractor["error"]:
+        line += (
+            f": {extractor['error']} It is asked again after {format_moment(extractor['paused_until_ms'])}."
+        )
     return line
 
 

@@ -36,10 +36,10 @@ def why(
         raise InvalidInput(
             "--replay and --threshold belong together.", hint="Say `tacit why --replay --threshold 0.3`."
         )
-    asked = drop_empty(limit=limit, session=session, surface=surface)
+    query = drop_empty(limit=limit, session=session, surface=surface)
     if threshold is not None:
-        asked["threshold"] = threshold
-    answer = ask("GET", "/v1/traces", asked)
+        query["threshold"] = threshold
+    answer = ask("GET", "/v1/traces", query)
     if session and not answer["traces"]:
         from tacit.errors import NotFound
 
@@ -54,7 +54,7 @@ def why(
         print_line(
             "Nothing was asked of the memory yet. Start a session, then look again; `tacit doctor` proves the path."
         )
-    decided = {one["trace_id"]: one for one in answer.get("replayed", ())}
+    decided = {replay["trace_id"]: replay for replay in answer.get("replayed", ())}
     for trace in answer["traces"]:
         print_trace(trace, stages=stages)
         if trace["id"] in decided:

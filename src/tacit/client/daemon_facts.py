@@ -37,12 +37,12 @@ def version_key(text: str) -> tuple[int, ...]:
 def read_facts(home: Home) -> DaemonFacts | None:
     """The facts as written last, or None; they may speak of a daemon that is gone."""
     try:
-        found: object = json.loads(home.daemon_file.read_bytes())
+        value: object = json.loads(home.daemon_file.read_bytes())
     except (OSError, ValueError):
         return None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         return None
-    facts = cast(dict[str, object], found)
+    facts = cast(dict[str, object], value)
     try:
         return DaemonFacts(**{name: facts[name] for name in DaemonFacts.__slots__ if name in facts})  # pyright: ignore[reportArgumentType]
     except TypeError:
@@ -59,10 +59,10 @@ def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
         return None
     try:
         _, data = send_request(home.socket, "GET", "/health", timeout_s=timeout_s, headers={})
-        found: object = json.loads(data)
+        value: object = json.loads(data)
     except (OSError, HTTPException, ValueError):
         return None
-    return cast(dict[str, object], found) if isinstance(found, dict) else None
+    return cast(dict[str, object], value) if isinstance(value, dict) else None
 
 
 def daemon_pid(daemon_file: Path) -> int | None:

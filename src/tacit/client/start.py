@@ -42,7 +42,7 @@ def hook_source() -> Path:
     Raises:
         HostError: if there is none.
     """
-    found = importlib.util.find_spec("tacit_hook")
-    if found is None or not found.origin:
+    spec = importlib.util.find_spec("tacit_hook")
+    if spec is None or not spec.origin:
         raise HostError("This installation lacks tacit_hook.py.", hint="Install Tacit again.")
-    return Path(found.origin)
+    return Path(spec.origin)

@@ -17,9 +17,9 @@ def one_thread_for_arrays(environ: MutableMapping[str, str] | None = None) -> No
     What a recall multiplies is too small to be shared out: on a busy machine waiting for the other threads took twenty times
     as long as the work.
     """
-    given = os.environ if environ is None else environ
+    variables = os.environ if environ is None else environ
     for name in ARRAY_THREADS:
-        given.setdefault(name, "1")
+        variables.setdefault(name, "1")
 
 
 def no_reports_of_onnxruntime(environ: MutableMapping[str, str] | None = None) -> None:
@@ -28,8 +28,8 @@ def no_reports_of_onnxruntime(environ: MutableMapping[str, str] | None = None) -
     From 1.29 on its packages for Linux and macOS send what was loaded and how fast it ran, and keep a device id and a
     queue in `~/.cache/Microsoft` (https://github.com/microsoft/onnxruntime/pull/27379). Nothing of that is ours to send.
     """
-    given = os.environ if environ is None else environ
-    given["ORT_DISABLE_TELEMETRY"] = "1"
+    variables = os.environ if environ is None else environ
+    variables["ORT_DISABLE_TELEMETRY"] = "1"
 
 
 def secret(name: str, environ: Mapping[str, str] | None = None) -> str:

@@ -142,18 +142,18 @@ def nearest_key(key: str) -> str:
     """The existing dotted name or section nearest to `key`, or the empty string."""
     if key in RENAMED:
         return RENAMED[key].new
-    known = list(settings_by_key())
-    sections = sorted({name.rpartition(".")[0] for name in known if "." in name} | {"kinds"})
-    ending = [name for name in (*sections, *known) if name.endswith(f".{key}")]
+    keys = list(settings_by_key())
+    sections = sorted({name.rpartition(".")[0] for name in keys if "." in name} | {"kinds"})
+    ending = [name for name in (*sections, *keys) if name.endswith(f".{key}")]
     if ending:
         return ending[0]
     parent, _, last = key.rpartition(".")
-    siblings = {name for name in (*known, *sections) if name.rpartition(".")[0] == parent}
+    siblings = {name for name in (*keys, *sections) if name.rpartition(".")[0] == parent}
     near = get_close_matches(last, [name.rpartition(".")[2] for name in siblings], n=1, cutoff=0.6)
     if near:
         return f"{parent}.{near[0]}".removeprefix(".")
     # Siblings are alike by the section that they share, which says nothing.
-    others = [name for name in (*known, *sections) if name not in siblings and name != parent]
+    others = [name for name in (*keys, *sections) if name not in siblings and name != parent]
     return next(iter(get_close_matches(key, others, n=1, cutoff=0.75)), "")
 
 
@@ -195,10 +195,15 @@ def _clean(
         elif value is None:  # `recall:` with nothing but comments below it
             continue
         elif not isinstance(value, Mapping):
-            problems.append((key, InvalidSetting(
-                f"{place(key)}: `{key}` is {_shown(value)}; expected a mapping.",
-                hint=f"Write `{key}:` and its settings below it, indented.",
-            )))  # fmt: skip
+            problems.append(
+                (
+                    key,
+                    InvalidSetting(
+                        f"{place(key)}: `{key}` is {_shown(value)}; expected a mapping.",
+                        hint=f"Write `{key}:` and its settings below it, indented.",
+                    ),
+                )
+            )
         elif section is not None:
             flat.update(_clean(cast(Mapping[str, object], value), section, f"{key}.", place, problems))
         else:
@@ -219,12 +224,19 @@ def _with_new_names(
         effect = (
             "It is ignored, because the new one is set, too" if ignored else "It still works in this release"
         )
-        notes.append((key, UnknownSetting(
-            f"{place(key)}: `{key}` is now called `{renamed.new}`. {effect}.",
-            hint=f"Remove `{key}`." if ignored else f"Write `{renamed.new}` in its place, with the value {_shown(value)}.",
-        )))  # fmt: skip
-    kept = {key: value for key, value in flat.items() if key not in RENAMED}
-    return {**named, **kept}, tuple(notes)
+        notes.append(
+            (
+                key,
+                UnknownSetting(
+                    f"{place(key)}: `{key}` is now called `{renamed.new}`. {effect}.",
+                    hint=f"Remove `{key}`."
+                    if ignored
+                    else f"Write `{renamed.new}` in its place, with the value {_shown(value)}.",
+                ),
+            )
+        )
+    current = {key: value for key, value in flat.items() if key not in RENAMED}
+    return {**named, **current}, tuple(notes)
 
 
 def _clean_kinds(
@@ -235,26 +247,42 @@ def _clean_kinds(
     for name, value in kinds.items():
         key = f"kinds.{name}"
         if not str(name).isascii() or not str(name).isidentifier() or str(name) != str(name).lower():
-            problems.append((key, InvalidSetting(
-                f"{place(key)}: {name!r} cannot name a kind.", hint="Use lower-case letters, digits and _.",
-            )))  # fmt: skip
+            problems.append(
+                (
+                    key,
+                    InvalidSetting(
+                        f"{place(key)}: {name!r} cannot name a kind.",
+                        hint="Use lower-case letters, digits and _.",
+                    ),
+                )
+            )
             continue
         if not isinstance(value, Mapping):
-            problems.append((key, InvalidSetting(
-                f"{place(key)}: `{key}` is {_shown(value)}; expected a mapping.",
-                hint="Write at least `label` and `prefix` below it, indented.",
-            )))  # fmt: skip
+            problems.append(
+                (
+                    key,
+                    InvalidSetting(
+                        f"{place(key)}: `{key}` is {_shown(value)}; expected a mapping.",
+                        hint="Write at least `label` and `prefix` below it, indented.",
+                    ),
+                )
+            )
             continue
-        given = cast(Mapping[str, object], value)
-        unknown = [field for field in given if field not in _KIND_FIELDS]
+        kind_fields = cast(Mapping[str, object], value)
+        unknown = [field for field in kind_fields if field not in _KIND_FIELDS]
         if unknown:
             where = f"{key}.{unknown[0]}"
-            problems.append((where, UnknownSetting(
-                f"{place(where)}: a kind has no field `{unknown[0]}`.",
-                hint=f"Its fields are {', '.join(_KIND_FIELDS)}.",
-            )))  # fmt: skip
+            problems.append(
+                (
+                    where,
+                    UnknownSetting(
+                        f"{place(where)}: a kind has no field `{unknown[0]}`.",
+                        hint=f"Its fields are {', '.join(_KIND_FIELDS)}.",
+                    ),
+                )
+            )
             continue
-        flat[key] = {**built_in.get(str(name), {}), **given}
+        flat[key] = {**built_in.get(str(name), {}), **kind_fields}
     return flat
 
 
@@ -280,16 +308,16 @@ def _value_at(settings: Settings, key: str) -> object:
 def _known_part(location: tuple[str, ...]) -> str:
     if location[:1] == ("kinds",):
         return ".".join(location[:2])
-    known = settings_by_key()
+    settings = settings_by_key()
     for end in range(len(location), 0, -1):
-        if ".".join(location[:end]) in known:
+        if ".".join(location[:end]) in settings:
             return ".".join(location[:end])
     # A check of a whole section names the section; the first setting in it stands for it.
-    return next(name for name in known if name.startswith(".".join(location)))
+    return next(name for name in settings if name.startswith(".".join(location)))
 
 
 def _wrong_value(
-    key: str, detail: dict[str, Any], given: object, place: Callable[[str], str]
+    key: str, detail: dict[str, Any], input_value: object, place: Callable[[str], str]
 ) -> InvalidSetting:
     location = ".".join(str(part) for part in detail["loc"] if not isinstance(part, int))
     name = location if location.startswith(key) else key
@@ -299,9 +327,9 @@ def _wrong_value(
             f"{place(key)}: `{key}` lacks `{name.rpartition('.')[2]}`.",
             hint="A new kind needs label and prefix.",
         )
-    value: object = given if name == key else detail["input"]
-    if name.startswith("kinds.") and name != key and isinstance(given, dict):
-        value = cast(Flat, given).get(name.rpartition(".")[2], value)
+    value: object = input_value if name == key else detail["input"]
+    if name.startswith("kinds.") and name != key and isinstance(input_value, dict):
+        value = cast(Flat, input_value).get(name.rpartition(".")[2], value)
     setting = settings_by_key().get(key)
     hint = ""
     if setting is not None:
@@ -371,6 +399,10 @@ def _words(annotation: object) -> str:
     if get_args(annotation):
         return " or ".join(_words(part) for part in get_args(annotation))
     names: dict[object, str] = {
-        bool: "true, false", int: "whole number", float: "number", str: "text", type(None): "null"
-    }  # fmt: skip
+        bool: "true, false",
+        int: "whole number",
+        float: "number",
+        str: "text",
+        type(None): "null",
+    }
     return names[annotation]

@@ -210,13 +210,13 @@ class Home:
         """
         for folder in (self.root, self.run_dir):
             try:
-                found = folder.stat()
+                status = folder.stat()
             except OSError:
                 continue  # not there yet, or a dangling link, which nobody can fill without being met here again
-            if found.st_uid != os.getuid():
+            if status.st_uid != os.getuid():
                 link = f" It is a link to {folder.resolve()}." if folder.is_symlink() else ""
                 raise StoreReadOnly(
-                    f"{folder} belongs to another user (uid {found.st_uid}).{link}",
+                    f"{folder} belongs to another user (uid {status.st_uid}).{link}",
                     hint=f"Set {HOME_VARIABLE} to a folder of your own, or remove the link.",
                 )
 
@@ -248,9 +248,9 @@ class Home:
         try:
             handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
-                left = START_BYTES
-                while left > 0:
-                    left -= os.write(handle, bytes(min(left, 65_536)))
+                remaining = START_BYTES
+                while remaining > 0:
+                    remaining -= os.write(handle, bytes(min(remaining, 65_536)))
             finally:
                 os.close(handle)
         except OSError as error:
@@ -278,10 +278,10 @@ def _is_closed(folder: Path) -> bool:
     if not os.path.lexists(folder):
         return True
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
 def _is_private(folder: Path) -> bool:
@@ -302,10 +302,10 @@ def _move_file_away(folder: Path) -> None:
 def _make_private(folder: Path) -> None:
     try:
         folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
-        found = folder.lstat()
+        status = folder.lstat()
         # A link, another user's folder or a sticky one such as /tmp is not ours to change; `ensure` judges it.
-        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-        if ours and found.st_mode & 0o077 and not found.st_mode & stat.S_ISVTX:
+        ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+        if ours and status.st_mode & 0o077 and not status.st_mode & stat.S_ISVTX:
             folder.chmod(_PRIVATE)
     except FileExistsError:
         raise StoreReadOnly(

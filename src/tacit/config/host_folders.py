@@ -27,10 +27,10 @@ class HostFolders:
     @classmethod
     def find(cls, home: Path, environ: Mapping[str, str] | None = None) -> HostFolders:
         """The folders of the user at `home`, as `environ` names them (None = the process's own)."""
-        given = os.environ if environ is None else environ
+        variables = os.environ if environ is None else environ
 
         def named(variable: str, *below: str) -> Folders:
-            text = given.get(variable, "").strip()
+            text = variables.get(variable, "").strip()
             if not text or "\0" in text:
                 return ()
             folder = Path(os.path.expanduser(text))  # noqa: PTH111 - as the hosts' own shells do, without an error

@@ -16,14 +16,14 @@ def kind_registry(settings: Settings) -> KindRegistry:
     return KindRegistry().extended(_kind(name, given) for name, given in settings.kinds.items())
 
 
-def _kind(name: str, given: KindSettings) -> Kind:
+def _kind(name: str, settings: KindSettings) -> Kind:
     built_in = next((kind for kind in BUILTIN if kind.name == name), None)
     if built_in is not None:
         # What the user leaves out stays as it is; of the two natures the one that is stated ends the other.
-        changed = given.model_dump(exclude_unset=True)
-        if given.standing:
+        changed = settings.model_dump(exclude_unset=True)
+        if settings.standing:
             changed["episodic"] = False
-        elif given.episodic:
+        elif settings.episodic:
             changed["standing"] = False
         return replace(built_in, **changed)
-    return Kind(name=name, **given.model_dump())
+    return Kind(name=name, **settings.model_dump())

@@ -35,8 +35,17 @@ from tacit.config.yaml_file import SettingsFile, read_settings_file
 from tacit.errors import InvalidInput, InvalidSetting, TacitError, UnknownKind
 
 LayerName = Literal[
-    "default", "preset", "embedder", "user", "own_project", "project", "agent", "safety", "environment", "call"
-]  # fmt: skip
+    "default",
+    "preset",
+    "embedder",
+    "user",
+    "own_project",
+    "project",
+    "agent",
+    "safety",
+    "environment",
+    "call",
+]
 AGENT_SECTIONS = ("preset", "recall", "capture", "privacy", "project")
 """What a section `agents.<name>` of the user's file may hold; the rest belongs to the process, not to an agent."""
 KIND_LISTS = (
@@ -318,16 +327,16 @@ class _Reading:
         registry = kind_registry(settings)
         held: dict[str, dict[str, tuple[str, ...]]] = {}
         for section, name in KIND_LISTS:
-            given: tuple[str, ...] = getattr(getattr(settings, section), name)
-            for kind in given:
+            listed: tuple[str, ...] = getattr(getattr(settings, section), name)
+            for kind in listed:
                 try:
                     registry.get(kind)
                 except UnknownKind as error:
                     text = f"`{section}.{name}` names a kind that does not exist: {kind!r}."
                     self.note("user", f"{section}.{name}", UnknownKind(text, hint=error.hint))
-            known = tuple(kind for kind in given if kind in registry)
-            if known != given:
-                held.setdefault(section, {})[name] = known
+            remaining = tuple(kind for kind in listed if kind in registry)
+            if remaining != listed:
+                held.setdefault(section, {})[name] = remaining
         if not held:
             return settings
         sections = {name: getattr(settings, name).model_copy(update=update) for name, update in held.items()}
@@ -348,11 +357,11 @@ def _at(file: SettingsFile | None) -> Callable[[str], str]:
 def _preset_problem(checked: CheckedLayer, place: Callable[[str], str]) -> Iterator[tuple[str, TacitError]]:
     name = checked.values.get("preset", Settings().preset)
     if name not in preset_names():
-        known = ", ".join(preset_names())
+        names = ", ".join(preset_names())
         yield (
             "preset",
             InvalidSetting(
-                f"{place('preset')}: there is no preset {name!r}.", hint=f"The presets are {known}."
+                f"{place('preset')}: there is no preset {name!r}.", hint=f"The presets are {names}."
             ),
         )
 
@@ -366,22 +375,26 @@ def _preset_values(name: str) -> Flat:
 
 
 def _own_values(
-    given: object, holder: str, chosen: str | Path | None, place: Callable[[str], str], reading: _Reading
+    sections: object, holder: str, chosen: str | Path | None, place: Callable[[str], str], reading: _Reading
 ) -> Mapping[str, object]:
     """The section `agents.<name>` or `projects.<folder>` that is chosen.
 
     What stands in any of them but may not is noted for everyone, so that no typo hides.
     """
     layer: LayerName = "agent" if holder == "agents" else "own_project"
-    if given is None:
+    if sections is None:
         return {}
-    if not isinstance(given, Mapping):
-        reading.note(layer, holder, InvalidSetting(
-            f"{place(holder)}: `{holder}` is {given!r}; expected a mapping from names to settings.",
-        ))  # fmt: skip
+    if not isinstance(sections, Mapping):
+        reading.note(
+            layer,
+            holder,
+            InvalidSetting(
+                f"{place(holder)}: `{holder}` is {sections!r}; expected a mapping from names to settings.",
+            ),
+        )
         return {}
     mine: dict[str, object] = {}
-    for name, section in cast(Mapping[str, object], given).items():
+    for name, section in cast(Mapping[str, object], sections).items():
         key = f"{holder}.{name}"
         if section is None:
             continue
@@ -393,10 +406,14 @@ def _own_values(
         matches = name == chosen if isinstance(chosen, str) else _same_folder(name, chosen)
         for part, value in cast(Mapping[str, object], section).items():
             if part not in AGENT_SECTIONS and part not in DESIGN_SECTIONS:
-                reading.note(layer, f"{key}.{part}", InvalidSetting(
-                    f"{place(f'{key}.{part}')}: `{part}` cannot be set for one {holder.removesuffix('s')}.",
-                    hint=f"There may be {', '.join(AGENT_SECTIONS)}.",
-                ))  # fmt: skip
+                reading.note(
+                    layer,
+                    f"{key}.{part}",
+                    InvalidSetting(
+                        f"{place(f'{key}.{part}')}: `{part}` cannot be set for one {holder.removesuffix('s')}.",
+                        hint=f"There may be {', '.join(AGENT_SECTIONS)}.",
+                    ),
+                )
             elif matches:
                 mine[part] = value
     return mine
@@ -406,7 +423,7 @@ def _place_of_project(
     projects: object, root: Path | None, at_user: Callable[[str], str]
 ) -> Callable[[str], str]:
     names: Mapping[str, object] = cast(Any, projects) if isinstance(projects, Mapping) else {}
-    name = next((one for one in names if _same_folder(one, root)), None)
+    name = next((name for name in names if _same_folder(name, root)), None)
     return lambda key: at_user(f"projects.{name}.{key}" if name is not None else "projects")
 
 

@@ -239,8 +239,8 @@ def _write(home: Home, place: SettingsTarget, text: str) -> tuple[SettingsWarnin
             before = [problem.message for problem in _problems(home, file)]
             for problem in _problems(home, part):
                 # What was wrong already is named where it stands; what is new stands nowhere yet.
-                known = [text for text in before if _bare(text) == _bare(problem.message)]
-                message = known[0] if known else _bare(problem.message)
+                earlier = [text for text in before if _bare(text) == _bare(problem.message)]
+                message = earlier[0] if earlier else _bare(problem.message)
                 raise type(problem)(message, hint=f"{problem.hint} Nothing was written.".strip())
         part.replace(file)
     finally:
@@ -259,12 +259,13 @@ def _write_schema(file: Path) -> None:
 
 def _notes_of_project(home: Home, root: Path, file: Path) -> tuple[SettingsWarning, ...]:
     report = read_settings(home, root, environ={}, project_file=file)
-    found = [warning for warning in report.warnings if warning.layer == "project"]
-    for warning in found:
+    warnings = [warning for warning in report.warnings if warning.layer == "project"]
+    for warning in warnings:
         if not warning.note:
             raise type(warning.error)(_bare(warning.error.message), hint=warning.error.hint)
     return tuple(
-        replace(one, error=InvalidSetting(_bare(one.error.message), hint=one.error.hint)) for one in found
+        replace(warning, error=InvalidSetting(_bare(warning.error.message), hint=warning.error.hint))
+        for warning in warnings
     )
 
 

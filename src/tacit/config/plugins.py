@@ -64,9 +64,9 @@ class PluginGroup:
         Raises:
             ValueError: if it does not; the text lists the names it has.
         """
-        if name in self.built_in or name in (known := self.names()):
+        if name in self.built_in or name in (installed := self.names()):
             return name
-        listed = ", ".join(f"'{one}'" for one in known)
+        listed = ", ".join(f"'{plugin}'" for plugin in installed)
         raise ValueError(f"{listed}, or the name of an installed package's entry point in `{self.group}`")
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -134,7 +134,7 @@ def settings_page() -> str:
     ]
     parts.append(_KINDS + "\n".join(rows) + "\n")
     if RENAMED:
-        renamed = [f"| `{one.old}` | `{one.new}` | {one.since} |" for one in RENAMED.values()]
+        renamed = [f"| `{row.old}` | `{row.new}` | {row.since} |" for row in RENAMED.values()]
         parts.append(_RENAMED + "\n".join(renamed) + "\n")
     return "\n".join(parts)
 

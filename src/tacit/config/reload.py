@@ -105,10 +105,10 @@ class SettingsWatcher:
         report = read_settings(
             self._home, project_root, agent=agent, overrides=self._overrides, environ=self._environ
         )
-        told = {str(warning) for warning in self._new_warnings}
+        earlier = {str(warning) for warning in self._new_warnings}
         if before is not None:
-            told |= {str(warning) for warning in before.report.warnings}
-        self._new_warnings += [warning for warning in report.warnings if str(warning) not in told]
+            earlier |= {str(warning) for warning in before.report.warnings}
+        self._new_warnings += [warning for warning in report.warnings if str(warning) not in earlier]
         if report.user_sound:
             return _Watched(stamp=stamp, report=report, last_good=report)
         last_good = before.last_good if before is not None else None

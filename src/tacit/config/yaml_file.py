@@ -182,11 +182,11 @@ def _refuse_unneeded(yaml: YAML, text: str, place: str) -> None:
 
 
 def _plain(yaml: YAML, node: object, place: str, prefix: str, lines: dict[str, int]) -> object:
-    found = cast(Any, node)
-    tag = str(found.tag).removeprefix("tag:yaml.org,2002:")
-    here = f"{place}:{found.start_mark.line + 1}"
+    untyped_node = cast(Any, node)
+    tag = str(untyped_node.tag).removeprefix("tag:yaml.org,2002:")
+    here = f"{place}:{untyped_node.start_mark.line + 1}"
     if tag not in _TAGS:
-        raise InvalidSetting(f"{here} uses the tag {found.tag!s}.", hint="Settings are plain values.")
+        raise InvalidSetting(f"{here} uses the tag {untyped_node.tag!s}.", hint="Settings are plain values.")
     if isinstance(node, MappingNode):
         mapping: dict[str, object] = {}
         for key_node, value_node in cast(Any, node).value:
@@ -201,9 +201,9 @@ def _plain(yaml: YAML, node: object, place: str, prefix: str, lines: dict[str, i
             mapping[key] = _plain(yaml, value_node, place, f"{prefix}{key}.", lines)
         return mapping
     if isinstance(node, SequenceNode):
-        return [_plain(yaml, item, place, prefix, {}) for item in found.value]
+        return [_plain(yaml, item, place, prefix, {}) for item in untyped_node.value]
     if tag == "timestamp":
-        return str(found.value)
+        return str(untyped_node.value)
     try:
         return cast(Any, yaml).constructor.construct_object(node, deep=True)
     except ValueError as error:  # a number of thousands of digits, for one
@@ -213,20 +213,20 @@ def _plain(yaml: YAML, node: object, place: str, prefix: str, lines: dict[str, i
 
 
 def _key(node: object, place: str) -> str:
-    found = cast(Any, node)
-    if isinstance(node, ScalarNode) and found.value != "<<":
-        return str(found.value)
+    untyped_node = cast(Any, node)
+    if isinstance(node, ScalarNode) and untyped_node.value != "<<":
+        return str(untyped_node.value)
     raise InvalidSetting(
-        f"{place}:{found.start_mark.line + 1} has a key that is not a word.",
+        f"{place}:{untyped_node.start_mark.line + 1} has a key that is not a word.",
         hint="Keys are plain setting names.",
     )
 
 
 def _syntax_error(error: MarkedYAMLError, place: str) -> InvalidSetting:
-    found = cast(Any, error)
-    mark = found.problem_mark or found.context_mark
+    yaml_error = cast(Any, error)
+    mark = yaml_error.problem_mark or yaml_error.context_mark
     where = f"{place}:{mark.line + 1}" if mark is not None else place
-    problem = str(found.problem or found.context or "cannot be read")
+    problem = str(yaml_error.problem or yaml_error.context or "cannot be read")
     if "'\\t'" in problem or "\t" in problem:
         return InvalidSetting(
             f"{where} is indented with a tab.", hint="YAML allows only spaces for indentation."

@@ -123,8 +123,17 @@ class AsgiServer:
 
 def _server(app: ASGIApp) -> _Server:
     config = uvicorn.Config(
-        app, http=LimitedHttpProtocol, loop="asyncio", ws="none", lifespan="off", access_log=False, log_config=None,
-        server_header=False, date_header=False, timeout_graceful_shutdown=GRACE_S, timeout_keep_alive=30,
-    )  # fmt: skip
+        app,
+        http=LimitedHttpProtocol,
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=GRACE_S,
+        timeout_keep_alive=30,
+    )
     config.load()  # else a connection could come before the server has loaded it
     return _Server(config)

@@ -62,8 +62,8 @@ def build_app(parts: DaemonParts) -> ASGIApp:
     async def listen(request: Request) -> Response:
         if parts.listen is None:
             return Response(status_code=404)
-        asked = parse_payload(await request.body() or b"{}").get("port", 0)
-        return JSONResponse(await parts.listen(asked if isinstance(asked, int) else 0))
+        wanted_port = parse_payload(await request.body() or b"{}").get("port", 0)
+        return JSONResponse(await parts.listen(wanted_port if isinstance(wanted_port, int) else 0))
 
     page = PageMount(parts.page)
     routes = [
@@ -101,8 +101,8 @@ def guarded(app: ASGIApp, token: str, page: PageSessions, authority: Authority) 
 
     async def guard(scope: Scope, receive: Receive, send: Send) -> None:
         headers: dict[bytes, bytes] = dict(scope.get("headers") or [])
-        given = headers.get(b"host", b"").lower()
-        name = given.rpartition(b":")[0] or given
+        host = headers.get(b"host", b"").lower()
+        name = host.rpartition(b":")[0] or host
         # A page in a browser can reach loopback under a name of its own: the host is checked beside the token.
         local = name in (b"127.0.0.1", b"localhost", b"[::1]")
         if not local:

@@ -42,7 +42,7 @@ class DrainReport:
 def drain(folder: Path, take: Take, *, now_s: float | None = None) -> DrainReport:
     """Hand every waiting event to `take`, oldest first; stops at the first that cannot be taken yet."""
     now = time.time() if now_s is None else now_s
-    taken = refused = left = 0
+    taken = refused = waiting = 0
     names = sorted(folder.iterdir()) if folder.is_dir() else []
     _sweep(names, now)
     for path in [name for name in names if name.suffix == ".event" and name.exists()][:MOST_AT_ONCE]:
@@ -56,13 +56,13 @@ def drain(folder: Path, take: Take, *, now_s: float | None = None) -> DrainRepor
             refused += 1
         except (TacitError, OSError) as error:
             _LOG.warning("an event stays in the spool: %s", type(error).__name__)
-            left += 1
+            waiting += 1
             if _age_s(path, now) < KEPT_S:
                 break
         else:
             taken += 1
         path.unlink(missing_ok=True)
-    return DrainReport(taken=taken, refused=refused, left=left)
+    return DrainReport(taken=taken, refused=refused, left=waiting)
 
 
 def read_event(path: Path) -> tuple[str, Mapping[str, object]]:
@@ -91,16 +91,16 @@ def parse_payload(body: bytes) -> Mapping[str, object]:
         InvalidPayload: if it is no JSON object.
     """
     try:
-        found: object = json.loads(body.decode("utf-8", "replace"))
+        payload: object = json.loads(body.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise InvalidPayload(
             f"The payload of {len(body)} bytes is no JSON.", hint="A host sends one JSON object."
         ) from error
-    if not isinstance(found, dict):
+    if not isinstance(payload, dict):
         raise InvalidPayload(
-            f"The payload is a {type(found).__name__}.", hint="A host sends one JSON object."
+            f"The payload is a {type(payload).__name__}.", hint="A host sends one JSON object."
         )
-    return cast(dict[str, object], found)
+    return cast(dict[str, object], payload)
 
 
 def _age_s(path: Path, now_s: float) -> float:

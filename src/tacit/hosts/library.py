@@ -87,10 +87,12 @@ class Library:
         signal = _PLAIN.parse(_with_call(payload), at_ms=at_ms)
         if not isinstance(signal, MessageEnded):
             return signal
-        said = payload.get("messages")
-        told = clean(json.dumps(said, ensure_ascii=False)) if isinstance(said, list) else ""
+        messages = payload.get("messages")
+        messages_json = clean(json.dumps(messages, ensure_ascii=False)) if isinstance(messages, list) else ""
         return replace(
-            signal, messages=told, sent=tuple(_sent(one) for one in fields.children("sent")[:MAX_SENT])
+            signal,
+            messages=messages_json,
+            sent=tuple(_sent(request) for request in fields.children("sent")[:MAX_SENT]),
         )
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:

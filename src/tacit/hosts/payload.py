@@ -168,8 +168,8 @@ class Fields:
         if not isinstance(value, Sequence) or isinstance(value, str | bytes):
             raise self.wrong(name, _kind(value), "a list of texts")
         items = cast("Sequence[object]", value)
-        found = [item for item in items if isinstance(item, str) and len(item) <= MAX_ID_CHARS]
-        return tuple(clean(item) for item in found[-most:])
+        identifiers = [item for item in items if isinstance(item, str) and len(item) <= MAX_ID_CHARS]
+        return tuple(clean(item) for item in identifiers[-most:])
 
 
 def digest(*parts: object) -> str:
@@ -185,16 +185,16 @@ def relative_paths(paths: Sequence[str], *, cwd: str) -> tuple[str, ...]:
 
 def flatten(value: object, *, limit: int = MAX_OUTPUT_CHARS) -> str:
     """All texts of a tool's answer, depth first, one per line, bounded."""
-    found: list[str] = []
+    texts: list[str] = []
     room = limit * 2
     stack: list[object] = [value]
     while stack and room > 0:
         item = stack.pop()
         if isinstance(item, str):
-            found.append(item)
+            texts.append(item)
             room -= len(item)
         elif isinstance(item, Mapping):
             stack.extend(reversed(list(cast("Mapping[object, object]", item).values())))
         elif isinstance(item, Sequence) and not isinstance(item, bytes):
             stack.extend(reversed(cast("Sequence[object]", item)))
-    return bounded(clean("\n".join(text for text in found if text)), limit)
+    return bounded(clean("\n".join(text for text in texts if text)), limit)

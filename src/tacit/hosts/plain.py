@@ -42,8 +42,16 @@ from tacit.ports.host import HostCapabilities
 
 NAME = "plain"
 EVENTS = (
-    "start", "prompt", "tool_start", "tool_end", "tool_failed", "compacting", "subagent", "message_end", "end",
-)  # fmt: skip
+    "start",
+    "prompt",
+    "tool_start",
+    "tool_end",
+    "tool_failed",
+    "compacting",
+    "subagent",
+    "message_end",
+    "end",
+)
 _SILENT = frozenset({"compacting", "message_end", "end"})
 
 
@@ -130,10 +138,10 @@ def _session_event(fields: Fields, event: str, at_ms: int) -> Signal:
     match event:
         case "start":
             source = fields.identifier("source") or "startup"
-            known: dict[str, StartSource] = {name: name for name in get_args(StartSource)}
-            if source not in known:
-                raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(known)}")
-            return SessionStarted(**_common(fields, event, at_ms, source), source=known[source])
+            sources: dict[str, StartSource] = {name: name for name in get_args(StartSource)}
+            if source not in sources:
+                raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(sources)}")
+            return SessionStarted(**_common(fields, event, at_ms, source), source=sources[source])
         case "prompt":
             text = fields.needed_text("text")
             return PromptSubmitted(

@@ -194,23 +194,23 @@ def _slim(field: dict[str, Any]) -> dict[str, Any]:
 _UNSAID = ("title", "maxLength", "minLength", "maxItems")
 
 
-def checked(model: type[Arguments], given: dict[str, Any]) -> Arguments:
+def checked(model: type[Arguments], values: dict[str, Any]) -> Arguments:
     """The arguments.
 
     Raises:
         InvalidInput: naming the argument, what is wrong, and what is known.
     """
     try:
-        return model.model_validate({name: value for name, value in given.items() if value is not None})
+        return model.model_validate({name: value for name, value in values.items() if value is not None})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     name = ".".join(str(part) for part in first["loc"])
-    known = ", ".join(model.model_fields) or "none"
+    field_names = ", ".join(model.model_fields) or "none"
     if first["type"] == "extra_forbidden":
-        raise InvalidInput(f"There is no argument `{name}`.", hint=f"Known: {known}.")
+        raise InvalidInput(f"There is no argument `{name}`.", hint=f"Known: {field_names}.")
     if first["type"] == "missing":
-        raise InvalidInput(f"The argument `{name}` is missing.", hint=f"Known: {known}.")
-    said = str(first["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+        raise InvalidInput(f"The argument `{name}` is missing.", hint=f"Known: {field_names}.")
+    problem = str(first["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
     raise InvalidInput(
-        f"`{name}` must be {said[:1].lower()}{said[1:]}.", hint="Call again with another value."
+        f"`{name}` must be {problem[:1].lower()}{problem[1:]}.", hint="Call again with another value."
     )

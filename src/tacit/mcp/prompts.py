@@ -77,17 +77,17 @@ PROMPTS: tuple[Prompt, ...] = (
 )
 
 
-def message(engine: Engine, caller: Caller, name: str, given: dict[str, str]) -> str:
+def message(engine: Engine, caller: Caller, name: str, values: dict[str, str]) -> str:
     """The message of one prompt; blocking.
 
     Raises:
         NotFound: if there is no such prompt.
         InvalidInput: if its argument is missing.
     """
-    prompt = next((one for one in PROMPTS if one.name == name), None)
+    prompt = next((candidate for candidate in PROMPTS if candidate.name == name), None)
     if prompt is None:
         raise NotFound(f"No prompt is called {name!r}.", hint=f"Known: {', '.join(p.name for p in PROMPTS)}.")
-    words = given.get(prompt.argument, "").strip() if prompt.argument else ""
+    words = values.get(prompt.argument, "").strip() if prompt.argument else ""
     if prompt.argument and not words:
         raise InvalidInput(f"The argument `{prompt.argument}` is missing.", hint=prompt.argument_about)
     return prompt.message(engine, caller, words)

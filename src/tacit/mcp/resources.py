@@ -37,10 +37,10 @@ def _preferences(engine: Engine, caller: Caller) -> str:
 
 
 def _digest(engine: Engine, caller: Caller) -> str:
-    found = engine.agents.digests(caller)
-    if not found.memories:
+    digests = engine.agents.digests(caller)
+    if not digests.memories:
         return "No session of this project has a digest yet."
-    lines = [memory_line(memory) for memory in found.memories]
+    lines = [memory_line(memory) for memory in digests.memories]
     return framed(
         "What the last session did and left open.",
         lines,
@@ -81,5 +81,5 @@ def read(engine: Engine, caller: Caller, address: str) -> str:
     for resource in RESOURCES:
         if resource.address == address:
             return resource.answer(engine, caller)
-    known = ", ".join(resource.address for resource in RESOURCES)
-    raise NotFound(f"There is nothing at {address}.", hint=f"Known: {known}.")
+    addresses = ", ".join(resource.address for resource in RESOURCES)
+    raise NotFound(f"There is nothing at {address}.", hint=f"Known: {addresses}.")

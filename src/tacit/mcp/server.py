@@ -28,7 +28,7 @@ from starlette.types import ASGIApp
 from tacit import __version__
 from tacit.app.queries.agent_tools import Caller
 from tacit.errors import TacitError
-from tacit.mcp.prompts import PROMPTS, message
+from tacit.mcp.prompts import PROMPTS, Prompt, message
 from tacit.mcp.resources import RESOURCES, read
 from tacit.mcp.tools import BY_NAME, TOOLS, Tool, call, unknown_tool
 from tacit.session.answer_priority import wait_for_pending_answers
@@ -48,7 +48,7 @@ MAX_BODY_BYTES = 1 << 20
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
-Asked = ServerRequestContext[Any, Any]
+RequestContext = ServerRequestContext[Any, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,27 +97,53 @@ def _listed(tool: Tool) -> types.Tool:
     )
 
 
+def listed_resources() -> list[types.Resource]:
+    """Return the resources as clients see them."""
+    return [
+        types.Resource(
+            uri=resource.address, name=resource.name, description=resource.about, mime_type="text/markdown"
+        )
+        for resource in RESOURCES
+    ]
+
+
+def listed_prompts() -> list[types.Prompt]:
+    """Return the prompts as clients see them."""
+    return [
+        types.Prompt(name=prompt.name, description=prompt.about, arguments=_arguments_of(prompt))
+        for prompt in PROMPTS
+    ]
+
+
+def _arguments_of(prompt: Prompt) -> list[types.PromptArgument] | None:
+    if not prompt.argument:
+        return None
+    return [types.PromptArgument(name=prompt.argument, description=prompt.argument_about, required=True)]
+
+
 def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]:
     """The server, for any transport; `caller` stands for clients whose transport does not name one."""
     limiter: list[anyio.CapacityLimiter] = []
 
-    async def work(asked: Asked, do: Callable[[Caller], T]) -> T:
+    async def work(context: RequestContext, do: Callable[[Caller], T]) -> T:
         if not limiter:  # belongs to the loop that runs
             limiter.append(anyio.CapacityLimiter(THREADS))
-        who = caller_of(asked) or caller or Caller()
+        who = caller_of(context) or caller or Caller()
         return await run_sync(_in_turn, do, who, limiter=limiter[0])
 
-    async def list_tools(asked: Asked, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        host = _host_of(asked)
+    async def list_tools(
+        context: RequestContext, __: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        host = _host_of(context)
         if host:
-            await work(asked, lambda _: engine.nudges.tools_listed(host))
+            await work(context, lambda _: engine.nudges.tools_listed(host))
         return types.ListToolsResult(tools=listed_tools())
 
-    async def call_tool(asked: Asked, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in BY_NAME:
             raise MCPError(code=types.INVALID_PARAMS, message=unknown_tool(params.name))
         try:
-            text = await work(asked, lambda who: call(engine, who, params.name, params.arguments or {}))
+            text = await work(context, lambda who: call(engine, who, params.name, params.arguments or {}))
         except TacitError as error:
             return _result(f"Refused: {error}", failed=True)
         # The tools' boundary: the agent is told that it failed, never with which text.
@@ -126,45 +152,31 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
             return _result(f"Tacit failed with {type(error).__name__}; go on without it.", failed=True)
         return _result(text)
 
-    async def list_resources(_: Asked, __: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(
-                    uri=one.address, name=one.name, description=one.about, mime_type="text/markdown"
-                )
-                for one in RESOURCES
-            ]
-        )
+    async def list_resources(
+        _: RequestContext, __: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=listed_resources())
 
     async def read_resource(
-        asked: Asked, params: types.ReadResourceRequestParams
+        context: RequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        text = await _or_error(work(asked, lambda who: read(engine, who, params.uri)))
+        text = await _or_error(work(context, lambda who: read(engine, who, params.uri)))
         content = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)
         return types.ReadResourceResult(contents=[content])
 
-    async def list_prompts(_: Asked, __: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        return types.ListPromptsResult(
-            prompts=[
-                types.Prompt(
-                    name=one.name,
-                    description=one.about,
-                    arguments=[
-                        types.PromptArgument(name=one.argument, description=one.argument_about, required=True)
-                    ]
-                    if one.argument
-                    else None,
-                )
-                for one in PROMPTS
-            ]
-        )
+    async def list_prompts(
+        _: RequestContext, __: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=listed_prompts())
 
-    async def get_prompt(asked: Asked, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(
+        context: RequestContext, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         text = await _or_error(
-            work(asked, lambda who: message(engine, who, params.name, params.arguments or {}))
+            work(context, lambda who: message(engine, who, params.name, params.arguments or {}))
         )
-        said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
-        return types.GetPromptResult(messages=[said])
+        prompt_message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(messages=[prompt_message])
 
     return Server(
         "tacit",
@@ -185,9 +197,9 @@ def _in_turn(do: Callable[[Caller], T], who: Caller) -> T:
     return do(who)
 
 
-def caller_of(asked: Asked) -> Caller | None:
+def caller_of(context: RequestContext) -> Caller | None:
     """Who asks, by the headers that the pipe or an HTTP client sends; None without a request."""
-    request = asked.request
+    request = context.request
     if not isinstance(request, Request):
         return None
     return Caller(
@@ -196,7 +208,7 @@ def caller_of(asked: Asked) -> Caller | None:
     )
 
 
-def _host_of(asked: Asked) -> str:
+def _host_of(asked: RequestContext) -> str:
     """The host whose agent asks, as the pipe says; "" = unknown."""
     request = asked.request
     host = request.headers.get("x-tacit-host", "") if isinstance(request, Request) else ""

@@ -30,17 +30,17 @@ def framed(
 ) -> str:
     """`lines` between the delimiters of a block, as many as fit, and how many more there are."""
     head, foot = f'<{OPEN_TAG} surface="on_demand">\n{what}', f"</{OPEN_TAG}>"
-    left = max_tokens - TAIL_TOKENS - count(head) - count(foot)
-    kept: list[str] = []
+    remaining = max_tokens - TAIL_TOKENS - count(head) - count(foot)
+    shown: list[str] = []
     for line in lines:
         cost = count(line) + 1
-        if cost > left and kept:
+        if cost > remaining and shown:
             break
-        left -= cost
-        kept.append(line if left >= 0 else _shortened(line, left + cost, count))
-    more += len(lines) - len(kept)
+        remaining -= cost
+        shown.append(line if remaining >= 0 else _shortened(line, remaining + cost, count))
+    more += len(lines) - len(shown)
     return with_more(
-        "\n".join((head, *kept, foot)), more, "ask more narrowly, raise max_tokens or use offset"
+        "\n".join((head, *shown, foot)), more, "ask more narrowly, raise max_tokens or use offset"
     )
 
 
@@ -92,13 +92,13 @@ def _named(memory: Memory) -> str:
 
 def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:
     """One recall: what was handed over or why not, and its best candidates; of `memory_id` alone where it is given."""
-    asked = escape_text(trace.text[:120]) or "(no words)"
-    told = (
+    question = escape_text(trace.text[:120]) or "(no words)"
+    result = (
         f"handed over {len(trace.injected)} memories, {trace.tokens} of {trace.budget_tokens} tokens"
         if trace.injected
         else f"silent: {escape_text(silence_text(trace)) or 'nothing fitted'}"
     )
-    lines = [f"- turn {trace.turn}, {trace.surface.value}, {_day(trace.at_ms)}, '{asked}': {told}"]
+    lines = [f"- turn {trace.turn}, {trace.surface.value}, {_day(trace.at_ms)}, '{question}': {result}"]
     why = {
         drop.memory_id: f"{stage.stage}: {drop_text(drop)}" for stage in trace.stages for drop in stage.drops
     }

@@ -69,53 +69,56 @@ class Tool:
         return ask.schema_of(self.takes)
 
 
-def search(engine: Engine, caller: Caller, given: ask.Search) -> str:
+def search(engine: Engine, caller: Caller, arguments: ask.Search) -> str:
     """The answer to a question, within its tokens, with how many more there are."""
-    answer = engine.agents.answer(caller, given.query, budget_tokens=given.max_tokens - TAIL_TOKENS)
+    answer = engine.agents.answer(caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS)
     if answer.refused:
         return answer.refused
-    further = engine.agents.matching(caller, given.query, besides=answer.block.memory_ids)
+    further = engine.agents.matching(caller, arguments.query, besides=answer.block.memory_ids)
     if not further:
         return _answer_text(answer)
     count = engine.agents.count
-    left = given.max_tokens - count(answer.block.text)
-    if answer.block.text and left < LEAST_FURTHER:
+    remaining = arguments.max_tokens - count(answer.block.text)
+    if answer.block.text and remaining < LEAST_FURTHER:
         return with_more(answer.block.text, answer.more + len(further), MORE_HINT)
     lines = framed(
-        "Also on record with such words.", [memory_line(memory) for memory in further],
-        max_tokens=left, more=answer.more, count=count,
-    )  # fmt: skip
+        "Also on record with such words.",
+        [memory_line(memory) for memory in further],
+        max_tokens=remaining,
+        more=answer.more,
+        count=count,
+    )
     return f"{answer.block.text}\n{lines}".strip()
 
 
-def add(engine: Engine, caller: Caller, given: ask.AddOne) -> str:
+def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> str:
     """Store an agent's statement and say what became of it.
 
     It is stored at the lowest tier: an agent's word without the user's is unconfirmed, and recalled on demand only. With
     `user_words` from this project's recent prompts that say the same it counts as the user's, for this project only.
     """
     changes = engine.remember(
-        given.content,
-        kind=given.kind or None,
-        scope=Scope.parse("universal") if given.scope == "universal" else None,
-        when=given.when or None,
+        arguments.content,
+        kind=arguments.kind or None,
+        scope=Scope.parse("universal") if arguments.scope == "universal" else None,
+        when=arguments.when or None,
         cwd=caller.cwd,
         speaker=Speaker.AGENT,
         source=BY_TOOL,
-        files=tuple(given.files or ()),
-        user_words=given.user_words or "",
-        sensitivity=Sensitivity.parse(given.sensitivity) if given.sensitivity else None,
-        replaces=tuple(given.replaces or ()),
+        files=tuple(arguments.files or ()),
+        user_words=arguments.user_words or "",
+        sensitivity=Sensitivity.parse(arguments.sensitivity) if arguments.sensitivity else None,
+        replaces=tuple(arguments.replaces or ()),
     )
     return "\n".join(outcome(change) for change in changes) or "Nothing was stored."
 
 
-def context(engine: Engine, caller: Caller, given: ask.Context) -> str:
+def context(engine: Engine, caller: Caller, arguments: ask.Context) -> str:
     """What a new session gets; with any argument, an answer that counts for the session."""
-    if not (given.query or given.scope or given.category):
+    if not (arguments.query or arguments.scope or arguments.category):
         return engine.context(caller.cwd, with_ids=True).text or "Nothing is known of this project yet."
     answer = engine.agents.answer(
-        caller, given.query or "", scope=given.scope or "", category=given.category or ""
+        caller, arguments.query or "", scope=arguments.scope or "", category=arguments.category or ""
     )
     return _answer_text(answer)
 
@@ -129,17 +132,17 @@ def inject(engine: Engine, caller: Caller, given: ask.Inject) -> str:
     return _answer_text(answer)
 
 
-def task(engine: Engine, caller: Caller, given: ask.Task) -> str:
+def task(engine: Engine, caller: Caller, arguments: ask.Task) -> str:
     """What is known for a task. Source: section 3.2 of the typed seed."""
     without: Sequence[str] = (
-        *(() if given.include_file_context else FILES),
-        *(() if given.include_error_patterns else ERRORS),
+        *(() if arguments.include_file_context else FILES),
+        *(() if arguments.include_error_patterns else ERRORS),
     )
     answer = engine.agents.answer(
         caller,
-        given.task_description,
+        arguments.task_description,
         without=without,
-        budget_tokens=given.max_tokens - TAIL_TOKENS,
+        budget_tokens=arguments.max_tokens - TAIL_TOKENS,
         for_task=True,
     )
     return _answer_text(answer)
@@ -151,38 +154,41 @@ def _answer_text(answer: ContextAnswer) -> str:
     return with_more(answer.block.text, answer.more, MORE_HINT)
 
 
-def list_some(engine: Engine, caller: Caller, given: ask.ListSome) -> str:
+def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> str:
     """Memories with their ids, newest first."""
-    found = engine.agents.listing(
+    listing = engine.agents.listing(
         caller,
-        kinds=(given.kind,) if given.kind else (),
-        scope=given.scope or "",
-        text=given.text or "",
-        limit=given.limit,
-        offset=given.offset,
+        kinds=(arguments.kind,) if arguments.kind else (),
+        scope=arguments.scope or "",
+        text=arguments.text or "",
+        limit=arguments.limit,
+        offset=arguments.offset,
     )
-    if not found.memories:
+    if not listing.memories:
         return "No memory of this sort may be seen from here."
-    lines = [memory_line(memory) for memory in found.memories]
+    lines = [memory_line(memory) for memory in listing.memories]
     return framed(
-        "On record, best match first." if given.text else "On record, newest first.",
+        "On record, best match first." if arguments.text else "On record, newest first.",
         lines,
-        max_tokens=given.max_tokens,
-        more=found.more,
+        max_tokens=arguments.max_tokens,
+        more=listing.more,
         count=engine.agents.count,
     )
 
 
-def profile(engine: Engine, caller: Caller, given: ask.Profile) -> str:
+def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> str:
     """What is known of the user and their standing rules."""
-    found = engine.agents.profile(caller)
-    if not found.memories:
+    listing = engine.agents.profile(caller)
+    if not listing.memories:
         return "No preference of the user is known yet."
-    lines = [memory_line(memory) for memory in found.memories]
+    lines = [memory_line(memory) for memory in listing.memories]
     return framed(
         "What the user prefers and wants to be kept to, the most important first.",
-        lines, max_tokens=given.max_tokens, more=found.more, count=engine.agents.count,
-    )  # fmt: skip
+        lines,
+        max_tokens=arguments.max_tokens,
+        more=listing.more,
+        count=engine.agents.count,
+    )
 
 
 def forget(engine: Engine, caller: Caller, given: ask.Forget) -> str:
@@ -200,18 +206,21 @@ def feedback(engine: Engine, caller: Caller, given: ask.Feedback) -> str:
     return f"{memory.id} counts as {said}." if counted else f"{memory.id} was called {said} before."
 
 
-def why(engine: Engine, caller: Caller, given: ask.Why) -> str:
+def why(engine: Engine, caller: Caller, arguments: ask.Why) -> str:
     """What the last recalls handed over and left out, and why."""
-    found = engine.agents.traces(caller, memory=given.id or "", limit=given.limit)
-    if not found:
-        of = f" looked at {given.id}" if given.id else ""
+    traces = engine.agents.traces(caller, memory=arguments.id or "", limit=arguments.limit)
+    if not traces:
+        of = f" looked at {arguments.id}" if arguments.id else ""
         return f"No recall of a session at work here{of}."
-    name = given.id or ""
-    lines = [line for trace in found for line in trace_lines(trace, _whole(found, name))]
+    name = arguments.id or ""
+    lines = [line for trace in traces for line in trace_lines(trace, _whole(traces, name))]
     return framed(
         "The last recalls of this session, newest first.",
-        lines, max_tokens=given.max_tokens, more=0, count=engine.agents.count,
-    )  # fmt: skip
+        lines,
+        max_tokens=arguments.max_tokens,
+        more=0,
+        count=engine.agents.count,
+    )
 
 
 def _whole(traces: Sequence[Any], prefix: str) -> str:
@@ -314,7 +323,7 @@ def unknown_tool(name: str) -> str:
     return f"Unknown tool: {name[:100]}" + (f" ({REMOVED[name]})" if name in REMOVED else "")
 
 
-def call(engine: Engine, caller: Caller, name: str, given: dict[str, object]) -> str:
+def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -> str:
     """Answer one call; blocking.
 
     Raises:
@@ -324,7 +333,7 @@ def call(engine: Engine, caller: Caller, name: str, given: dict[str, object]) ->
     tool = BY_NAME.get(name)
     if tool is None:
         raise NotFound(f"No tool is called {name!r}.", hint=f"Known: {', '.join(BY_NAME)}.")
-    arguments = ask.checked(tool.takes, cast(dict[str, Any], given))
+    arguments = ask.checked(tool.takes, cast(dict[str, Any], values))
     if tool.reads:
         return tool.answer(engine, caller, arguments)
     with engine.noting_changes() as written:

@@ -80,8 +80,8 @@ def with_blocks(conversation: RequestConversation, *, system: str, texts: Sequen
     """The request with `system` in its system prompt and `texts` with its messages (one each; "" = none)."""
     shape = conversation.shape
     placed = [
-        shape.place(message, text) if one.digest or one.results else message
-        for message, one, text in zip(conversation.messages, conversation.said, texts, strict=True)
+        shape.place(message, text) if fact.digest or fact.results else message
+        for message, fact, text in zip(conversation.messages, conversation.said, texts, strict=True)
     ]
     changed = any(new is not old for new, old in zip(placed, conversation.messages, strict=True))
     body = conversation.body
@@ -102,8 +102,12 @@ def _with_system(api: Api, body: Body, text: str) -> Body:
             if body.get("prompt") and not body.get("instructions"):
                 if body.get("previous_response_id") or body.get("conversation"):
                     return body  # it stands at the beginning of what the API keeps
-                told = body.get("input")
-                items = [{"role": "user", "content": told}] if isinstance(told, str) else sequence(told)
+                input_items = body.get("input")
+                items = (
+                    [{"role": "user", "content": input_items}]
+                    if isinstance(input_items, str)
+                    else sequence(input_items)
+                )
                 return {**body, "input": [{"role": "developer", "content": text}, *items]}
             return {**body, "instructions": _behind(body.get("instructions"), text)}
 

@@ -63,33 +63,33 @@ class Conversations:
             _put(self._named, name, known, MAX_CONVERSATIONS)
             return known
 
-    def found(self, said: Sequence[MessageFacts]) -> KnownConversation:
-        """The conversation that begins as `said` does; a new one where none does."""
-        chain = chain_of(said)
+    def found(self, messages: Sequence[MessageFacts]) -> KnownConversation:
+        """The conversation that begins as `messages` does; a new one where none does."""
+        chain = chain_of(messages)
         with self._lock:
-            known: KnownConversation | None = None
+            conversation: KnownConversation | None = None
             for number in range(len(chain), 0, -1):
-                known = self._places.get(chain[number - 1])
-                if known is not None:
-                    went_on = known.head != chain[number - 1] and number < len(chain)
-                    known = self._forked(known) if went_on else known
+                conversation = self._places.get(chain[number - 1])
+                if conversation is not None:
+                    went_on = conversation.head != chain[number - 1] and number < len(chain)
+                    conversation = self._forked(conversation) if went_on else conversation
                     break
-            known = known or KnownConversation(self._session(""))
+            conversation = conversation or KnownConversation(self._session(""))
             if chain and chain[-1] not in self._places:
-                known.head = chain[-1]
+                conversation.head = chain[-1]
             for place in chain:
                 if place not in self._places:
-                    _put(self._places, place, known, MAX_PLACES)
-            return known
+                    _put(self._places, place, conversation, MAX_PLACES)
+            return conversation
 
     def kept(self, name: str, *, lasting: bool) -> KnownConversation | None:
         """The conversation that the API keeps as `name`; `lasting` = a name that stays the same as it goes on."""
         with self._lock:
-            known = self._kept.get(name)
-            if known is None and lasting:
-                known = KnownConversation(self._session(f"kept-{name}"))
-                _put(self._kept, name, known, MAX_CONVERSATIONS)
-            return known
+            conversation = self._kept.get(name)
+            if conversation is None and lasting:
+                conversation = KnownConversation(self._session(f"kept-{name}"))
+                _put(self._kept, name, conversation, MAX_CONVERSATIONS)
+            return conversation
 
     def keep(self, name: str, known: KnownConversation) -> None:
         """Note that the API keeps `known` as `name`."""
@@ -104,15 +104,15 @@ class Conversations:
         return KnownConversation(known.session.fork(f"s-{secrets.token_hex(8)}"), said=known.said)
 
 
-def chain_of(said: Sequence[MessageFacts]) -> list[bytes]:
+def chain_of(messages: Sequence[MessageFacts]) -> list[bytes]:
     """A digest after every message of the user and every tool result: two lists that begin alike have the same ones."""
-    found: list[bytes] = []
+    digests: list[bytes] = []
     before = b""
-    for names in block_slots(said):
+    for names in block_slots(messages):
         if names:
             before = hashlib.blake2b(before + "\0".join(names).encode(), digest_size=12).digest()
-            found.append(before)
-    return found
+            digests.append(before)
+    return digests
 
 
 def _put(table: OrderedDict[K, KnownConversation], key: K, value: KnownConversation, most: int) -> None:

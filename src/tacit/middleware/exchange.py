@@ -69,14 +69,14 @@ class Exchange:
     ) -> tuple[bytes, SentRequest]:
         known = self._known(conversation, headers)
         before = known.said if conversation.continues else ()
-        said = (*before, *conversation.said)
-        placed = known.session.place(said, whole=not conversation.continues)
+        messages = (*before, *conversation.said)
+        placed = known.session.place(messages, whole=not conversation.continues)
         texts = placed.texts[len(before) :] or ("",) * len(conversation.said)
         body = with_blocks(conversation, system=placed.system, texts=texts)
         known.unmeasured.append((conversation.body, body, placed.every_call))
         del known.unmeasured[:-MAX_UNMEASURED]
         sent = SentRequest(
-            api=conversation.api, known=known, said=said, stored=conversation.api == "responses"
+            api=conversation.api, known=known, said=messages, stored=conversation.api == "responses"
         )
         if body is conversation.body:
             return content, sent
@@ -105,50 +105,55 @@ class Exchange:
             _LOG.warning("an answer is not learned from", exc_info=True)
 
     def _take(self, sent: SentRequest, reply: Reply) -> None:
-        known = sent.known
+        conversation = sent.known
         every = (*sent.said, reply.said)
         if sent.stored:
-            known.said = every[-MAX_SAID:]
+            conversation.said = every[-MAX_SAID:]
             if reply.response_id:
-                self._conversations.keep(reply.response_id, known)
+                self._conversations.keep(reply.response_id, conversation)
         if reply.input_tokens:
-            known.tokens.append((reply.input_tokens, reply.cached_tokens))
+            conversation.tokens.append((reply.input_tokens, reply.cached_tokens))
         if reply.ended:
-            known.session.heard(every, sent=lambda: _sums(known))
+            conversation.session.heard(every, sent=lambda: _sums(conversation))
 
 
-def _measure(known: KnownConversation) -> list[Reuse]:
+def _measure(conversation: KnownConversation) -> list[Reuse]:
     """What the requests since the last turn have in common with the ones before them."""
-    found: list[Reuse] = []
-    while known.unmeasured:
-        written, sent, every_call = known.unmeasured.pop(0)
+    reuse: list[Reuse] = []
+    while conversation.unmeasured:
+        written, sent, every_call = conversation.unmeasured.pop(0)
         now = outline(sent)
         bare = now if sent is written else outline(written)
         if sent is not written:
-            known.placement = "system_every_call" if every_call else "default"
-        if known.sent is not None and known.bare is not None:
-            mine, theirs = kept(now, known.sent), kept(bare, known.bare)
-            found.append(
-                Reuse(before=known.sent.size, kept=mine, before_bare=known.bare.size, kept_bare=theirs)
+            conversation.placement = "system_every_call" if every_call else "default"
+        if conversation.sent is not None and conversation.bare is not None:
+            mine, theirs = kept(now, conversation.sent), kept(bare, conversation.bare)
+            reuse.append(
+                Reuse(
+                    before=conversation.sent.size,
+                    kept=mine,
+                    before_bare=conversation.bare.size,
+                    kept_bare=theirs,
+                )
             )
-        known.sent, known.bare = now, bare
-    return found
+        conversation.sent, conversation.bare = now, bare
+    return reuse
 
 
-def _sums(known: KnownConversation) -> list[dict[str, object]]:
+def _sums(conversation: KnownConversation) -> list[dict[str, object]]:
     """The counts since the last turn, as one entry; nothing where nothing was sent twice. Behind the answers."""
-    reuse = _measure(known)
-    tokens, known.tokens = known.tokens, []
+    reuse = _measure(conversation)
+    tokens, conversation.tokens = conversation.tokens, []
     if not reuse and not tokens:
         return []
     return [
         {
-            "placement": known.placement,
+            "placement": conversation.placement,
             "requests": len(reuse),
-            "before": sum(one.before for one in reuse),
-            "kept": sum(one.kept for one in reuse),
-            "before_bare": sum(one.before_bare for one in reuse),
-            "kept_bare": sum(one.kept_bare for one in reuse),
+            "before": sum(request.before for request in reuse),
+            "kept": sum(request.kept for request in reuse),
+            "before_bare": sum(request.before_bare for request in reuse),
+            "kept_bare": sum(request.kept_bare for request in reuse),
             "input_tokens": sum(read for read, _ in tokens),
             "cached_tokens": sum(cached for _, cached in tokens),
         }

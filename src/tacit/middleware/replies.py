@@ -78,19 +78,19 @@ def _told(fields: Json) -> Json:
 def _messages(value: Json) -> Reply | None:
     if value.get("type") != "message":
         return None
-    said = ROLE_CONTENT.read(value)
+    message = ROLE_CONTENT.read(value)
     usage = _of(value, "usage")
     cached = int(usage.get("cache_read_input_tokens") or 0)
     read = cached + int(usage.get("cache_creation_input_tokens") or 0) + int(usage.get("input_tokens") or 0)
     ended = value.get("stop_reason") not in ("tool_use", "pause_turn")
-    return Reply(said=said, ended=ended, input_tokens=read, cached_tokens=cached)
+    return Reply(said=message, ended=ended, input_tokens=read, cached_tokens=cached)
 
 
-def _messages_stream(told: Sequence[Json]) -> Reply | None:
+def _messages_stream(events: Sequence[Json]) -> Reply | None:
     message: dict[str, Any] = {}
     blocks: dict[int, dict[str, Any]] = {}
     arguments: dict[int, list[str]] = {}
-    for event in told:
+    for event in events:
         match event.get("type"):
             case "message_start":
                 message = dict(event["message"])
@@ -129,12 +129,12 @@ class _ToolCall:
     arguments: list[str] = field_of(default_factory=list[str])
 
 
-def _chat_stream(told: Sequence[Json]) -> Reply | None:
+def _chat_stream(events: Sequence[Json]) -> Reply | None:
     texts: list[str] = []
     calls: dict[int, _ToolCall] = {}
     finished = False
     usage: object = None
-    for chunk in told:
+    for chunk in events:
         usage = chunk.get("usage") or usage
         for choice in sequence(chunk.get("choices")):
             if choice.get("index", 0) != 0:
@@ -150,12 +150,12 @@ def _chat_stream(told: Sequence[Json]) -> Reply | None:
             finished = finished or bool(choice.get("finish_reason"))
     if not finished:
         return None
-    asked: list[ToolRequest] = [
-        call_of(one.call_id, one.name, "".join(one.arguments)) for _, one in sorted(calls.items())
+    requests: list[ToolRequest] = [
+        call_of(item.call_id, item.name, "".join(item.arguments)) for _, item in sorted(calls.items())
     ]
     read, cached = _openai_usage(usage, "prompt_tokens")
-    said = MessageFacts(role="assistant", text="".join(texts), calls=tuple(asked))
-    return Reply(said=said, ended=not asked, input_tokens=read, cached_tokens=cached)
+    message = MessageFacts(role="assistant", text="".join(texts), calls=tuple(requests))
+    return Reply(said=message, ended=not requests, input_tokens=read, cached_tokens=cached)
 
 
 def _responses(value: Json) -> Reply | None:
@@ -163,13 +163,13 @@ def _responses(value: Json) -> Reply | None:
         return None
     if value.get("status") not in ("completed", "incomplete"):  # it works in the background, under its name
         return Reply(said=MessageFacts(role="assistant"), ended=False, response_id=str(value.get("id") or ""))
-    said = [RESPONSE_ITEMS.read(item) for item in sequence(value.get("output"))]
-    ours = [one for one in said if one.role == "assistant"]
-    calls = tuple(call for one in ours for call in one.calls)
+    messages = [RESPONSE_ITEMS.read(item) for item in sequence(value.get("output"))]
+    ours = [message for message in messages if message.role == "assistant"]
+    calls = tuple(call for message in ours for call in message.calls)
     read, cached = _openai_usage(value.get("usage"), "input_tokens")
     return Reply(
         said=MessageFacts(
-            role="assistant", text="\n".join(one.text for one in ours if one.text), calls=calls
+            role="assistant", text="\n".join(message.text for message in ours if message.text), calls=calls
         ),
         ended=not calls,
         response_id=str(value.get("id") or ""),

@@ -54,11 +54,11 @@ def outline(body: Mapping[str, Any]) -> Outline:
     """The pieces of a request in the order in which a model reads them."""
     fixed = [_blob(body[name]) for name in _FIRST if name in body]
     system = b"".join(fixed)
-    said: Sequence[Any] = ()
+    messages: Sequence[Any] = ()
     for name in _LISTS:
         raw = body.get(name)
-        said = [raw] if isinstance(raw, str) else sequence(raw) or said
-    pieces = [_piece(system), *(_piece(_blob(message)) for message in said)]
+        messages = [raw] if isinstance(raw, str) else sequence(raw) or messages
+    pieces = [_piece(system), *(_piece(_blob(message)) for message in messages)]
     return Outline(system, tuple(pieces))
 
 

@@ -75,6 +75,6 @@ def http_client(
     Raises:
         InvalidInput: if it is no such client.
     """
-    known = memory or Tacit.connect(cwd=cwd)
-    talks = Conversations(lambda name: known.session(name, cwd=cwd, agent=agent, deadline_ms=deadline_ms))
+    opened = memory or Tacit.connect(cwd=cwd)
+    talks = Conversations(lambda name: opened.session(name, cwd=cwd, agent=agent, deadline_ms=deadline_ms))
     return cast("C", wrap_http_client(inner, Exchange(talks, session=session)))

@@ -36,9 +36,9 @@ class AutomaticBackup:
 def newest_backup(home: Home) -> AutomaticBackup | None:
     """The newest automatic backup; None = there is none."""
     for path in home.automatic_backups():
-        found = _NAME.match(path.name)
-        if found:
-            at = datetime.strptime(found["time"], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
+        match = _NAME.match(path.name)
+        if match:
+            at = datetime.strptime(match["time"], "%Y%m%dT%H%M%S").replace(tzinfo=UTC)
             return AutomaticBackup(path=path, at_ms=int(at.timestamp() * 1000))
     return None
 
@@ -70,8 +70,8 @@ def make_backup(
         return "not due"
     if not _has_room(home):
         return "no space"
-    for left in home.backups_dir.glob(".tacit-*"):  # of a process that was killed
-        left.unlink(missing_ok=True)
+    for partial in home.backups_dir.glob(".tacit-*"):  # of a process that was killed
+        partial.unlink(missing_ok=True)
     if not write(_next_path(home, clock)):
         return "interrupted"
     for old in home.automatic_backups()[keep:]:

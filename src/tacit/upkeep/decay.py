@@ -89,11 +89,11 @@ def plan_decay(
         most: most unstated memories; 0 = no limit.
     """
     changes: list[Change] = []
-    left, merged = _consolidated(memories, kinds, now_ms=now_ms)
+    remaining, merged = _consolidated(memories, kinds, now_ms=now_ms)
     changes += merged
     faded = [
         memory
-        for memory in left
+        for memory in remaining
         if fade > 0 and not is_stated(memory, kinds) and freshness(memory, kinds, now_ms=now_ms) < 2**-fade
     ]
     changes += [
@@ -101,8 +101,8 @@ def plan_decay(
         for memory in faded
     ]
     gone = {memory.id for memory in faded}
-    loose = [memory for memory in left if memory.id not in gone and not is_stated(memory, kinds)]
-    loose.sort(key=lambda one: (-one.importance, -one.use_count, -one.updated_at_ms, one.id))
+    loose = [memory for memory in remaining if memory.id not in gone and not is_stated(memory, kinds)]
+    loose.sort(key=lambda memory: (-memory.importance, -memory.use_count, -memory.updated_at_ms, memory.id))
     over = loose[most:] if most else []
     changes += [
         Retire(memory_id=memory.id, at_ms=now_ms, reason=ChangeReason(cause=ChangeCause.OVER_LIMIT))
@@ -121,7 +121,7 @@ def _consolidated(
     groups: dict[tuple[str, str, str], list[Memory]] = {}
     for memory in memories:
         groups.setdefault((memory.kind, words_of(memory.content), memory.error_signature), []).append(memory)
-    left: list[Memory] = []
+    remaining: list[Memory] = []
     changes: list[Change] = []
     for group in groups.values():
         best, *others = sorted(
@@ -144,8 +144,8 @@ def _consolidated(
                 )
                 for one in others
             ]
-        left.append(best)
-    return left, changes
+        remaining.append(best)
+    return remaining, changes
 
 
 def words_of(content: str) -> str:
@@ -155,20 +155,20 @@ def words_of(content: str) -> str:
 
 
 def _merged(best: Memory, others: Sequence[Memory]) -> Memory:
-    spans = (span for one in (best, *others) for span in (*one.evidence, one.provenance.span))
+    spans = (span for memory in (best, *others) for span in (*memory.evidence, memory.provenance.span))
     evidence = tuple(dict.fromkeys(span for span in spans if span and span != best.provenance.span))
     everyone = (best, *others)
     return replace(
         best,
-        frequency=sum(one.frequency for one in everyone),
-        use_count=sum(one.use_count for one in everyone),
-        importance=max(one.importance for one in everyone),
-        confidence=max(one.confidence for one in everyone),
-        sensitivity=most_sensitive(*(one.sensitivity for one in everyone)),
-        updated_at_ms=max(one.updated_at_ms for one in everyone),
-        pinned=any(one.pinned for one in everyone),
+        frequency=sum(memory.frequency for memory in everyone),
+        use_count=sum(memory.use_count for memory in everyone),
+        importance=max(memory.importance for memory in everyone),
+        confidence=max(memory.confidence for memory in everyone),
+        sensitivity=most_sensitive(*(memory.sensitivity for memory in everyone)),
+        updated_at_ms=max(memory.updated_at_ms for memory in everyone),
+        pinned=any(memory.pinned for memory in everyone),
         evidence=evidence[-MAX_EVIDENCE:],
-        files=tuple(dict.fromkeys(path for one in everyone for path in one.files)),
+        files=tuple(dict.fromkeys(path for memory in everyone for path in memory.files)),
         trigger=best.trigger if not best.trigger.empty else others[0].trigger,
     )
 

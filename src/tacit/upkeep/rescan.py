@@ -74,28 +74,33 @@ def rescan(
     copies = [path for path in copies if path.is_file()]
     rows = store.rewrite_texts(clean, dry_run=dry_run, gone=gone)
     files: dict[str, int] = {}
-    left: list[str] = []
+    uncleaned: list[str] = []
     for place, path in _files(home):
-        _file(path, clean, files, place, left, dry_run=dry_run)
+        _file(path, clean, files, place, uncleaned, dry_run=dry_run)
     if rows and not dry_run:
         files.update(_drop_derived(home))
     for path in copies:
         if path.suffix in (".jsonl", ".json", ".md", ".txt"):
             if gone is None or records is None:
-                _file(path, clean, files, str(path), left, dry_run=dry_run)
+                _file(path, clean, files, str(path), uncleaned, dry_run=dry_run)
             else:
                 _rewrite(
-                    path, lambda text: records(text, clean, gone), files, str(path), left, dry_run=dry_run
+                    path,
+                    lambda text: records(text, clean, gone),
+                    files,
+                    str(path),
+                    uncleaned,
+                    dry_run=dry_run,
                 )
             continue
         try:
-            found = store.rewrite_texts(clean, dry_run=dry_run, copy=path, gone=gone)
+            changed_rows = store.rewrite_texts(clean, dry_run=dry_run, copy=path, gone=gone)
         except StoreError as error:
-            left.append(f"{path}: {error} Not cleaned: delete it, or see to that and run this again.")
+            uncleaned.append(f"{path}: {error} Not cleaned: delete it, or see to that and run this again.")
             continue
-        if found:
-            files[str(path)] = sum(found.values())
-    return Rescan(rows=rows, files=files, left=tuple(left), dry_run=dry_run)
+        if changed_rows:
+            files[str(path)] = sum(changed_rows.values())
+    return Rescan(rows=rows, files=files, left=tuple(uncleaned), dry_run=dry_run)
 
 
 def _files(home: Home) -> Iterator[tuple[str, Path]]:
@@ -112,7 +117,7 @@ def _sorted(folder: Path) -> Iterable[Path]:
 
 
 def _file(
-    path: Path, clean: CleanAt, files: dict[str, int], place: str, left: list[str], *, dry_run: bool
+    path: Path, clean: CleanAt, files: dict[str, int], place: str, uncleaned: list[str], *, dry_run: bool
 ) -> None:
     """Clean a file of text in place, so that a process that appends to it goes on doing so."""
 
@@ -122,7 +127,7 @@ def _file(
             after = clean(after, "")
         return after
 
-    _rewrite(path, cleaned, files, place, left, dry_run=dry_run)
+    _rewrite(path, cleaned, files, place, uncleaned, dry_run=dry_run)
 
 
 def _documents(text: str) -> list[str]:
@@ -154,7 +159,7 @@ def _rewrite(
     changed: Callable[[str], str],
     files: dict[str, int],
     place: str,
-    left: list[str],
+    uncleaned: list[str],
     *,
     dry_run: bool,
 ) -> None:
@@ -170,9 +175,11 @@ def _rewrite(
                 file.truncate()
         files[place] = files.get(place, 0) + 1
     except OSError as error:
-        left.append(f"{path}: {error.strerror or error}.")
+        uncleaned.append(f"{path}: {error.strerror or error}.")
     except (ValueError, TypeError, LookupError, RecursionError) as error:
-        left.append(f"{path}: it cannot be read ({error}); delete it, or see to that and run this again.")
+        uncleaned.append(
+            f"{path}: it cannot be read ({error}); delete it, or see to that and run this again."
+        )
 
 
 def _drop_derived(home: Home) -> dict[str, int]:

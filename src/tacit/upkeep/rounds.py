@@ -99,12 +99,12 @@ def _unrelate(store: MemoryStore) -> int:
     scope = store.scopes()
     memories = {memory.id: memory for memory in _all(store, MemoryFilter(statuses=None), scope)}
     ids = [name for name, memory in memories.items() if memory.status not in ("active", "quarantined")]
-    found = {
+    relations = {
         (relation.source_id, relation.target_id, relation.type): relation
         for start in range(0, len(ids), _BATCH)
         for relation in store.relations(ids[start : start + _BATCH], scope=scope)
     }
-    gone = orphans(found.values(), memories)
+    gone = orphans(relations.values(), memories)
     if gone:
         store.unrelate(gone)
     return len(gone)

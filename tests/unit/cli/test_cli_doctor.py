@@ -102,9 +102,9 @@ def test_wrong_settings_are_a_warning_that_names_the_file(tmp_path):
 
 
 def test_an_agent_that_was_asked_for_and_is_not_connected_fails(tacit):
-    arguments = {"project": tacit.project, "found": None}
-    [asked] = checks.check_host(tacit.place, "opencode", asked=True, **arguments)
-    [unasked] = checks.check_host(tacit.place, "opencode", asked=False, **arguments)
+    arguments = {"project": tacit.project, "scratch": None}
+    [asked] = checks.check_host(tacit.place, "opencode", named=True, **arguments)
+    [unasked] = checks.check_host(tacit.place, "opencode", named=False, **arguments)
     assert (asked.state, unasked.state) == ("fail", "skip")
     assert "tacit install opencode" in asked.advice
 
@@ -113,7 +113,7 @@ def test_an_installation_that_lost_a_file_fails(tacit):
     tacit("install", "claude-code", "--yes")
     (tacit.place.user_home / ".claude" / "commands" / "tacit.md").unlink()
     found = list(
-        checks.check_host(tacit.place, "claude-code", project=tacit.project, found=None, asked=False)
+        checks.check_host(tacit.place, "claude-code", project=tacit.project, scratch=None, named=False)
     )
     assert found[0].state == "fail"
     assert found[0].advice == "`tacit install claude-code`"

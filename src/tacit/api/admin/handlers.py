@@ -98,12 +98,12 @@ def search(engine: Service, at: Parameters, request: ask.Search) -> Answer[shape
         statuses=request.wanted_statuses,
         sensitivities=visible_levels(by_user=at.by_user),
     )
-    found = engine.admin.search.find(
+    matches = engine.admin.search.find(
         request.text, where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit
     )
     hits = [
         shapes.Hit(memory=hit.memory, score=hit.score, by_words=hit.by_words, by_meaning=hit.by_meaning)
-        for hit in found
+        for hit in matches
     ]
     return Answer(shapes.Hits(hits=hits))
 
@@ -115,8 +115,8 @@ def graph(engine: Service, at: Parameters, request: ask.AskGraph) -> Answer[shap
         statuses=request.wanted_statuses,
         sensitivities=visible_levels(by_user=at.by_user),
     )
-    found = engine.admin.graph(where, scope=_seen(engine, request.cwd, request.scope), limit=request.limit)
-    return Answer(shapes.GraphView(graph=found))
+    scope = _seen(engine, request.cwd, request.scope)
+    return Answer(shapes.GraphView(graph=engine.admin.graph(where, scope=scope, limit=request.limit)))
 
 
 def projects(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Projects]:  # noqa: ARG001
@@ -179,14 +179,14 @@ def timeline(engine: Service, at: Parameters, request: ask.Timeline) -> Answer[s
         until_ms=request.until_ms,
         after=from_cursor(request.cursor) if request.cursor else None,
     )
-    found = engine.admin.recalls.rows(
+    fetched = engine.admin.recalls.rows(
         where,
         root=_root(engine, request.cwd),
         limit=request.limit + 1,
         visibility=engine.visibility(at.speaker),
     )
-    rows = found[: request.limit]
-    more = to_cursor((rows[-1].at_ms, rows[-1].id)) if len(found) > len(rows) else None
+    rows = fetched[: request.limit]
+    more = to_cursor((rows[-1].at_ms, rows[-1].id)) if len(fetched) > len(rows) else None
     return Answer(shapes.TimelinePage(recalls=rows, next_cursor=more))
 
 
@@ -227,11 +227,11 @@ def _verdicts(engine: Service, at: Parameters, said: Sequence[Verdict]) -> list[
 def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer[shapes.SessionPage]:
     """List sessions, newest signal first."""
     skip = rows_before(request.cursor) if request.cursor else 0
-    found = engine.admin.recalls.sessions(
+    fetched = engine.admin.recalls.sessions(
         limit=request.limit + 1, offset=skip, visibility=engine.visibility(at.speaker)
     )
-    more = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
-    return Answer(shapes.SessionPage(sessions=found[: request.limit], next_cursor=more))
+    more = to_cursor((skip + request.limit, "")) if len(fetched) > request.limit else None
+    return Answer(shapes.SessionPage(sessions=fetched[: request.limit], next_cursor=more))
 
 
 def session(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneSession]:  # noqa: ARG001
@@ -259,27 +259,28 @@ def _exposures(
     memory_id: str | None = None,
 ) -> Answer[shapes.ExposurePage]:
     skip = rows_before(request.cursor) if request.cursor else 0
-    found = engine.admin.recalls.handed(
+    fetched = engine.admin.recalls.handed(
         session=session_key,
         memory_id=memory_id,
         limit=request.limit + 1,
         offset=skip,
         visibility=engine.visibility(at.speaker),
     )
-    more = to_cursor((skip + request.limit, "")) if len(found) > request.limit else None
-    return Answer(shapes.ExposurePage(exposures=found[: request.limit], next_cursor=more))
+    more = to_cursor((skip + request.limit, "")) if len(fetched) > request.limit else None
+    return Answer(shapes.ExposurePage(exposures=fetched[: request.limit], next_cursor=more))
 
 
 def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer[Digests]:
     """List digests of sessions, newest first; `reason` says why there is none, or why the newest session has none."""
     reader, visibility = engine.admin.digests, engine.visibility(at.speaker)
     if request.session is not None:
-        one = reader.of_session(request.session, visibility=visibility)
-        there = (one,) if one.memory_id else ()
-        return Answer(Digests(digests=there, reason=one.reason and f"{one.session} has none: {one.reason}"))
+        digest = reader.of_session(request.session, visibility=visibility)
+        there = (digest,) if digest.memory_id else ()
+        return Answer(
+            Digests(digests=there, reason=digest.reason and f"{digest.session} has none: {digest.reason}")
+        )
     project = engine.project(request.cwd) if request.cwd else None
-    found = reader.newest(project, limit=request.limit, visibility=visibility)
-    return Answer(found)
+    return Answer(reader.newest(project, limit=request.limit, visibility=visibility))
 
 
 def learned(engine: Service, at: Parameters, request: ask.AskLearned) -> Answer[shapes.SessionLearned]:
@@ -289,21 +290,21 @@ def learned(engine: Service, at: Parameters, request: ask.AskLearned) -> Answer[
     """
     reader, visibility = engine.admin.learned, engine.visibility(at.speaker)
     if request.session is not None:
-        found = reader.of_session(request.session, visibility=visibility)
+        session_learned = reader.of_session(request.session, visibility=visibility)
     else:
         project = engine.project(request.cwd) if request.cwd else None
-        found = reader.newest(project, visibility=visibility)
-    return Answer(shapes.SessionLearned(learned=found))
+        session_learned = reader.newest(project, visibility=visibility)
+    return Answer(shapes.SessionLearned(learned=session_learned))
 
 
 def charts(engine: Service, at: Parameters, request: ask.ChartTime) -> Answer[shapes.SeriesView]:  # noqa: ARG001
     """Get numbers over time: injections and silences, latency, tokens by kind, verdicts, used memories."""
     until = request.until_ms if request.until_ms is not None else engine.clock.now_ms() + 1
     since = request.since_ms if request.since_ms is not None else until - FIRST_DAYS[request.bucket] * DAY_MS
-    found = engine.admin.charts.series(
+    series = engine.admin.charts.series(
         since_ms=max(0, since), until_ms=until, bucket_ms=BUCKETS_MS[request.bucket]
     )
-    return Answer(shapes.SeriesView(series=found))
+    return Answer(shapes.SeriesView(series=series))
 
 
 # --- the whole

@@ -190,14 +190,14 @@ class Purge(Request):
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
-        given = (
+        selectors = (
             bool(self.ids),
             bool(self.project),
             self.session is not None,
             self.source is not None,
             self.text is not None,
         )
-        if sum(given) != 1:
+        if sum(selectors) != 1:
             raise ValueError("one of ids, project, session, source and text")
         words = (*self.ids, *(one for one in (self.source, self.text) if one is not None))
         if not all(one.strip() for one in words):

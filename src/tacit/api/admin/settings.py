@@ -50,18 +50,21 @@ def change(engine: Service, at: Parameters, request: ask.ChangeSettings) -> Answ
     """Write values into one layer. They take effect at once. `null` resets a value."""
     options = engine.admin.options
     place = SettingsTarget(holder=request.holder, name=request.name)
-    kept, gone = _parted(request.values)
-    if kept:
-        options.change(place, kept)
+    written, gone = _parted(request.values)
+    if written:
+        options.change(place, written)
     for key in gone:
         options.revert(place, key=key)
-    return _view(engine, cwd=request.name if place.holder in ("projects", "project_file") else "",
-                 agent=request.name if place.holder == "agents" else "")  # fmt: skip
+    return _view(
+        engine,
+        cwd=request.name if place.holder in ("projects", "project_file") else "",
+        agent=request.name if place.holder == "agents" else "",
+    )
 
 
 def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
     """Values to write by dotted name, and names to take back. A kind is one value."""
-    kept: dict[str, Any] = {}
+    written: dict[str, Any] = {}
     gone: list[str] = []
     for name, value in values.items():
         if not name.strip():
@@ -72,11 +75,11 @@ def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any]
             gone.append(key)
         elif isinstance(value, dict) and not key.startswith("kinds.") and value:
             below, above = _parted(cast(dict[str, Any], value), f"{key}.")
-            kept |= below
+            written |= below
             gone += above
         else:
-            kept[key] = value
-    return kept, gone
+            written[key] = value
+    return written, gone
 
 
 def revert(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answer[shapes.Reverted]:  # noqa: ARG001
@@ -104,9 +107,9 @@ def change_agent(engine: Service, at: Parameters, request: ask.ChangeAgent) -> A
     if request.reset_memory_injection_override:
         options.revert(place, key="recall")
     if request.memory_injection:
-        kept, gone = _parted(request.memory_injection, "recall.")
-        if kept:
-            options.change(place, kept)
+        written, gone = _parted(request.memory_injection, "recall.")
+        if written:
+            options.change(place, written)
         for key in gone:
             options.revert(place, key=key)
     return Answer(shapes.OneAgent(agent=options.agent(at["name"])))

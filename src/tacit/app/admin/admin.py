@@ -96,7 +96,7 @@ class Verdicts:
 
     def of(self, trace_id: str) -> tuple[Verdict, ...]:
         """Return the verdicts on one recall."""
-        return tuple(one for one in self.all() if one.trace_id == trace_id)
+        return tuple(verdict for verdict in self.all() if verdict.trace_id == trace_id)
 
     def say(
         self, trace: Trace, memory_ids: Sequence[str], *, useful: bool, at_ms: int
@@ -109,34 +109,40 @@ class Verdicts:
         Raises:
             InvalidInput: if one of them was no candidate of the recall, or nothing was injected and none is named.
         """
-        known = {one.memory_id: one.relevance for one in trace.candidates}
+        relevance_of = {candidate.memory_id: candidate.relevance for candidate in trace.candidates}
         named = tuple(dict.fromkeys(memory_ids)) or trace.injected
         if not named:
             raise InvalidInput(f"{trace.id} injected nothing.", hint="Name the memory that should have come.")
         for name in named:
-            if name not in known and name not in trace.injected:
+            if name not in relevance_of and name not in trace.injected:
                 raise InvalidInput(
                     f"{name} was no candidate of {trace.id}.",
                     hint="Name one of its candidates by its whole id.",
                 )
-        said = tuple(
+        verdicts = tuple(
             Verdict(
-                trace_id=trace.id, memory_id=name, useful=useful, injected=name in trace.injected,
-                surface=trace.surface.value, relevance=known.get(name, 1.0), threshold=trace.threshold,
-                trace_at_ms=trace.at_ms, at_ms=at_ms,
+                trace_id=trace.id,
+                memory_id=name,
+                useful=useful,
+                injected=name in trace.injected,
+                surface=trace.surface.value,
+                relevance=relevance_of.get(name, 1.0),
+                threshold=trace.threshold,
+                trace_at_ms=trace.at_ms,
+                at_ms=at_ms,
             )
             for name in named
-        )  # fmt: skip
+        )
         with self._lock:
-            before = {(one.trace_id, one.memory_id): one for one in self.all()}
+            before = {(verdict.trace_id, verdict.memory_id): verdict for verdict in self.all()}
             new = tuple(
-                one
-                for one in said
-                if (known_one := before.pop((one.trace_id, one.memory_id), None)) is None
-                or known_one.useful != useful
+                verdict
+                for verdict in verdicts
+                if (earlier := before.pop((verdict.trace_id, verdict.memory_id), None)) is None
+                or earlier.useful != useful
             )
-            VERDICTS.write(self._store, (*before.values(), *said))
-        return said, new
+            VERDICTS.write(self._store, (*before.values(), *verdicts))
+        return verdicts, new
 
 
 class Admin:
@@ -181,10 +187,14 @@ class Admin:
         everything = within or self._store.scopes()
         if not wanted:
             return everything
-        names = {str(one) for one in wanted}
-        projects = {one.project_id for one in wanted if one == project_scope(one.project_id or "")}
+        names = {str(scope) for scope in wanted}
+        projects = {scope.project_id for scope in wanted if scope == project_scope(scope.project_id or "")}
         return ScopeFilter.of(
-            *(one for one in everything.scopes if str(one) in names or (one.project_id or "-") in projects)
+            *(
+                scope
+                for scope in everything.scopes
+                if str(scope) in names or (scope.project_id or "-") in projects
+            )
         )
 
     def count(self, where: MemoryFilter, *, scope: ScopeFilter | None) -> int:
@@ -194,12 +204,21 @@ class Admin:
     def relations(self, memory_id: str) -> tuple[tuple[Relation, ...], tuple[Memory, ...]]:
         """The relations of a memory, strongest first, and the memories at their other ends."""
         everything = self._store.scopes()
-        found = [one for one in self._store.relations([memory_id], scope=everything) if one.weight > 0]
-        found.sort(key=lambda one: (-one.weight, one.source_id, one.target_id, one.type))
-        others = dict.fromkeys(
-            end for one in found for end in (one.source_id, one.target_id) if end != memory_id
+        relations = [
+            relation
+            for relation in self._store.relations([memory_id], scope=everything)
+            if relation.weight > 0
+        ]
+        relations.sort(
+            key=lambda relation: (-relation.weight, relation.source_id, relation.target_id, relation.type)
         )
-        return tuple(found), self._store.get(list(others), scope=everything)
+        others = dict.fromkeys(
+            end
+            for relation in relations
+            for end in (relation.source_id, relation.target_id)
+            if end != memory_id
+        )
+        return tuple(relations), self._store.get(list(others), scope=everything)
 
     def graph(self, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:
         """Memories and how they hang together."""
@@ -208,11 +227,11 @@ class Admin:
     def projects(self, *, levels: tuple[Sensitivity, ...] | None = None) -> tuple[ProjectCount, ...]:
         """Projects by name; memories of other sensitivities than `levels` (None = any) are not counted."""
         where = MemoryFilter(sensitivities=levels)
-        found = [
+        counts = [
             ProjectCount(project=one, active=self.count(where, scope=self.scopes([project_scope(one.id)])))
             for one in self._store.projects()
         ]
-        return tuple(sorted(found, key=lambda one: (one.project.name, one.project.id)))
+        return tuple(sorted(counts, key=lambda one: (one.project.name, one.project.id)))
 
     def membership(self, cwd: str) -> Membership:
         """The project of a folder, and what else may belong to it."""
@@ -234,7 +253,7 @@ class Admin:
         """The version of a memory that was known at that time; None = it was not there yet."""
         scope = self._store.scopes()
         versions = self._store.recorded(scope=scope, limit=10_000, memory_id=memory_id)
-        return next((one.memory for one in versions if one.at_ms <= at_ms), None)
+        return next((version.memory for version in versions if version.at_ms <= at_ms), None)
 
     # --- changing
 
@@ -277,11 +296,11 @@ class Admin:
             NotFound, InvalidInput: see `Verdicts.say`.
         """
         trace = self.recalls.trace(trace_id)
-        said, new = self.verdicts.say(trace, memory_ids, useful=useful, at_ms=self._parts.clock.now_ms())
+        verdicts, new = self.verdicts.say(trace, memory_ids, useful=useful, at_ms=self._parts.clock.now_ms())
         scope = self._store.scopes()
-        for memory in self._store.get([one.memory_id for one in new], scope=scope):
+        for memory in self._store.get([verdict.memory_id for verdict in new], scope=scope):
             self._memories.feedback(memory, useful=useful)
-        return said
+        return verdicts
 
 
 def _captures(parts: Parts) -> bool:
@@ -296,14 +315,21 @@ def graph_of(store: MemoryStore, where: MemoryFilter, *, scope: ScopeFilter, lim
     total = len(memories) if len(memories) < limit else store.count_memories(where, scope=scope)
     names = {memory.id for memory in memories}
     relations = [
-        one
-        for one in store.relations(sorted(names), scope=scope)
-        if one.weight > 0 and {one.source_id, one.target_id} <= names
+        relation
+        for relation in store.relations(sorted(names), scope=scope)
+        if relation.weight > 0 and {relation.source_id, relation.target_id} <= names
     ]
-    relations.sort(key=lambda one: (-one.weight, one.source_id, one.target_id, one.type))
+    relations.sort(
+        key=lambda relation: (-relation.weight, relation.source_id, relation.target_id, relation.type)
+    )
     edges = tuple(
-        Edge(source=one.source_id, target=one.target_id, type=one.type, weight=round(one.weight, 4))
-        for one in relations[:MOST_EDGES]
+        Edge(
+            source=relation.source_id,
+            target=relation.target_id,
+            type=relation.type,
+            weight=round(relation.weight, 4),
+        )
+        for relation in relations[:MOST_EDGES]
     )
     return Graph(
         nodes=tuple(_node(memory) for memory in memories),

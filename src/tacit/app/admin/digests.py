@@ -98,16 +98,16 @@ class DigestReader:
         if project is not None:
             scope = ScopeFilter.of(*(one for one in scope.scopes if one.project_id == project.id))
         where = replace(_KIND, sensitivities=visibility.levels)
-        found = self._store.list_memories(where, scope=scope, limit=LOOKED_AT)
+        memories = self._store.list_memories(where, scope=scope, limit=LOOKED_AT)
         states = {state.key: state for state in self._states(project)}
-        ranked = sorted(found, key=lambda one: (-_heard(one, states.get(_key_of(one))), one.id))
-        told: dict[SessionKey, SessionDigest] = {}
+        ranked = sorted(memories, key=lambda one: (-_heard(one, states.get(_key_of(one))), one.id))
+        digests: dict[SessionKey, SessionDigest] = {}
         for memory in ranked:
             key = _key_of(memory)
-            if key not in told and len(told) < limit:
+            if key not in digests and len(digests) < limit:
                 state = states.get(key) or self._store.load_session(key)
-                told[key] = self._told(key, state, memory, visibility)
-        return Digests(digests=tuple(told.values()), reason=self._why_none(states, ranked, visibility))
+                digests[key] = self._told(key, state, memory, visibility)
+        return Digests(digests=tuple(digests.values()), reason=self._why_none(states, ranked, visibility))
 
     def _why_none(
         self, states: dict[SessionKey, SessionState], ranked: list[Memory], visibility: Visibility
@@ -140,10 +140,12 @@ class DigestReader:
         """The session of `project`, of any project when None, that was heard of last; None = there was none."""
         scope = self._store.scopes()
         if project is not None:
-            scope = ScopeFilter.of(*(one for one in scope.scopes if one.project_id == project.id))
+            scope = ScopeFilter.of(
+                *(visible_scope for visible_scope in scope.scopes if visible_scope.project_id == project.id)
+            )
         heard = {
-            _key_of(one): _heard(one, None)
-            for one in self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
+            _key_of(memory): _heard(memory, None)
+            for memory in self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
         }
         heard |= {state.key: state.last_signal_at_ms for state in self._states(project)}
         return max(heard, key=lambda key: (heard[key], str(key)), default=None)
@@ -166,12 +168,12 @@ class DigestReader:
             return whole
         exact = [key for key in keys if name in (str(key), key.session_id)]
         begun = [key for key in keys if str(key).startswith(name) or key.session_id.startswith(name)]
-        found = exact or begun
-        if len(found) == 1:
-            return found[0]
+        matches = exact or begun
+        if len(matches) == 1:
+            return matches[0]
         hint = "Name it as host/id: `tacit digest --project` and `tacit why` show sessions."
-        if found:
-            raise NotFound(f"{len(found)} sessions begin with {name!r}.", hint=hint)
+        if matches:
+            raise NotFound(f"{len(matches)} sessions begin with {name!r}.", hint=hint)
         raise NotFound(f"No session is called {name!r}.", hint=hint)
 
     def _memory_of(self, key: SessionKey) -> Memory | None:
@@ -182,8 +184,8 @@ class DigestReader:
         ]
         if held:
             return held[0]
-        found = self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
-        return next((memory for memory in found if _key_of(memory) == key), None)
+        memories = self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
+        return next((memory for memory in memories if _key_of(memory) == key), None)
 
     def _told(
         self, key: SessionKey, state: SessionState | None, memory: Memory | None, visibility: Visibility
@@ -215,12 +217,14 @@ class DigestReader:
 
     def _reason(self, key: SessionKey, state: SessionState | None, visibility: Visibility) -> str:
         """Explain in a sentence without full stop why a session has no digest."""
-        waiting = [one for one in self._store.pending_handovers(limit=LOOKED_AT) if one.session == key]
+        waiting = [
+            handover for handover in self._store.pending_handovers(limit=LOOKED_AT) if handover.session == key
+        ]
         if state is not None and state.incognito:
             return "it was incognito, so nothing of it is stored"
         if not self._captures():
             return "sessions are not learned from (capture.enabled or capture.at_session_end is off)"
-        if any(one.error for one in waiting):
+        if any(handover.error for handover in waiting):
             return f"its transcript could not be read: {waiting[-1].error}"
         if waiting:
             return "its transcript waits to be read; that happens in the background"

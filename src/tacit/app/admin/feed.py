@@ -27,7 +27,7 @@ class TraceFeed:
 
         def leave() -> None:
             with self._lock:
-                self._listeners = tuple(one for one in self._listeners if one is not listener)
+                self._listeners = tuple(other for other in self._listeners if other is not listener)
 
         return leave
 

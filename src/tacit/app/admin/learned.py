@@ -139,30 +139,36 @@ class LearnedReader:
         state = self._store.load_session(key)
         outcomes = OUTCOMES.read(self._store, key)
         statements = self._statements(key, outcomes, visibility)
-        told = Learned(
+        learned = Learned(
             session=str(key),
             at_ms=state.last_signal_at_ms if state else 0,
             running=state is not None and not state.ended,
             statements=statements,
-            waiting=StillWaiting(statements=sum(one.waits for one in statements)),
+            waiting=StillWaiting(statements=sum(statement.waits for statement in statements)),
         )
         nudges = state.nudges if state else ()
-        return self._with_counts(replace(told, nudges=nudges), key, outcomes) if visibility.by_user else told
+        return (
+            self._with_counts(replace(learned, nudges=nudges), key, outcomes)
+            if visibility.by_user
+            else learned
+        )
 
-    def _with_counts(self, told: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
+    def _with_counts(self, learned: Learned, key: SessionKey, outcomes: Iterable[Outcome]) -> Learned:
         """Add the counts that only the user may see."""
         spent = SESSION_SPENDING.read(self._store, key)
         requests = tuple(map(request_in_words, spent.requests))
-        reasons = Counter(outcome_text(one) for one in outcomes if one.fate == "dropped")
+        reasons = Counter(outcome_text(outcome) for outcome in outcomes if outcome.fate == "dropped")
         reasons.update(reason for request in requests for reason in request.dropped)
         unread = WAITING.find(self._store, key)
         waiting = StillWaiting(
-            statements=told.waiting.statements,
+            statements=learned.waiting.statements,
             messages=len(unread.messages) if unread else 0,
-            transcripts=sum(one.session == key for one in self._store.pending_handovers(limit=1000)),
+            transcripts=sum(
+                handover.session == key for handover in self._store.pending_handovers(limit=1000)
+            ),
         )
         return replace(
-            told,
+            learned,
             dropped=tuple(DroppedCount(reason=reason, count=n) for reason, n in reasons.most_common()),
             requests=requests,
             waiting=waiting,
@@ -173,54 +179,73 @@ class LearnedReader:
     ) -> tuple[LearnedStatement, ...]:
         scope = self._store.scopes()
         where = MemoryFilter(statuses=None, session=key)
-        stated = {one.id: one for one in self._store.list_memories(where, scope=scope, limit=MAX_STATEMENTS)}
+        stated = {
+            memory.id: memory
+            for memory in self._store.list_memories(where, scope=scope, limit=MAX_STATEMENTS)
+        }
         by_memory: dict[str, list[Outcome]] = {name: [] for name in stated}
-        for one in outcomes:
-            if one.memory_id:
-                by_memory.setdefault(one.memory_id, []).append(one)
-        others = {name for one in outcomes for name in one.others}
-        known = {one.id: one for one in self._store.get([*by_memory, *others], scope=scope)}
-        questions = self._questions(tuple(by_memory), known)
-        shown = {name: one for name, one in known.items() if visibility.shows(one)}
-        found = [
-            _statement(shown[name], told, shown, [one for one in questions.get(name, ()) if visibility.shows(one)])
-            for name, told in by_memory.items()
+        for outcome in outcomes:
+            if outcome.memory_id:
+                by_memory.setdefault(outcome.memory_id, []).append(outcome)
+        others = {name for outcome in outcomes for name in outcome.others}
+        memories = {memory.id: memory for memory in self._store.get([*by_memory, *others], scope=scope)}
+        questions = self._questions(tuple(by_memory), memories)
+        shown = {name: memory for name, memory in memories.items() if visibility.shows(memory)}
+        statements = [
+            _statement(
+                shown[name],
+                memory_outcomes,
+                shown,
+                [one for one in questions.get(name, ()) if visibility.shows(one)],
+            )
+            for name, memory_outcomes in by_memory.items()
             if name in shown and not shown[name].is_session_note
-        ]  # fmt: skip
-        return tuple(sorted(found, key=lambda one: (_turn(one), one.memory.created_at_ms, one.memory.id)))
+        ]
+        return tuple(
+            sorted(statements, key=lambda one: (_turn(one), one.memory.created_at_ms, one.memory.id))
+        )
 
     def _questions(
-        self, names: tuple[str, ...], known: dict[str, Memory]
+        self, names: tuple[str, ...], candidates: dict[str, Memory]
     ) -> Mapping[str, tuple[Memory, ...]]:
         """Memories that contradict those of these ids, where both still stand."""
         scope = self._store.scopes()
-        live = [name for name in names if name in known and known[name].status in _LIVE]
+        live = [name for name in names if name in candidates and candidates[name].status in _LIVE]
         edges = [
-            one
-            for one in self._store.relations(live, scope=scope)
-            if one.type == "contradicts" and one.weight > 0
+            relation
+            for relation in self._store.relations(live, scope=scope)
+            if relation.type == "contradicts" and relation.weight > 0
         ]
-        ends = {end for one in edges for end in (one.source_id, one.target_id)}
-        memories = {one.id: one for one in self._store.get(sorted(ends), scope=scope) if one.status in _LIVE}
-        found: dict[str, dict[str, Memory]] = {}
-        for one in edges:
-            for this, other in ((one.source_id, one.target_id), (one.target_id, one.source_id)):
+        ends = {end for relation in edges for end in (relation.source_id, relation.target_id)}
+        memories = {
+            memory.id: memory
+            for memory in self._store.get(sorted(ends), scope=scope)
+            if memory.status in _LIVE
+        }
+        questions: dict[str, dict[str, Memory]] = {}
+        for relation in edges:
+            for this, other in (
+                (relation.source_id, relation.target_id),
+                (relation.target_id, relation.source_id),
+            ):
                 if other in memories:
-                    found.setdefault(this, {})[other] = memories[other]
-        return {name: tuple(others.values()) for name, others in found.items()}
+                    questions.setdefault(this, {})[other] = memories[other]
+        return {name: tuple(others.values()) for name, others in questions.items()}
 
 
 def _statement(
     memory: Memory, outcomes: Iterable[Outcome], shown: Mapping[str, Memory], questions: Iterable[Memory]
 ) -> LearnedStatement:
-    told = tuple(outcomes)
-    first = told[0] if told else None
-    replaced = dict.fromkeys(name for one in told for name in one.others if name in shown)
+    statement_outcomes = tuple(outcomes)
+    first = statement_outcomes[0] if statement_outcomes else None
+    replaced = dict.fromkeys(
+        name for outcome in statement_outcomes for name in outcome.others if name in shown
+    )
     return LearnedStatement(
         memory=memory,
         fate=first.fate if first else "new",
         believed=believed_in_words(memory),
-        evidence=tuple(_evidence(memory, one) for one in told) or (_origin(memory),),
+        evidence=tuple(_evidence(memory, outcome) for outcome in statement_outcomes) or (_origin(memory),),
         replaced=tuple(shown[name] for name in replaced),
         questions=tuple(questions),
     )
@@ -243,15 +268,15 @@ def _turn(statement: LearnedStatement) -> int:
 
 def believed_in_words(memory: Memory) -> str:
     """Say in words whose statement a memory is."""
-    told = memory.provenance
-    if told.tier is TrustTier.USER:
-        word = "your words, quoted by the agent" if told.vouched else "your word"
+    provenance = memory.provenance
+    if provenance.tier is TrustTier.USER:
+        word = "your words, quoted by the agent" if provenance.vouched else "your word"
     elif memory.proven:
         word = "a proven fix"
-    elif told.tier is TrustTier.ASSISTANT:
+    elif provenance.tier is TrustTier.ASSISTANT:
         word = "the agent's word"
-    elif told.tier is TrustTier.TOOL:
+    elif provenance.tier is TrustTier.TOOL:
         word = "seen in tool output"
     else:
-        word = "the agent's word without yours" if told.speaker == "agent" else "imported"
-    return f"{word}, written down by {told.extractor}" if told.extractor else word
+        word = "the agent's word without yours" if provenance.speaker == "agent" else "imported"
+    return f"{word}, written down by {provenance.extractor}" if provenance.extractor else word

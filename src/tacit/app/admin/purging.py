@@ -112,8 +112,10 @@ class Purger:
             NotFound: if there is none, or several, of a name.
         """
         everything = self._store.scopes()
-        found = {one.id: one for one in (self._store.resolve(name, scope=everything) for name in names)}
-        return PurgeTarget(memories=tuple(found.values()))
+        memories = {
+            memory.id: memory for memory in (self._store.resolve(name, scope=everything) for name in names)
+        }
+        return PurgeTarget(memories=tuple(memories.values()))
 
     def still_there(self, ids: Sequence[str]) -> PurgeTarget:
         """Return the memories among `ids` that still exist; `ids` are whole."""
@@ -151,7 +153,7 @@ class Purger:
         return (
             any(known.id == project.id for known in self._store.projects())
             or bool(names_of_project(self._store, project.id))
-            or any(one.project_id == project.id for one in self._store.list_traces(limit=NO_LIMIT))
+            or any(trace.project_id == project.id for trace in self._store.list_traces(limit=NO_LIMIT))
         )
 
     def of_session(self, key: SessionKey) -> PurgeTarget:
@@ -163,12 +165,12 @@ class Purger:
         self._settle()
         every = self._list(MemoryFilter(statuses=None), self._store.scopes())
         states = {state.key: state.parent for state in self._store.list_sessions(limit=NO_LIMIT)}
-        taught = {_session_of(one): None for one in every if one.provenance.session_id}
+        taught = {_session_of(memory): None for memory in every if memory.provenance.session_id}
         family = with_descendants((key,), {**taught, **states})
         inside = set(family)
-        learned = tuple(one for one in every if _session_of(one) in inside)
-        known = not states.keys().isdisjoint(family) or bool(names_of_sessions(self._store, family))
-        if not (learned or known):
+        learned = tuple(memory for memory in every if _session_of(memory) in inside)
+        exists = not states.keys().isdisjoint(family) or bool(names_of_sessions(self._store, family))
+        if not (learned or exists):
             raise NotFound(f"There is no session {key}.", hint="`tacit digest --project` names sessions.")
         return PurgeTarget(memories=learned, sessions=family)
 
@@ -176,7 +178,9 @@ class Purger:
         return self._store.list_memories(where, scope=scope, limit=NO_LIMIT)
 
     def _scopes_of(self, project: ProjectRecord) -> ScopeFilter:
-        return ScopeFilter.of(*(one for one in self._store.scopes().scopes if one.project_id == project.id))
+        return ScopeFilter.of(
+            *(scope for scope in self._store.scopes().scopes if scope.project_id == project.id)
+        )
 
     # --- doing it
 
@@ -200,13 +204,13 @@ class Purger:
         return Purged(
             memories=tuple(
                 PurgedMemory(
-                    id=one.id,
-                    kind=one.kind,
-                    scope=str(one.scope),
-                    status=one.status,
-                    content=one.content if dry_run else "",
+                    id=memory.id,
+                    kind=memory.kind,
+                    scope=str(memory.scope),
+                    status=memory.status,
+                    content=memory.content if dry_run else "",
                 )
-                for one in purge_target.memories
+                for memory in purge_target.memories
             ),
             sessions=tuple(map(str, purge_target.sessions)),
             rows=dict(done.rows),
@@ -221,7 +225,7 @@ class Purger:
         return words_to_forget(
             version
             for memory in memories
-            for version in (memory, *(one.memory for one in versions_of(self._store, memory.id)))
+            for version in (memory, *(version.memory for version in versions_of(self._store, memory.id)))
         )
 
     def _gone(self, purge_target: PurgeTarget) -> Removal:
@@ -229,7 +233,7 @@ class Purger:
         if purge_target.project is not None:
             values += names_of_project(self._store, purge_target.project.id)
         return Removal(
-            memories=tuple(one.id for one in purge_target.memories),
+            memories=tuple(memory.id for memory in purge_target.memories),
             sessions=purge_target.sessions,
             projects=(purge_target.project.id,) if purge_target.project else (),
             values=tuple(sorted(values)),
@@ -238,14 +242,16 @@ class Purger:
     def _alike(self, words: ForgottenWords, gone: Removal) -> tuple[str, ...]:
         """Other memories that hold the same words, notes apart, which are cleaned."""
         going = set(gone.memories)
-        found = [
-            one.id
-            for one in self._list(MemoryFilter(statuses=None), self._store.scopes())
-            if one.id not in going
-            and one.kind not in gone.notes
-            and any(words.held_by(text) for text in (one.content, one.provenance.span, *one.evidence))
+        matches = [
+            memory.id
+            for memory in self._list(MemoryFilter(statuses=None), self._store.scopes())
+            if memory.id not in going
+            and memory.kind not in gone.notes
+            and any(
+                words.held_by(text) for text in (memory.content, memory.provenance.span, *memory.evidence)
+            )
         ]
-        return tuple(sorted(found)[:MOST_ALIKE])
+        return tuple(sorted(matches)[:MOST_ALIKE])
 
     def _remove(self, words: ForgottenWords, gone: Removal, *, dry_run: bool) -> Rescan:
         def clean(text: str, _scope: str) -> str:

@@ -65,13 +65,15 @@ def row_of(trace: Trace) -> RecallRow:
         budget_tokens=trace.budget_tokens,
         took_ms=trace.took_ms,
         threshold=trace.threshold,
-        best_relevance=max((one.relevance for one in trace.candidates), default=None),
+        best_relevance=max((candidate.relevance for candidate in trace.candidates), default=None),
     )
 
 
 def with_memory_contents(store: Store, traces: Sequence[Trace]) -> tuple[Trace, ...]:
     """`traces` with the words of those candidates of which a trace keeps the numbers alone, as the store has them now."""
-    wanted = {one.memory_id for trace in traces for one in trace.candidates if not one.content}
+    wanted = {
+        candidate.memory_id for trace in traces for candidate in trace.candidates if not candidate.content
+    }
     if not wanted:
         return tuple(traces)
     words = {memory.id: memory.content for memory in store.get(sorted(wanted), scope=store.scopes())}
@@ -79,8 +81,10 @@ def with_memory_contents(store: Store, traces: Sequence[Trace]) -> tuple[Trace, 
         replace(
             trace,
             candidates=tuple(
-                one if one.content else replace(one, content=words.get(one.memory_id, "")[:TRACED_CHARS])
-                for one in trace.candidates
+                candidate
+                if candidate.content
+                else replace(candidate, content=words.get(candidate.memory_id, "")[:TRACED_CHARS])
+                for candidate in trace.candidates
             ),
         )
         for trace in traces
@@ -151,7 +155,7 @@ class SessionView:
 
 def session_row(state: SessionState) -> SessionRow:
     """`state` in one line. What a host itself loaded is no exposure of ours."""
-    ours = [one for one in state.ledger if one.surface is not Surface.HOST]
+    ours = [entry for entry in state.ledger if entry.surface is not Surface.HOST]
     return SessionRow(
         key=str(state.key),
         host=state.key.host,
@@ -169,7 +173,7 @@ def session_row(state: SessionState) -> SessionRow:
         incognito=state.incognito,
         ended=state.ended,
         exposures=len(ours),
-        tokens=sum(one.tokens for one in ours),
+        tokens=sum(entry.tokens for entry in ours),
     )
 
 
@@ -187,15 +191,17 @@ class Recalls:
         self._settle()
         if root:
             states = self._store.list_sessions(limit=10_000)
-            where = replace(where, sessions=tuple(str(one.key) for one in states if one.project_root == root))
+            where = replace(
+                where, sessions=tuple(str(state.key) for state in states if state.project_root == root)
+            )
         # What a filter finds by words or outcome must not tell more than the row that is shown.
         looked_at = where if visibility.by_user else replace(where, injected=None, text=None)
-        found = first_rows(
+        page = first_rows(
             lambda most: self._store.find_traces(looked_at, limit=most),
-            lambda traces: [one for one in visibility.traces(traces) if _fits(one, where)],
+            lambda traces: [trace for trace in visibility.traces(traces) if _fits(trace, where)],
             limit,
         )
-        return tuple(row_of(one) for one in found)
+        return tuple(row_of(trace) for trace in page)
 
     def trace(self, trace_id: str) -> Trace:
         """One recall.
@@ -218,19 +224,19 @@ class Recalls:
     ) -> tuple[Handed, ...]:
         """List injected memories, newest first, and whether they were used."""
         self._settle()
-        found = first_rows(
+        page = first_rows(
             lambda most: self._store.exposures(session=session, memory_id=memory_id, limit=most),
             visibility.exposures,
             offset + limit,
         )[offset:]
-        usage = {key: self._used_in(key) for key in dict.fromkeys(one.session for one in found)}
-        return tuple(_handed(one.session, one.exposure, usage[one.session]) for one in found)
+        usage = {key: self._used_in(key) for key in dict.fromkeys(exposed.session for exposed in page)}
+        return tuple(_handed(exposed.session, exposed.exposure, usage[exposed.session]) for exposed in page)
 
     def sessions(self, *, visibility: Visibility, limit: int, offset: int = 0) -> tuple[SessionRow, ...]:
         """Sessions, newest signal first."""
         self._settle()
         states = self._store.list_sessions(limit=limit + offset)[offset:]
-        return tuple(session_row(visibility.session(one)) for one in states)
+        return tuple(session_row(visibility.session(state)) for state in states)
 
     def session(self, key: SessionKey, *, visibility: Visibility) -> SessionView:
         """One session, turn by turn.
@@ -284,15 +290,17 @@ def _handed(key: SessionKey, exposure: Exposure, usage: tuple[frozenset[str], fr
 
 
 def _turns(traces: Sequence[Trace], handed: Sequence[Handed]) -> tuple[TurnView, ...]:
-    counts = Counter((one.epoch, one.turn) for one in (*traces, *handed))
-    found: list[TurnView] = []
+    counts = Counter((event.epoch, event.turn) for event in (*traces, *handed))
+    turns: list[TurnView] = []
     for epoch, turn in sorted(counts):
-        recalls = [row_of(one) for one in reversed(traces) if (one.epoch, one.turn) == (epoch, turn)]
-        exposures = [one for one in reversed(handed) if (one.epoch, one.turn) == (epoch, turn)]
-        times = [one.at_ms for one in (*recalls, *exposures)]
-        found.append(
+        recalls = [row_of(trace) for trace in reversed(traces) if (trace.epoch, trace.turn) == (epoch, turn)]
+        exposures = [
+            exposure for exposure in reversed(handed) if (exposure.epoch, exposure.turn) == (epoch, turn)
+        ]
+        times = [event.at_ms for event in (*recalls, *exposures)]
+        turns.append(
             TurnView(
                 turn=turn, epoch=epoch, at_ms=min(times), recalls=tuple(recalls), exposures=tuple(exposures)
             )
         )
-    return tuple(found)
+    return tuple(turns)

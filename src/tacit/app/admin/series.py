@@ -139,9 +139,9 @@ def tokens_by_kind(trace: Trace) -> dict[str, int]:
     """The block's tokens shared out by the length of its memories' words; what rounding leaves goes to the first kind."""
     chosen = set(trace.injected)
     lengths: Counter[str] = Counter()
-    for one in trace.candidates:
-        if one.memory_id in chosen:
-            lengths[one.kind] += max(1, len(one.content))
+    for candidate in trace.candidates:
+        if candidate.memory_id in chosen:
+            lengths[candidate.kind] += max(1, len(candidate.content))
     if not lengths or not trace.tokens:
         return {}
     whole = sum(lengths.values())
@@ -170,17 +170,17 @@ def series_of(
     first = max(since_ms // bucket_ms, (until_ms - 1) // bucket_ms - MOST_BUCKETS + 1)
     count = max(0, (until_ms - 1) // bucket_ms - first + 1)
     since_ms = first * bucket_ms
-    inside = [one for one in facts if since_ms <= one.at_ms < until_ms]
+    inside = [fact for fact in facts if since_ms <= fact.at_ms < until_ms]
     by_bucket: list[list[Fact]] = [[] for _ in range(count)]
-    for one in inside:
-        by_bucket[one.at_ms // bucket_ms - first].append(one)
-    said = [one for one in verdicts if since_ms <= one.trace_at_ms < until_ms]
+    for fact in inside:
+        by_bucket[fact.at_ms // bucket_ms - first].append(fact)
+    judged = [verdict for verdict in verdicts if since_ms <= verdict.trace_at_ms < until_ms]
     surfaces: dict[str, list[float]] = {}
     kinds: Counter[str] = Counter()
-    for one in inside:
-        surfaces.setdefault(one.surface, []).append(one.took_ms)
-        kinds.update(one.tokens)
-    silences = Counter((one.silence, one.cause) for one in inside if one.silence)
+    for fact in inside:
+        surfaces.setdefault(fact.surface, []).append(fact.took_ms)
+        kinds.update(fact.tokens)
+    silences = Counter((fact.silence, fact.cause) for fact in inside if fact.silence)
     return Series(
         since_ms=since_ms,
         until_ms=until_ms,
@@ -188,7 +188,7 @@ def series_of(
         recalls=len(inside),
         complete=complete,
         buckets=tuple(
-            _bucket((first + at) * bucket_ms, part, _said_in(said, first + at, bucket_ms))
+            _bucket((first + at) * bucket_ms, part, _said_in(judged, first + at, bucket_ms))
             for at, part in enumerate(by_bucket)
         ),
         latency=tuple(_latency(name, sorted(times)) for name, times in sorted(surfaces.items())),
@@ -199,7 +199,7 @@ def series_of(
             )
         ),
         kinds=dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))),
-        feedback=_feedback(said),
+        feedback=_feedback(judged),
         used=used,
     )
 
@@ -208,24 +208,24 @@ def _said_in(said: Sequence[Verdict], number: int, bucket_ms: int) -> list[Verdi
     return [one for one in said if one.trace_at_ms // bucket_ms == number]
 
 
-def _bucket(at_ms: int, facts: Sequence[Fact], said: Sequence[Verdict]) -> Bucket:
-    times = sorted(one.took_ms for one in facts)
+def _bucket(at_ms: int, facts: Sequence[Fact], verdicts: Sequence[Verdict]) -> Bucket:
+    times = sorted(fact.took_ms for fact in facts)
     tokens: Counter[str] = Counter()
-    for one in facts:
-        tokens.update(one.tokens)
-    told = _feedback(said)
-    injections = sum(one.injected > 0 for one in facts)
+    for fact in facts:
+        tokens.update(fact.tokens)
+    feedback = _feedback(verdicts)
+    injections = sum(fact.injected > 0 for fact in facts)
     return Bucket(
         at_ms=at_ms,
         injections=injections,
         silences=len(facts) - injections,
-        memories=sum(one.injected for one in facts),
+        memories=sum(fact.injected for fact in facts),
         p50_ms=percentile(times, 0.5),
         p95_ms=percentile(times, 0.95),
         tokens=dict(sorted(tokens.items())),
-        useful=told.useful,
-        wrong=told.wrong,
-        precision=told.precision,
+        useful=feedback.useful,
+        wrong=feedback.wrong,
+        precision=feedback.precision,
     )
 
 
@@ -239,13 +239,13 @@ def _latency(surface: str, times: Sequence[float]) -> Latency:
     )
 
 
-def _feedback(said: Sequence[Verdict]) -> FeedbackCounts:
-    useful = sum(one.useful and one.injected for one in said)
-    wrong = sum(not one.useful and one.injected for one in said)
+def _feedback(verdicts: Sequence[Verdict]) -> FeedbackCounts:
+    useful = sum(verdict.useful and verdict.injected for verdict in verdicts)
+    wrong = sum(not verdict.useful and verdict.injected for verdict in verdicts)
     return FeedbackCounts(
         useful=useful,
         wrong=wrong,
-        missed=sum(one.useful and not one.injected for one in said),
+        missed=sum(verdict.useful and not verdict.injected for verdict in verdicts),
         precision=round(useful / (useful + wrong), 4) if useful + wrong else None,
     )
 
@@ -268,10 +268,10 @@ class Charts:
             self._read()
             facts = tuple(self._facts.values())
         totals = TOTALS.read(self._store)
-        kept = self._retention()
-        oldest = min((one.at_ms for one in facts), default=until_ms)
-        all_there = len(facts) < kept.traces and since_ms >= until_ms - kept.trace_days * DAY_MS
-        found = series_of(
+        retention = self._retention()
+        oldest = min((fact.at_ms for fact in facts), default=until_ms)
+        all_there = len(facts) < retention.traces and since_ms >= until_ms - retention.trace_days * DAY_MS
+        series = series_of(
             facts,
             VERDICTS.read(self._store),
             since_ms=since_ms,
@@ -280,28 +280,28 @@ class Charts:
             used=Use(shown=totals.shown, used=totals.used, rate=totals.rate, baseline=totals.baseline),
             complete=oldest <= since_ms or all_there,
         )
-        return replace(found, cache=self._cache(since_ms=since_ms, until_ms=until_ms))
+        return replace(series, cache=self._cache(since_ms=since_ms, until_ms=until_ms))
 
     def _cache(self, *, since_ms: int, until_ms: int) -> tuple[cache_meter.CacheShare, ...]:
         """What prompt caches can keep, by placement; then what they gave, by host."""
         whole = CACHE_DAYS.read(self._store)
-        told = CACHE_DAYS_OF_HOSTS.read(self._store)
+        host_days = CACHE_DAYS_OF_HOSTS.read(self._store)
         return (
             *cache_meter.shares(whole, since_ms=since_ms, until_ms=until_ms),
-            *cache_meter.shares_of_hosts(told, since_ms=since_ms, until_ms=until_ms),
+            *cache_meter.shares_of_hosts(host_days, since_ms=since_ms, until_ms=until_ms),
         )
 
     def _read(self) -> None:
         after: tuple[int, str] | None = None
         while True:
-            found = self._store.find_traces(TraceFilter(after=after), limit=_BATCH)
-            new = [one for one in found if one.id not in self._facts]
-            self._facts.update((one.id, fact_of(one)) for one in new)
+            traces = self._store.find_traces(TraceFilter(after=after), limit=_BATCH)
+            new = [trace for trace in traces if trace.id not in self._facts]
+            self._facts.update((trace.id, fact_of(trace)) for trace in new)
             # A recall may be stored after one that began later, so a batch without anything new ends it.
-            if not found or (self._complete and not new):
+            if not traces or (self._complete and not new):
                 break
-            after = (found[-1].at_ms, found[-1].id)
+            after = (traces[-1].at_ms, traces[-1].id)
         self._complete = True
         if len(self._facts) > MOST_FACTS:
-            kept = sorted(self._facts.items(), key=lambda pair: pair[1].at_ms)[-MOST_FACTS:]
-            self._facts = OrderedDict(kept)
+            newest = sorted(self._facts.items(), key=lambda pair: pair[1].at_ms)[-MOST_FACTS:]
+            self._facts = OrderedDict(newest)

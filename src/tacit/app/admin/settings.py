@@ -177,7 +177,7 @@ class SettingsAdmin:
 
     def agent(self, name: str) -> AgentSettings:
         """What one agent has of its own, known or not."""
-        return next((one for one in self.agents() if one.name == name), None) or self._agent(name, None)
+        return next((agent for agent in self.agents() if agent.name == name), None) or self._agent(name, None)
 
     def etag(self) -> str:
         """Return a tag that changes with the user's file."""
@@ -276,10 +276,13 @@ class SettingsAdmin:
             own = overridden(read_settings(self._parts.home, root), "projects") if root in named else ()
             rows.append(
                 ProjectSettingsRow(
-                    id=project.id, name=project.name, root=project.root, folder=named.pop(root, str(root)),
+                    id=project.id,
+                    name=project.name,
+                    root=project.root,
+                    folder=named.pop(root, str(root)),
                     overridden=own,
                 )
-            )  # fmt: skip
+            )
         for root, name in named.items():
             own = overridden(read_settings(self._parts.home, root), "projects")
             rows.append(
@@ -289,7 +292,14 @@ class SettingsAdmin:
 
 
 def _row(about: Described, origins: tuple[Origin, ...]) -> SettingRow:
-    told = tuple(LayerValue(layer=one.layer, place=one.place, value=one.plain) for one in origins)
+    values = tuple(
+        LayerValue(layer=origin.layer, place=origin.place, value=origin.plain) for origin in origins
+    )
     return SettingRow(
-        about=about, key=about.key, value=told[-1].value, layer=told[-1].layer, place=told[-1].place, origins=told
-    )  # fmt: skip
+        about=about,
+        key=about.key,
+        value=values[-1].value,
+        layer=values[-1].layer,
+        place=values[-1].place,
+        origins=values,
+    )

@@ -75,8 +75,8 @@ class HoldoutCounter:
             return
         name = str(root_of(state))
         with self._lock:
-            kept = self._live.get(name) or HOLDOUT_SESSIONS.read(self._store, shard_of(name)).get(name)
-            record = kept or Record(without=held_out(state, settings.holdout), at_ms=signal.at_ms)
+            stored = self._live.get(name) or HOLDOUT_SESSIONS.read(self._store, shard_of(name)).get(name)
+            record = stored or Record(without=held_out(state, settings.holdout), at_ms=signal.at_ms)
             record = self._counted(record, signal, handled, name)
             self._live[name] = record
             self._live.move_to_end(name)
@@ -87,23 +87,23 @@ class HoldoutCounter:
                     self._write(oldest, let_go)
 
     def _counted(self, record: Record, signal: Signal, handled: SignalResult, name: str) -> Record:
-        given = handled.delivery.block.tokens
+        injected_tokens = handled.delivery.block.tokens
         match signal:
             case PromptSubmitted():
                 turns = 0 if signal.machine or signal.agent_id else 1
-                return record.plus(turns=turns, tokens=given + self._count(signal.text))
+                return record.plus(turns=turns, tokens=injected_tokens + self._count(signal.text))
             case ToolFinished():
                 return record.plus(
-                    calls=1, tokens=given + self._count(signal.output) + self._of_call(signal.call)
+                    calls=1, tokens=injected_tokens + self._count(signal.output) + self._of_call(signal.call)
                 )
             case ToolFailed():
-                words = given + self._count(signal.error) + self._of_call(signal.call)
+                words = injected_tokens + self._count(signal.error) + self._of_call(signal.call)
                 again = self._again(signal, handled, name)
                 return record.plus(calls=1, failures=1, repeated=int(again), tokens=words)
             case MessageEnded():
                 return record.plus(tokens=self._count(signal.text))
             case SessionStarted() | SubagentStarted() | ToolStarting() | Compacting() | SessionEnded():
-                return record.plus(tokens=given)
+                return record.plus(tokens=injected_tokens)
 
     def _again(self, signal: ToolFailed, handled: SignalResult, name: str) -> bool:
         signature = error_signature(signal.error, command=signal.call.command or signal.call.tool)
@@ -169,4 +169,4 @@ def merged(kept: Records, new: Records) -> Records:
 
 def within(records: Sequence[Record], *, since_ms: int, until_ms: int) -> list[Record]:
     """Return the records of that time in which anything happened."""
-    return [one for one in records if since_ms <= one.at_ms < until_ms and one.turns]
+    return [record for record in records if since_ms <= record.at_ms < until_ms and record.turns]

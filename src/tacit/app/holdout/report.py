@@ -61,11 +61,16 @@ MEASURES: Mapping[str, Callable[[Record], float]] = {
 
 def holdout_of(records: Sequence[Record], *, share: float) -> Holdout:
     """Compare the sessions of both groups."""
-    having = [one for one in records if not one.without]
-    lacking = [one for one in records if one.without]
+    having = [record for record in records if not record.without]
+    lacking = [record for record in records if record.without]
     enough = min(len(having), len(lacking)) >= ENOUGH
-    told = [
-        _contrast(name, [measure(one) for one in having], [measure(one) for one in lacking], enough=enough)
+    contrasts = [
+        _contrast(
+            name,
+            [measure(record) for record in having],
+            [measure(record) for record in lacking],
+            enough=enough,
+        )
         for name, measure in MEASURES.items()
         if having and lacking
     ]
@@ -74,7 +79,7 @@ def holdout_of(records: Sequence[Record], *, share: float) -> Holdout:
         sessions_with=len(having),
         sessions_without=len(lacking),
         enough=enough,
-        contrasts=tuple(told),
+        contrasts=tuple(contrasts),
     )
 
 

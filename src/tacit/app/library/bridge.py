@@ -42,9 +42,19 @@ class AsyncTacit:
     ) -> tuple[Stored, ...]:
         """See `Tacit.remember`."""
         return await asyncio.to_thread(
-            self._memory.remember, content, kind=kind, scope=scope, when=when, files=files, pinned=pinned, cwd=cwd,
-            session=session, sensitivity=sensitivity, user_words=user_words, replaces=replaces,
-        )  # fmt: skip
+            self._memory.remember,
+            content,
+            kind=kind,
+            scope=scope,
+            when=when,
+            files=files,
+            pinned=pinned,
+            cwd=cwd,
+            session=session,
+            sensitivity=sensitivity,
+            user_words=user_words,
+            replaces=replaces,
+        )
 
     async def recall(
         self, text: str, *, cwd: str | os.PathLike[str] | None = None, budget_tokens: int | None = None

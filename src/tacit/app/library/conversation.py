@@ -54,30 +54,37 @@ class Conversation:
     _epoch: int = 0
     _every_call: bool = False
 
-    def advance(self, said: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
-        """Ask for what is new in `said` and say what every message carries.
+    def advance(self, messages: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
+        """Ask for what is new in `messages` and say what every message carries.
 
         Args:
-            said: the messages of a request, oldest first.
+            messages: the messages of a request, oldest first.
             whole: whether they are the whole conversation; else what came before is kept by the API.
         """
-        slots = block_slots(said)
+        slots = block_slots(messages)
         if whole:
             self._notice_compaction(slots)
         if self._start:
             self._begin()
-        newest = last_answer(said)
-        previous = said[newest].text[-PREVIOUS_CHARS:] if newest >= 0 else ""
+        newest = last_answer(messages)
+        previous = messages[newest].text[-PREVIOUS_CHARS:] if newest >= 0 else ""
         self._replay([slot for at, names in enumerate(slots) for slot in names if at < newest])
-        calls = {call.call_id: call for one in said for call in one.calls}
-        for at in range(newest + 1, len(said)):
-            for result in said[at].results:
+        calls = {call.call_id: call for message in messages for call in message.calls}
+        for at in range(newest + 1, len(messages)):
+            for result in messages[at].results:
                 slot = CALL_PREFIX + result.call_id
                 if result.call_id and slot not in self._decided:
                     call = calls.get(result.call_id)
-                    self._tool(slot, result.call_id, call.tool if call else "", call.args if call else {}, result.text, failed=result.failed)  # fmt: skip
-            if said[at].digest:
-                self._prompt(slots[at][-1], said[at].text, previous, newest=at == last_prompt(said))
+                    self._tool(
+                        slot,
+                        result.call_id,
+                        call.tool if call else "",
+                        call.args if call else {},
+                        result.text,
+                        failed=result.failed,
+                    )
+            if messages[at].digest:
+                self._prompt(slots[at][-1], messages[at].text, previous, newest=at == last_prompt(messages))
         return Placement(
             system=self.system,
             every_call=self._every_call,
@@ -159,10 +166,10 @@ class Conversation:
     def _tool(
         self, slot: str, call_id: str, tool: str, args: Mapping[str, object], output: str, *, failed: bool
     ) -> None:
-        event, told = ("tool_failed", "error") if failed else ("tool_end", "output")
+        event, output_field = ("tool_failed", "error") if failed else ("tool_end", "output")
         key = f"{event}:{self._epoch}:{call_id}"
         answer = self._say(
-            event, tool=tool or "tool", call_id=call_id, args=dict(args), key=key, **{told: output}
+            event, tool=tool or "tool", call_id=call_id, args=dict(args), key=key, **{output_field: output}
         )
         self._decide(slot, (answer or {}).get("text"))
 
@@ -180,20 +187,22 @@ def _texts(answer: Mapping[str, object] | None) -> Mapping[str, object]:
     return cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
 
 
-def block_slots(said: Sequence[MessageFacts]) -> list[tuple[str, ...]]:
+def block_slots(messages: Sequence[MessageFacts]) -> list[tuple[str, ...]]:
     """The names under which blocks of each message are kept: tool results by their call, words by what they are.
 
     Words said twice are two messages: the second one's name ends in `#2`.
     """
     seen: Counter[str] = Counter()
-    found: list[tuple[str, ...]] = []
-    for one in said:
-        names = [CALL_PREFIX + result.call_id for result in one.results if result.call_id]
-        if one.digest:
-            seen[one.digest] += 1
-            names.append(one.digest if seen[one.digest] == 1 else f"{one.digest}#{seen[one.digest]}")
-        found.append(tuple(names))
-    return found
+    slots: list[tuple[str, ...]] = []
+    for message in messages:
+        names = [CALL_PREFIX + result.call_id for result in message.results if result.call_id]
+        if message.digest:
+            seen[message.digest] += 1
+            names.append(
+                message.digest if seen[message.digest] == 1 else f"{message.digest}#{seen[message.digest]}"
+            )
+        slots.append(tuple(names))
+    return slots
 
 
 def last_answer(said: Sequence[MessageFacts]) -> int:

@@ -132,13 +132,13 @@ class LocalEngine:
 
     def recall(self, text: str, *, cwd: str, budget_tokens: int | None) -> Recollection:
         """Answer a question."""
-        found = self.engine.recall(text, cwd=cwd, budget_tokens=budget_tokens, speaker=self._speaker)
+        recalled = self.engine.recall(text, cwd=cwd, budget_tokens=budget_tokens, speaker=self._speaker)
         return Recollection(
-            text=found.block.text,
-            tokens=found.block.tokens,
-            memories=tuple(_found(item) for item in found.pack.items),
-            silence=silence_text(found.trace),
-            trace_id=found.trace.id,
+            text=recalled.block.text,
+            tokens=recalled.block.tokens,
+            memories=tuple(_found(item) for item in recalled.pack.items),
+            silence=silence_text(recalled.trace),
+            trace_id=recalled.trace.id,
         )
 
     def inject(
@@ -177,8 +177,8 @@ def open_in_process(
     from tacit.safety.authority import Authority, own_home  # noqa: PLC0415
 
     engine = open_engine(home, overrides=settings)
-    given = personal_token() if token is None else token
-    users = own_home(home) or Authority(engine.home).admits_token(given)
+    user_token = personal_token() if token is None else token
+    users = own_home(home) or Authority(engine.home).admits_token(user_token)
     return LocalEngine(
         engine,
         injection=open_injection(engine),
@@ -231,11 +231,17 @@ def recollection_from(answer: Mapping[str, Any]) -> Recollection:
         tokens=block["tokens"],
         memories=tuple(
             Found(
-                id=one["id"], kind=one["kind"], text=one["text"], relevance=one["relevance"], scope=one["scope"],
-                tier=one["provenance"]["tier"], source=one["provenance"]["source"], created_at_ms=one["created_at_ms"],
+                id=memory["id"],
+                kind=memory["kind"],
+                text=memory["text"],
+                relevance=memory["relevance"],
+                scope=memory["scope"],
+                tier=memory["provenance"]["tier"],
+                source=memory["provenance"]["source"],
+                created_at_ms=memory["created_at_ms"],
             )
-            for one in answer["memories"]
+            for memory in answer["memories"]
         ),
         silence=trace["silence"],
         trace_id=trace["id"],
-    )  # fmt: skip
+    )

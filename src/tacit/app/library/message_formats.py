@@ -134,8 +134,8 @@ def place_in_content(content: object, text: str, *, kind: str = "text") -> objec
     ours = [part for part in parts if is_block_part(part)]
     if [field(part, "text") for part in ours] == ([text] if text else []):
         return content
-    kept = [part for part in parts if not is_block_part(part)]
-    return [*kept, {"type": kind, "text": text}] if text else kept
+    other_parts = [part for part in parts if not is_block_part(part)]
+    return [*other_parts, {"type": kind, "text": text}] if text else other_parts
 
 
 def field(value: object, name: str) -> Any:

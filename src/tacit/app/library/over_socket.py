@@ -84,10 +84,17 @@ class DaemonEngine:
     def remember(self, statement: Statement) -> tuple[Stored, ...]:
         """Store one statement."""
         body: dict[str, object] = {
-            "content": statement.content, "kind": statement.kind, "scope": statement.scope, "when": statement.when,
-            "cwd": statement.cwd, "pinned": statement.pinned, "files": list(statement.files), "source": HOST,
-            "user_words": statement.user_words, "replaces": list(statement.replaces),
-        }  # fmt: skip
+            "content": statement.content,
+            "kind": statement.kind,
+            "scope": statement.scope,
+            "when": statement.when,
+            "cwd": statement.cwd,
+            "pinned": statement.pinned,
+            "files": list(statement.files),
+            "source": HOST,
+            "user_words": statement.user_words,
+            "replaces": list(statement.replaces),
+        }
         if statement.sensitivity:
             body["sensitivity"] = statement.sensitivity
         if statement.session:

@@ -93,24 +93,24 @@ class Session:
                 hint='Give a list of messages: [{"role": "user", "content": text}].',
             )
         try:
-            said = [shape.read(message) for message in messages]
+            facts = [shape.read(message) for message in messages]
         except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
             _LOG.warning("nothing is injected: the messages could not be read", exc_info=True)
             return Prepared(messages=list(messages))
-        placed = self.place(said, whole=whole)
-        texts = placed.texts or ("",) * len(said)
+        placed = self.place(facts, whole=whole)
+        texts = placed.texts or ("",) * len(facts)
         listed = [
-            shape.place(message, text) if one.digest or one.results else message
-            for message, one, text in zip(messages, said, texts, strict=True)
+            shape.place(message, text) if fact.digest or fact.results else message
+            for message, fact, text in zip(messages, facts, texts, strict=True)
         ]
         return Prepared(messages=listed, system=placed.system, blocks=sum(1 for text in texts if text))
 
-    def place(self, said: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
+    def place(self, messages: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
         """`prepare` for messages that were read already: what each of them carries; no texts at all where something broke."""
         if not self._lock.acquire(timeout=LOCK_S):
             return Placement(system=self._talk.system)
         try:
-            return self._talk.advance(said, whole=whole)
+            return self._talk.advance(messages, whole=whole)
         except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
             _LOG.warning("nothing is injected: the memory could not be reached", exc_info=True)
             return Placement(system=self._talk.system)
@@ -120,9 +120,13 @@ class Session:
     def fork(self, session_id: str) -> Session:
         """A conversation that goes on from here in another way: what was handed over here is in its context, too."""
         forked = Session(
-            session_id, hook=self._hook, later=self._later, cwd=self._about["cwd"], agent=self._about["agent"],
+            session_id,
+            hook=self._hook,
+            later=self._later,
+            cwd=self._about["cwd"],
+            agent=self._about["agent"],
             deadline_ms=self._deadline_ms,
-        )  # fmt: skip
+        )
         forked._talk.begin_as_fork(self._talk, parent=self.id)
         return forked
 
@@ -137,15 +141,15 @@ class Session:
             shape: how they are written.
         """
         try:
-            said = [shape.read(message) for message in messages]
+            facts = [shape.read(message) for message in messages]
         except Exception:  # noqa: BLE001 - the library's boundary
             _LOG.warning("nothing is learned: the messages could not be read", exc_info=True)
             return
-        self.heard(said, text)
+        self.heard(facts, text)
 
     def heard(
         self,
-        said: Sequence[MessageFacts],
+        messages: Sequence[MessageFacts],
         text: str = "",
         *,
         sent: Callable[[], Sequence[Mapping[str, object]]] = tuple,
@@ -155,11 +159,13 @@ class Session:
 
         def tell() -> None:
             closing = MessageFacts(role="assistant", text=text)
-            there = said and said[-1].role == "assistant" and said[-1].text == text
-            every = [*said, closing] if text and not there else said
-            end = text or next((one.text for one in reversed(said) if one.role == "assistant"), "")
-            told = {"text": end[-END_CHARS:], "messages": transcript(every), "sent": list(sent())}
-            self._hook({**about, **told}, 5_000.0)
+            there = messages and messages[-1].role == "assistant" and messages[-1].text == text
+            every = [*messages, closing] if text and not there else messages
+            end = text or next(
+                (message.text for message in reversed(messages) if message.role == "assistant"), ""
+            )
+            payload = {"text": end[-END_CHARS:], "messages": transcript(every), "sent": list(sent())}
+            self._hook({**about, **payload}, 5_000.0)
 
         self._later(tell)
 
@@ -176,29 +182,29 @@ class Session:
     @staticmethod
     def for_summary(messages: Iterable[M], *, shape: MessageFormat = ROLE_CONTENT) -> list[M]:
         """The messages without any block: what a compaction may summarise, so that no memory is said twice as news."""
-        kept: list[M] = []
+        cleaned: list[M] = []
         for message in messages:
             bare: Any = shape.place(message, "") if shape.read(message).role in ("user", "tool") else message
             if bare is message or not _empty(bare):
-                kept.append(bare)
-        return kept
+                cleaned.append(bare)
+        return cleaned
 
     def _ask(self, payload: Mapping[str, object]) -> Mapping[str, object] | None:
         return self._hook(payload, self._deadline_ms)
 
 
-def transcript(said: Sequence[MessageFacts]) -> list[dict[str, object]]:
+def transcript(messages: Sequence[MessageFacts]) -> list[dict[str, object]]:
     """The conversation as capture reads it: roles, words, tool calls and results, shortened; no pictures, no blocks."""
     listed: list[dict[str, object]] = []
-    for one in said:
-        listed.extend(_result(result) for result in one.results)
-        if one.role == "user" and one.text:
-            listed.append({"role": "user", "content": one.text})
-        elif one.role == "assistant" and (one.text or one.calls):
+    for message in messages:
+        listed.extend(_result(result) for result in message.results)
+        if message.role == "user" and message.text:
+            listed.append({"role": "user", "content": message.text})
+        elif message.role == "assistant" and (message.text or message.calls):
             parts: list[dict[str, object]] = []
-            if one.text:
-                parts.append({"type": "text", "text": one.text})
-            for c in one.calls:
+            if message.text:
+                parts.append({"type": "text", "text": message.text})
+            for c in message.calls:
                 parts.append({"type": "tool_use", "id": c.call_id, "name": c.tool, "input": dict(c.args)})  # noqa: PERF401 - the type checker wants the shape once
             listed.append({"role": "assistant", "content": parts})
     return listed

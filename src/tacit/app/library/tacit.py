@@ -34,9 +34,9 @@ WAITING = 256
 class Tacit:
     """One open memory. Make it with `Tacit.open()` or `Tacit.connect()`, and close it, or use it in a `with` statement."""
 
-    def __init__(self, way: EngineAccess, *, cwd: str | os.PathLike[str] | None = None) -> None:
+    def __init__(self, access: EngineAccess, *, cwd: str | os.PathLike[str] | None = None) -> None:
         """Take a way to an engine; `open` and `connect` know two."""
-        self._way = way
+        self._way = access
         self._cwd = _folder(cwd)
         self._behind = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-library")
         self._waiting = 0
@@ -96,11 +96,14 @@ class Tacit:
 
         place = Home.find() if home is None else Home(Path(home).expanduser().absolute())
         failed = DaemonFailureLog(place, starts=start)
-        way = DaemonEngine(
-            place, start=start, on_failure=failed, timeout_s=timeout_s,
+        access = DaemonEngine(
+            place,
+            start=start,
+            on_failure=failed,
+            timeout_s=timeout_s,
             token=personal_token() if token is None else token,
-        )  # fmt: skip
-        return cls(way, cwd=cwd)
+        )
+        return cls(access, cwd=cwd)
 
     def remember(
         self,
@@ -146,10 +149,18 @@ class Tacit:
             DaemonUnavailable: without a daemon, where it is needed.
         """
         statement = Statement(
-            content=content, kind=kind, scope=scope, when=when, cwd=self._at(cwd), pinned=pinned,
-            files=tuple(files), session=session, sensitivity=sensitivity, user_words=user_words,
+            content=content,
+            kind=kind,
+            scope=scope,
+            when=when,
+            cwd=self._at(cwd),
+            pinned=pinned,
+            files=tuple(files),
+            session=session,
+            sensitivity=sensitivity,
+            user_words=user_words,
             replaces=tuple(replaces),
-        )  # fmt: skip
+        )
         return self._way.remember(statement)
 
     def recall(
@@ -187,8 +198,8 @@ class Tacit:
         """
         from tacit.app.queries.injection import InjectionFailed  # noqa: PLC0415 - the settings' types come with it
 
-        found = self.inject(prompt, session=session, cwd=cwd, deadline_ms=deadline_ms)
-        return found.result if isinstance(found, InjectionFailed) else found
+        injected = self.inject(prompt, session=session, cwd=cwd, deadline_ms=deadline_ms)
+        return injected.result if isinstance(injected, InjectionFailed) else injected
 
     def inject(
         self,
@@ -348,8 +359,8 @@ class DaemonFailureLog:
             no_answer(error)
             return
         with self._lock:
-            said, self._said = self._said, True
-        if said:
+            logged, self._said = self._said, True
+        if logged:
             _LOG.debug("no Tacit daemon runs yet")
             return
         following = (

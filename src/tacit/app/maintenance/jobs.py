@@ -72,9 +72,9 @@ class Jobs:
         with self._lock:
             if self._leaving.is_set():
                 raise StoreError("The store is being closed.", hint="Ask again in a moment.")
-            known = self._jobs.get(name)
-            if known is not None and known.state == "running":
-                return known
+            running = self._jobs.get(name)
+            if running is not None and running.state == "running":
+                return running
             if self._executor is None:
                 self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-job")
             job = Job(name=name, state="running", done=0, whole=0, began_ms=self._parts.clock.now_ms())
@@ -121,8 +121,8 @@ class Jobs:
             if error is None:
                 job = replace(job, state="done", problems=work.result())
             else:
-                said, hint = _words_of(name, error)
-                job = replace(job, state="failed", error=said, hint=hint)
+                message, hint = _words_of(name, error)
+                job = replace(job, state="failed", error=message, hint=hint)
             self._jobs[name] = job
 
 

@@ -73,13 +73,13 @@ class Maintenance:
         """
         self._settle()
         redactors = self._parts.redactor
-        known: dict[str, Callable[[str], str]] = {}
+        cleaners: dict[str, Callable[[str], str]] = {}
 
         def clean(text: str, scope: str) -> str:
-            if scope not in known:
+            if scope not in cleaners:
                 redactor = redactors.at(Scope.parse(scope)) if scope else redactors
-                known[scope] = lambda words: redactor.redact(words).text
-            return known[scope](text)
+                cleaners[scope] = lambda words: redactor.redact(words).text
+            return cleaners[scope](text)
 
         done = rescan(self._parts.store, self._parts.home, clean, dry_run=dry_run)
         if done.rows and not dry_run:
@@ -138,10 +138,10 @@ class Maintenance:
         before_ms = int(self._parts.clock.now_ms() - days * DAY_MS)
         for name in PENDING.names(store):
             pending = PENDING.parse(store.get_value(name)) or ()
-            kept = without_old(pending, before_ms=before_ms)
-            if kept != pending:
-                gone += len(pending) - len(kept)
-                store.put_value(name, PENDING.text(kept))
+            recent = without_old(pending, before_ms=before_ms)
+            if recent != pending:
+                gone += len(pending) - len(recent)
+                store.put_value(name, PENDING.text(recent))
         return gone
 
     def statistics(self, *, levels: tuple[Sensitivity, ...] | None = None) -> StoreUse:

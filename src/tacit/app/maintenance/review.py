@@ -219,12 +219,12 @@ class Review:
             for other in others
             for source, target in ((memory.id, other.id), (other.id, memory.id))
         )
-        kept = Edit(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.KEPT))
-        return _DecisionWrites(changes=(kept,), relations=settled)
+        edit = Edit(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.KEPT))
+        return _DecisionWrites(changes=(edit,), relations=settled)
 
     def _merge(self, memory: Memory, target: Memory) -> _DecisionWrites:
         spans = [span for span in (memory.provenance.span or memory.content, *memory.evidence) if span]
-        kept = replace(
+        merged = replace(
             self._confirmed(target),
             frequency=target.frequency + memory.frequency,
             importance=max(target.importance, memory.importance),
@@ -234,7 +234,8 @@ class Review:
         )
         changes = (
             Merge(
-                memory=kept, reason=ChangeReason(cause=ChangeCause.MERGED_BY_REVIEW, memory_ids=(memory.id,))
+                memory=merged,
+                reason=ChangeReason(cause=ChangeCause.MERGED_BY_REVIEW, memory_ids=(memory.id,)),
             ),
             Edit(
                 memory=self._ended(memory, target.id),
@@ -304,16 +305,19 @@ class Review:
             raise NotFound(f"There is no change {change_id}.", hint="`tacit list --changes` names changes.")
         # A digest that quoted what was ended is derived: where it has changed since, it stays as it is.
         versions = tuple(
-            one for one in versions if one.memory.kind != "digest" or self._untouched(one, change_id)
+            version
+            for version in versions
+            if version.memory.kind != "digest" or self._untouched(version, change_id)
         )
         changes = plan_undo(versions, clock=self._parts.clock, keep_both=keep_both)
         self._write(
             changes,
             values=self._rejected.changed(
-                add=(), drop=[one.memory for one in versions if one.reason.cause is ChangeCause.REJECTED]
+                add=(),
+                drop=[version.memory for version in versions if version.reason.cause is ChangeCause.REJECTED],
             ),
             relations=self._questioned_again(versions),
-            expected={one.memory.id: change_id for one in versions},
+            expected={version.memory.id: change_id for version in versions},
         )
         self._changed()
         return changes
@@ -324,16 +328,20 @@ class Review:
 
     def _questioned_again(self, versions: Sequence[Recorded]) -> tuple[Relation, ...]:
         """The pairs that were settled by keeping both, as questions again."""
-        kept = [one.memory.id for one in versions if one.reason.cause is ChangeCause.KEPT]
-        if not kept:
+        kept_ids = [version.memory.id for version in versions if version.reason.cause is ChangeCause.KEPT]
+        if not kept_ids:
             return ()
         scope = self._store.scopes()
-        edges = [one for one in self._store.relations(kept, scope=scope) if one.type == "contradicts"]
-        known = {one.id: one for one in self._store.get([e.source_id for e in edges], scope=scope)}
+        edges = [
+            relation
+            for relation in self._store.relations(kept_ids, scope=scope)
+            if relation.type == "contradicts"
+        ]
+        sources = {memory.id: memory for memory in self._store.get([e.source_id for e in edges], scope=scope)}
         return tuple(
             replace(edge, weight=1.0)
             for edge in edges
-            if edge.source_id in kept and edge.weight == 0.0 and edge.source_id in known
+            if edge.source_id in kept_ids and edge.weight == 0.0 and edge.source_id in sources
         )
 
     def _write(
@@ -346,14 +354,14 @@ class Review:
     ) -> None:
         written = with_amended_digests(changes, self._store)
         carried = [change.memory for change in written if not isinstance(change, Retire | Skip)]
-        stored = self._store.get([one.id for one in carried], scope=self._store.scopes())
-        words = {one.id: one.content_hash for one in stored}
+        stored = self._store.get([memory.id for memory in carried], scope=self._store.scopes())
+        words = {memory.id: memory.content_hash for memory in stored}
         # Vectors are made only where words changed: a decision on a thousand statements changes none.
-        made = any(words.get(one.id) != one.content_hash for one in carried)
+        made = any(words.get(memory.id) != memory.content_hash for memory in carried)
         embedder = self._parts.embedder
         self._store.apply(
             written,
-            vectors=embedder.embed([one.content for one in carried]) if made else None,
+            vectors=embedder.embed([memory.content for memory in carried]) if made else None,
             identity=embedder.identity if made else None,
             values=values,
             relations=relations,

@@ -121,21 +121,21 @@ class ReviewQueue:
         Memories of other sensitivities than `levels` (None = any) are neither shown nor counted.
         """
         entries = self._entries(scope or self._store.scopes(), levels)
-        found = _filtered(entries, where)
+        fitting = _filtered(entries, where)
         counts: dict[ReviewGroup, Counter[str]] = {name: Counter() for name in GROUPS}
-        for memory, other in found:
+        for memory, other in fitting:
             for name, value in ReviewItem(
                 memory=memory, other=other, cause=_cause(memory, other), reason=""
             ).groups.items():
                 counts[name][value] += 1
-        rest = found if after is None else [one for one in found if _place(one) > _place_of(after)]
+        rest = fitting if after is None else [item for item in fitting if _place(item) > _place_of(after)]
         shown = rest[: max(limit, 0)]
         return ReviewPage(
             items=tuple(self._item(*entry) for entry in shown),
-            total=len(found),
+            total=len(fitting),
             waiting=len(entries),
             groups={
-                name: sorted(count.items(), key=lambda one: (-one[1], one[0]))
+                name: sorted(count.items(), key=lambda item: (-item[1], item[0]))
                 for name, count in counts.items()
             },
             following=_following(shown[-1]) if shown and len(rest) > len(shown) else None,
@@ -149,9 +149,17 @@ class ReviewQueue:
     def _entries(self, scope: ScopeFilter, levels: tuple[Sensitivity, ...] | None = None) -> list[_Entry]:
         live = MemoryFilter(statuses=LIVE, sensitivities=levels)
         with self._store.at_once():
-            edges = [one for one in self._store.relations_of("contradicts", scope=scope) if one.weight > 0]
-            ends = dict.fromkeys(end for one in edges for end in (one.source_id, one.target_id))
-            by_id = {one.id: one for one in self._store.get(list(ends), scope=scope) if live.fits(one)}
+            edges = [
+                relation
+                for relation in self._store.relations_of("contradicts", scope=scope)
+                if relation.weight > 0
+            ]
+            ends = dict.fromkeys(
+                end for relation in edges for end in (relation.source_id, relation.target_id)
+            )
+            by_id = {
+                memory.id: memory for memory in self._store.get(list(ends), scope=scope) if live.fits(memory)
+            }
             unconfirmed = replace(live, statuses=("quarantined",))
             waiting = self._store.list_memories(unconfirmed, scope=scope, limit=MAX_ENTRIES)
         pairs = [
@@ -160,7 +168,7 @@ class ReviewQueue:
             if {edge.source_id, edge.target_id} <= by_id.keys()
         ]
         paired = {memory.id for pair in pairs for memory in pair}
-        entries: list[_Entry] = [*pairs, *((one, None) for one in waiting if one.id not in paired)]
+        entries: list[_Entry] = [*pairs, *((memory, None) for memory in waiting if memory.id not in paired)]
         return sorted(entries, key=_place)
 
     def _item(self, memory: Memory, other: Memory | None) -> ReviewItem:
@@ -251,11 +259,11 @@ def _contradiction(memory: Memory, other: Memory, recorded: ChangeReason | None,
     What was recorded says how the two differ word by word: of other than similar texts nobody can read that.
     """
     parts = recorded.parts() if recorded is not None else ()
-    told = next((one for one in parts if _is_about(one, other.id)), None)
-    against = next((change_text(one.but) for one in reversed(parts) if one.but is not None), "")
+    reason = next((part for part in parts if _is_about(part, other.id)), None)
+    against = next((change_text(part.but) for part in reversed(parts) if part.but is not None), "")
     shared = _shared(memory.content, frozenset(parse_statement(other.content).order))
-    if alike and told is not None:
-        how = change_text(replace(told, further=())).replace(other.id, "the one on record")
+    if alike and reason is not None:
+        how = change_text(replace(reason, further=())).replace(other.id, "the one on record")
     elif shared:
         how = f"both speak of {', '.join(shared)}" + (f", but {against}" if against else "")
     else:

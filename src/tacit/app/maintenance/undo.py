@@ -31,8 +31,8 @@ def plan_undo(versions: Sequence[Recorded], *, clock: Clock, keep_both: bool = F
         InvalidInput: if `keep_both` was asked for and there is nothing to keep.
     """
     now = clock.now_ms()
-    restored = tuple(_restored(one, now) for one in versions if one.before is not None)
-    added = [one for one in versions if one.before is None]
+    restored = tuple(_restored(version, now) for version in versions if version.before is not None)
+    added = [version for version in versions if version.before is None]
     if keep_both:
         if added and restored:
             return restored
@@ -41,7 +41,7 @@ def plan_undo(versions: Sequence[Recorded], *, clock: Clock, keep_both: bool = F
                 "There is no second statement to keep.", hint="Run the command without --keep-both."
             )
         return (*restored, _split_merged(versions[0], clock))
-    retired = (Retire(memory_id=one.memory.id, at_ms=now, reason=_reason(one)) for one in added)
+    retired = (Retire(memory_id=version.memory.id, at_ms=now, reason=_reason(version)) for version in added)
     return (*restored, *retired)
 
 
@@ -51,12 +51,12 @@ def connected_versions(versions: Sequence[Recorded], memory_id: str) -> tuple[Re
     while True:
         more = {
             end
-            for one in versions
-            for end in (one.memory.id, *_replaced_by(one))
-            if wanted & {one.memory.id, *_replaced_by(one)}
+            for version in versions
+            for end in (version.memory.id, *_replaced_by(version))
+            if wanted & {version.memory.id, *_replaced_by(version)}
         }
         if more <= wanted:
-            return tuple(one for one in versions if one.memory.id in wanted)
+            return tuple(version for version in versions if version.memory.id in wanted)
         wanted |= more
 
 
@@ -80,8 +80,8 @@ def _split_merged(merged: Recorded, clock: Clock) -> Add:
     """Return the statement that was merged into a memory as a separate memory, in its original words."""
     before = merged.before
     assert before is not None
-    said = [span for span in merged.memory.evidence if span not in before.evidence]
-    if not said or merged.memory.frequency <= before.frequency:
+    own_evidence = [span for span in merged.memory.evidence if span not in before.evidence]
+    if not own_evidence or merged.memory.frequency <= before.frequency:
         raise InvalidInput(
             "This memory holds no merged statement that could stand alone.",
             hint="Run the command without --keep-both.",
@@ -90,13 +90,13 @@ def _split_merged(merged: Recorded, clock: Clock) -> Add:
     apart: Memory = replace(
         before,
         id=new_id("mem", now_ms=now, entropy=clock.entropy(5)),
-        content=said[-1],
+        content=own_evidence[-1],
         created_at_ms=now,
         updated_at_ms=now,
         validity=replace(before.validity, valid_from_ms=now, valid_to_ms=None, superseded_by=None),
         frequency=1,
         use_count=0,
         evidence=(),
-        provenance=replace(before.provenance, span=said[-1]),
+        provenance=replace(before.provenance, span=own_evidence[-1]),
     )
     return Add(memory=apart, reason=_reason(merged))

@@ -102,10 +102,15 @@ class Writing:
         from tacit.app.admin.admin import Admin  # noqa: PLC0415 - for pages and programs alone
 
         return Admin(
-            self._parts, projects=self._made_of.projects, memories=self.memories, review=self.review,
-            settle=self._made_of.settle, changed=self._made_of.changed, feed=self._sessions.feed,
+            self._parts,
+            projects=self._made_of.projects,
+            memories=self.memories,
+            review=self.review,
+            settle=self._made_of.settle,
+            changed=self._made_of.changed,
+            feed=self._sessions.feed,
             reread=self._sessions.reread,
-        )  # fmt: skip
+        )
 
     @cached_property
     def transfer(self) -> Transfer:
@@ -113,9 +118,13 @@ class Writing:
         from tacit.app.transfer.transfer import Transfer  # noqa: PLC0415 - hardly ever asked for
 
         return Transfer(
-            self._parts, capture=self.capture, memories=self.memories, projects=self._made_of.projects,
-            settle=self._made_of.settle, changed=self._made_of.changed,
-        )  # fmt: skip
+            self._parts,
+            capture=self.capture,
+            memories=self.memories,
+            projects=self._made_of.projects,
+            settle=self._made_of.settle,
+            changed=self._made_of.changed,
+        )
 
     def _show(self, id_or_prefix: str) -> Memory:
         return self._parts.store.resolve(id_or_prefix, scope=self._parts.store.scopes())

@@ -156,9 +156,16 @@ class AgentTools:
             UnknownKind, InvalidScope: naming what is wrong.
         """
         return self.queries.memory_context(
-            caller.cwd, query=query, scope=scope, category=category, kinds=kinds, without=without,
-            client=caller.client, budget_tokens=budget_tokens, for_task=for_task,
-        )  # fmt: skip
+            caller.cwd,
+            query=query,
+            scope=scope,
+            category=category,
+            kinds=kinds,
+            without=without,
+            client=caller.client,
+            budget_tokens=budget_tokens,
+            for_task=for_task,
+        )
 
     def last_words(self, caller: Caller) -> str:
         """Return the last prompt of the active session, or ""."""
@@ -190,12 +197,12 @@ class AgentTools:
         visible = self._visible(caller.cwd, scope)
         if text.strip():
             searched = self._search.find(text, where, scope=visible)
-            found = tuple(one.memory for one in searched)[offset:]
+            memories = tuple(hit.memory for hit in searched)[offset:]
         else:
-            found = self._store.list_memories(
+            memories = self._store.list_memories(
                 where, scope=visible, limit=max(limit, MAX_LISTED), offset=offset
             )
-        seen = self._allowed(caller, found)
+        seen = self._allowed(caller, memories)
         return MemoryListing(memories=self._clean(caller, seen[:limit]), more=len(seen) - len(seen[:limit]))
 
     def matching(self, caller: Caller, query: str, *, besides: Sequence[str]) -> tuple[Memory, ...]:
@@ -210,7 +217,7 @@ class AgentTools:
         """Return confirmed preferences and standing rules of the user, the most important first."""
         kinds = [kind.name for kind in self._parts.kinds if kind.in_profile]
         found = self.listing(caller, kinds=kinds, unconfirmed=False, limit=MAX_LISTED)
-        theirs = [one for one in found.memories if one.provenance.tier >= TrustTier.ASSISTANT]
+        theirs = [memory for memory in found.memories if memory.provenance.tier >= TrustTier.ASSISTANT]
         ranked = sorted(theirs, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
         return MemoryListing(memories=tuple(ranked), more=found.more)
 
@@ -267,8 +274,8 @@ class AgentTools:
         if key is None:
             return ()
         self._sessions.flush()
-        found = self._store.list_traces(session=str(key), limit=TRACES)
-        shown = tuple(trace for trace in found if not name or name in _looked_at(trace))[:limit]
+        traces = self._store.list_traces(session=str(key), limit=TRACES)
+        shown = tuple(trace for trace in traces if not name or name in _looked_at(trace))[:limit]
         # A memory may have been restricted since, or the user have asked for it by hand.
         return self._visibility(caller).traces(with_memory_contents(self._store, shown))
 

@@ -35,17 +35,17 @@ def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
         as_of_ms=as_of_ms,
         sensitivities=visible_levels(by_user=query.by_user),
     )
-    known = parts.store.list_memories(where, scope=query.scope, limit=MAX_MEMORIES)
+    memories = parts.store.list_memories(where, scope=query.scope, limit=MAX_MEMORIES)
     store = parts.store_as_of(as_of_ms)
-    store.apply([Add(memory=memory) for memory in known])
-    _add_vectors(store, known, query, parts)
+    store.apply([Add(memory=memory) for memory in memories])
+    _add_vectors(store, memories, query, parts)
     tools = Tools(store=store, embedder=parts.embedder)
     return RecallPipeline(tools, tokens=parts.estimate, kinds=parts.kinds)
 
 
-def _add_vectors(store: SearchableStore, known: Sequence[Memory], query: Query, parts: Parts) -> None:
+def _add_vectors(store: SearchableStore, memories: Sequence[Memory], query: Query, parts: Parts) -> None:
     hits = store.search.lexical(query.text, scope=query.scope, limit=EMBEDDED).hits if query.text else ()
-    texts = {memory.id: memory.content for memory in known}
+    texts = {memory.id: memory.content for memory in memories}
     ids = list(dict.fromkeys([*(hit.memory_id for hit in hits), *texts]))[:EMBEDDED]
     if not ids:
         return

@@ -69,23 +69,25 @@ class MemorySearch:
                 except EmbedderMismatch:
                     near = ()
             held = self._store.get([hit.memory_id for hit in near], scope=scope)
-            fitting = {one.id for one in held if where.fits(one)}
+            fitting = {memory.id for memory in held if where.fits(memory)}
             meaning = Ranking(
                 space="semantic",
                 hits=tuple(hit for hit in near if hit.memory_id in fitting)[:MAX_SEMANTIC_HITS],
             )
             scores = dict(reciprocal_rank((words, meaning), {})[:limit])
-            by_id = {one.id: one for one in self._known(list(scores), where, scope)}
+            by_id = {memory.id: memory for memory in self._known(list(scores), where, scope)}
         by_words = {hit.memory_id: place for place, hit in enumerate(words.hits, start=1)}
         by_meaning = {hit.memory_id: place for place, hit in enumerate(meaning.hits, start=1)}
         return tuple(
             SearchHit(
-                memory=by_id[name], score=round(score, 6), by_words=by_words.get(name),
+                memory=by_id[name],
+                score=round(score, 6),
+                by_words=by_words.get(name),
                 by_meaning=by_meaning.get(name),
             )
             for name, score in scores.items()
             if name in by_id
-        )  # fmt: skip
+        )
 
     def _known(self, ids: list[str], where: MemoryFilter, scope: ScopeFilter) -> tuple[Memory, ...]:
         """The memories as they are now, or as they were at the time asked for."""
@@ -94,8 +96,8 @@ class MemorySearch:
             return now
         everything = self._store.scopes()
         then: list[Memory] = []
-        for one in ids:
-            versions = self._store.recorded(scope=everything, limit=10_000, memory_id=one)
+        for memory_id in ids:
+            versions = self._store.recorded(scope=everything, limit=10_000, memory_id=memory_id)
             then += [next(v.memory for v in versions if v.at_ms <= where.as_of_ms)]
         return tuple(then)
 

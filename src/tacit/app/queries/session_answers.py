@@ -104,19 +104,19 @@ class AnswerCache(Generic[T]):
         self._lock = Lock()
         self._kept: OrderedDict[Hashable, tuple[float, Future[T], object]] = OrderedDict()
 
-    def ask(self, asked: Hashable, *, under: object, make: Callable[[], T]) -> T:
-        """Return the answer to `asked`, made here or by the thread that asked first.
+    def ask(self, request: Hashable, *, under: object, make: Callable[[], T]) -> T:
+        """Return the answer to `request`, made here or by the thread that asked first.
 
         Args:
-            asked: everything that the answer depends on besides the store and `under`.
+            request: everything that the answer depends on besides the store and `under`.
             under: settings that hold; others that are equal but not the same count as others.
             make: makes the answer; what it raises is raised for all who wait for it, and is not kept.
         """
-        now, key = self._clock.monotonic_ms(), (asked, id(under), self._change())
+        now, key = self._clock.monotonic_ms(), (request, id(under), self._change())
         with self._lock:
-            known = self._kept.get(key)
-            if known is not None and now - known[0] < FRESH_MS:
-                promise, mine = known[1], False
+            cached = self._kept.get(key)
+            if cached is not None and now - cached[0] < FRESH_MS:
+                promise, mine = cached[1], False
             else:
                 promise, mine = Future[T](), True
                 self._kept[key] = (now, promise, under)  # held, so that no other settings get its id
@@ -256,13 +256,13 @@ class SessionAnswers:
         since = self._parts.clock.now_ms() - ACTIVE_SESSION_MS
 
         def here(states: Iterable[SessionState]) -> tuple[SessionState, ...]:
-            found = (
+            at_work = (
                 s
                 for s in states
                 if s.project_id == project.id and not s.ended and s.last_signal_at_ms >= since
                 if s.key.host != CLIENTS
             )
-            return tuple(sorted(found, key=lambda s: (-s.last_signal_at_ms, str(s.key))))
+            return tuple(sorted(at_work, key=lambda s: (-s.last_signal_at_ms, str(s.key))))
 
         return here(self._sessions.states) or here(self._parts.store.list_sessions(limit=SESSIONS_READ))
 
@@ -315,8 +315,10 @@ class SessionAnswers:
             epoch=state.epoch if state else 0,
             at_ms=now,
         )
-        left = {drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops}
-        answer = ContextAnswer(block=replace(done.block, surface=Surface.ON_DEMAND), more=len(left))
+        over_budget = {
+            drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops
+        }
+        answer = ContextAnswer(block=replace(done.block, surface=Surface.ON_DEMAND), more=len(over_budget))
         if text and not settings.privacy.incognito:
             self._parts.store.save_trace(stored := clean_trace(trace, clean, where=project))
             self._sessions.feed.publish([stored])
@@ -344,7 +346,7 @@ class SessionAnswers:
         )
         recall = settings.recall
         situation = self._pipeline.read(text) if text else Situation()
-        asked = Query(
+        query = Query(
             surface=Surface.ON_DEMAND if text else Surface.START,
             text=text,
             raw_text=text,
@@ -357,7 +359,7 @@ class SessionAnswers:
             suffix_tokens=ID_TOKENS,
             kinds=tuple(sorted(wanted.only - wanted.never)) if wanted.only else None,
         )
-        asked = replace(asked, scope=with_situation(scope, situation, task=task_of(asked)))
+        query = replace(query, scope=with_situation(scope, situation, task=task_of(query)))
         if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to
             thresholds = recall.thresholds.model_copy(update={"start": recall.thresholds.on_demand})
             recall = recall.model_copy(
@@ -366,14 +368,14 @@ class SessionAnswers:
         context = Context(
             preset=settings.preset,
             render=renderer(
-                self._parts.kinds, clean, LAYOUTS[recall.render].at(asked.surface), with_ids=True
+                self._parts.kinds, clean, LAYOUTS[recall.render].at(query.surface), with_ids=True
             ),
             facts=situation.notes,
             log=log,
             in_context=wanted,
             remaining_ms=_after_hooks if waits else _at_once,
         )
-        return self._pipeline.run(asked, settings=recall, context=context, trace_id="")
+        return self._pipeline.run(query, settings=recall, context=context, trace_id="")
 
 
 def _at_once() -> float:

@@ -78,7 +78,7 @@ class LosslessImport:
                 self._line("skip", history.newest, PURGED_REASON)
                 continue
             try:
-                cleaned = tuple(self._cleaned(one) for one in history.versions)
+                cleaned = tuple(self._cleaned(version) for version in history.versions)
             except TacitError as error:
                 self._refuse(name, str(error))
                 continue
@@ -100,32 +100,38 @@ class LosslessImport:
 
     def _missing(self, versions: Sequence[Recorded]) -> Sequence[Recorded] | None:
         """The versions that are not stored; None where the store's do not begin like these."""
-        held = [(one.at_ms, one.memory) for one in versions_of(self._store, versions[0].memory.id)]
-        given = [(one.at_ms, one.memory) for one in versions]
+        held = [
+            (version.at_ms, version.memory) for version in versions_of(self._store, versions[0].memory.id)
+        ]
+        given = [(version.at_ms, version.memory) for version in versions]
         shorter = min(len(held), len(given))
         return versions[len(held) :] if held[:shorter] == given[:shorter] else None
 
-    def _cleaned(self, one: Recorded) -> Recorded:
-        memory = replace(one.memory, scope=self._owners.scope_of(one.memory.scope))
+    def _cleaned(self, version: Recorded) -> Recorded:
+        memory = replace(version.memory, scope=self._owners.scope_of(version.memory.scope))
         redactor = self._parts.redactor.at(memory.scope)
-        found = redactor.redact(memory.content)
-        if found.has_secret:
+        redacted = redactor.redact(memory.content)
+        if redacted.has_secret:
             raise RefusedByRedaction("It holds a secret; nothing of it was stored.")
-        if len(found.text) > MAX_CHARS * 10:
+        if len(redacted.text) > MAX_CHARS * 10:
             raise InvalidInput(f"It is longer than {MAX_CHARS * 10} characters.")
         return replace(
-            one,
-            memory=_clean(memory, found.text, redactor),
+            version,
+            memory=_clean(memory, redacted.text, redactor),
             before=None,
-            reason=one.reason.cleaned(lambda text: redactor.redact(text).text),
+            reason=version.reason.cleaned(lambda text: redactor.redact(text).text),
         )
 
     def _relate(self, relations: Sequence[Relation]) -> None:
         everything = self._store.scopes()
-        ends = sorted({end for one in relations for end in (one.source_id, one.target_id)})
-        known = {memory.id for memory in self._store.get(ends, scope=everything)}
-        known |= self._coming if self._dry_run else set()
-        good = [one for one in relations if {one.source_id, one.target_id} <= known and 0 <= one.weight <= 1]
+        ends = sorted({end for relation in relations for end in (relation.source_id, relation.target_id)})
+        stored_ids = {memory.id for memory in self._store.get(ends, scope=everything)}
+        stored_ids |= self._coming if self._dry_run else set()
+        good = [
+            relation
+            for relation in relations
+            if {relation.source_id, relation.target_id} <= stored_ids and 0 <= relation.weight <= 1
+        ]
         if len(good) < len(relations):
             self._refuse("relations", f"{len(relations) - len(good)} of them name a memory that is not here")
         if good and not self._dry_run:
@@ -143,8 +149,10 @@ class LosslessImport:
 
 def _clean(memory: Memory, content: str, redactor: TextRedactor) -> Memory:
     """The memory as it may be stored; equal to what was given where nothing had to go."""
-    said = memory.provenance
-    provenance = replace(said, source=redactor.redact(said.source).text, span=redactor.redact(said.span).text)
+    origin = memory.provenance
+    provenance = replace(
+        origin, source=redactor.redact(origin.source).text, span=redactor.redact(origin.span).text
+    )
     return replace(
         memory,
         content=content,

@@ -77,11 +77,11 @@ def mark_of(memory: Memory) -> str:
 def write_markdown(memories: Iterable[Memory], *, at_ms: int) -> str:
     """The text, by scope and kind, the most important first; equal memories give equal bytes."""
     day = datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")
-    told = (
+    source_text = (
         'change a text, delete an entry, move it under another heading, or add "- ..." of your own; `tacit import` takes it'
         " back. Leave the comments behind the entries as they are."
     )
-    lines = [f"{HEAD}, {day}: {told} -->", "# What Tacit remembers"]
+    lines = [f"{HEAD}, {day}: {source_text} -->", "# What Tacit remembers"]
     ordered = sorted(memories, key=lambda m: (str(m.scope), m.kind, -m.importance, -m.created_at_ms, m.id))
     scope = kind = ""
     for memory in ordered:
@@ -118,11 +118,11 @@ def read_markdown(text: str) -> EditedMarkdown:
 
     def close() -> None:
         if open_lines:
-            found = _entry(open_lines, kind, scope, f"line {started}")
-            if isinstance(found, Entry):
-                entries.append(found)
+            entry = _entry(open_lines, kind, scope, f"line {started}")
+            if isinstance(entry, Entry):
+                entries.append(entry)
             else:
-                refused.append(found)
+                refused.append(entry)
             open_lines.clear()
 
     for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), start=1):
@@ -144,10 +144,10 @@ def read_markdown(text: str) -> EditedMarkdown:
             close()
     close()
     named = foot["ids"].split() if foot else []
-    kept = {entry.memory_id for entry in entries}
+    kept_ids = {entry.memory_id for entry in entries}
     return EditedMarkdown(
         entries=tuple(entries),
-        removed=tuple(name for name in dict.fromkeys(named) if name not in kept),
+        removed=tuple(name for name in dict.fromkeys(named) if name not in kept_ids),
         refused=tuple(refused),
     )
 
@@ -166,9 +166,13 @@ def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | Refus
         except TacitError as error:
             return RefusedHook(where=where, reason=str(error))
     return Entry(
-        text=text, kind=kind, scope=scope, memory_id=mark["id"] if mark else "", hash=mark["hash"] if mark else "",
+        text=text,
+        kind=kind,
+        scope=scope,
+        memory_id=mark["id"] if mark else "",
+        hash=mark["hash"] if mark else "",
         where=where,
-    )  # fmt: skip
+    )
 
 
 def markdown_without(
@@ -178,27 +182,27 @@ def markdown_without(
 
     Every other byte stays.
     """
-    kept: list[str] = []
+    kept_lines: list[str] = []
     sections: list[tuple[int, str]] = [(0, "")]
     begun = 0
     for line in _LINE.findall(text):
         bare = line.rstrip("\r\n")
         if heading := _HEADING.match(bare):
-            sections.append((len(kept), heading["name"] if len(heading["level"]) == 3 else ""))
-            kept.append(line)
-            begun = len(kept)
+            sections.append((len(kept_lines), heading["name"] if len(heading["level"]) == 3 else ""))
+            kept_lines.append(line)
+            begun = len(kept_lines)
             continue
         if _ENTRY.match(bare):
-            begun = len(kept)
+            begun = len(kept_lines)
         marks = _MARKS.findall(line)
-        kept.append(_foot_without(line, ids))
+        kept_lines.append(_foot_without(line, ids))
         if not ids.isdisjoint(marks):
-            del kept[begun:]
+            del kept_lines[begun:]
         if marks:
-            begun = len(kept)
+            begun = len(kept_lines)
     parts: list[str] = []
-    for (start, kind), (end, _) in pairwise([*sections, (len(kept), "")]):
-        section = "".join(kept[start:end])
+    for (start, kind), (end, _) in pairwise([*sections, (len(kept_lines), "")]):
+        section = "".join(kept_lines[start:end])
         parts.append(clean(section) if kind in notes else section)
     return "".join(parts)
 
@@ -228,8 +232,8 @@ class MarkdownImport:
 
     def take(self, edited: EditedMarkdown) -> None:
         """Carry out what the file says, entry by entry, or with `wanted.dry_run` only tell it."""
-        for one in edited.refused:
-            self.tally.add(ImportLine(action="refused", where=one.where, reason=one.reason))
+        for refused in edited.refused:
+            self.tally.add(ImportLine(action="refused", where=refused.where, reason=refused.reason))
         for entry in edited.entries:
             try:
                 self.entry(entry)
@@ -273,9 +277,14 @@ class MarkdownImport:
         else:
             if not self.wanted.dry_run:
                 self.memories.edit(
-                    stored, content=None if same_words else entry.text, kind=None if same_kind else entry.kind,
-                    when=None, scope=None if same_scope else Scope.parse(entry.scope), importance=None, pinned=None,
-                )  # fmt: skip
+                    stored,
+                    content=None if same_words else entry.text,
+                    kind=None if same_kind else entry.kind,
+                    when=None,
+                    scope=None if same_scope else Scope.parse(entry.scope),
+                    importance=None,
+                    pinned=None,
+                )
             self._tell("edit", entry, memory=stored)
 
     def _new(self, entry: Entry) -> None:
@@ -289,9 +298,17 @@ class MarkdownImport:
         if scope is not None:
             self.owners.register(scope)
         changes = self.memories.remember(
-            entry.text, kind=entry.kind or None, scope=scope, when=None, cwd=self.cwd, tier=TrustTier.USER,
-            source="edited", session=None, pinned=False, files=(),
-        )  # fmt: skip
+            entry.text,
+            kind=entry.kind or None,
+            scope=scope,
+            when=None,
+            cwd=self.cwd,
+            tier=TrustTier.USER,
+            source="edited",
+            session=None,
+            pinned=False,
+            files=(),
+        )
         for change in changes:
             self.tally.change(change, entry.where)
 

@@ -55,16 +55,16 @@ class Owners:
         if self._onto is not None and self._onto.id == name:
             self._store.put_project(replace(self._onto, first_seen_ms=self._now_ms))
             return
-        told = self._told.get(name)
+        described = self._told.get(name)
         record = ProjectRecord(
             id=name, name=_HASH.sub("", name)[:MAX_NAME], root="", first_seen_ms=self._now_ms
         )
-        if told is not None:
+        if described is not None:
             record = replace(
                 record,
-                name=told.name[:MAX_NAME] or record.name,
-                remote=told.remote[: MAX_NAME * 5],
-                first_seen_ms=told.first_seen_ms or self._now_ms,
-                links=told.links,
+                name=described.name[:MAX_NAME] or record.name,
+                remote=described.remote[: MAX_NAME * 5],
+                first_seen_ms=described.first_seen_ms or self._now_ms,
+                links=described.links,
             )
         self._store.put_project(record)

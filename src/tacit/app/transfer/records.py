@@ -76,8 +76,8 @@ def write_line(value: History | Relation | ProjectRecord) -> bytes:
         case Relation():
             return _write({"relation": value})
         case ProjectRecord():
-            known = {"id": value.id, "name": value.name, "remote": value.remote, "links": value.links}
-            return _write({"project": {**known, "first_seen_ms": value.first_seen_ms}})
+            fields = {"id": value.id, "name": value.name, "remote": value.remote, "links": value.links}
+            return _write({"project": {**fields, "first_seen_ms": value.first_seen_ms}})
 
 
 def _reason_fields(reason: ChangeReason) -> dict[str, object]:
@@ -141,12 +141,12 @@ def read_signed_lines(
             yield RefusedHook(where=where, reason=f"longer than {MAX_LINE_BYTES} bytes"), False
             continue
         try:
-            found = _read(line)
+            value = _read(line)
         except (msgspec.MsgspecError, TacitError, ValueError, TypeError, KeyError, RecursionError) as error:
             yield RefusedHook(where=where, reason=f"no record of an export: {_why(error)[:160]}"), False
             continue
-        if found is not None:
-            yield found, verified(line)
+        if value is not None:
+            yield value, verified(line)
 
 
 def line_without(
@@ -165,18 +165,18 @@ def line_without(
     text.
     """
     try:
-        given = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError):
         return clean(line)
-    match given:
+    match record:
         case {"relation": {"source_id": str(one), "target_id": str(other)}}:
             return None if one in ids or other in ids else line
         case {"project": {"id": str(project)}}:
             return None if project in projects else line
         case {"memory": str(memory)} if memory in ids:
             return None
-        case {"memory": str(), "versions": list()} if all(map(_is_version, given["versions"])):
-            return _cleaned_versions(line, given, clean, notes, signer)
+        case {"memory": str(), "versions": list()} if all(map(_is_version, record["versions"])):
+            return _cleaned_versions(line, record, clean, notes, signer)
         case {"tacit": int()}:
             return line
         case _:
@@ -231,10 +231,10 @@ def _why(error: Exception) -> str:
 
 
 def _read(line: bytes) -> Line | None:
-    given = msgspec.json.decode(line)
-    if not isinstance(given, dict):
+    record = msgspec.json.decode(line)
+    if not isinstance(record, dict):
         raise TypeError("no object")
-    fields = cast(dict[str, Any], given)
+    fields = cast(dict[str, Any], record)
     if "tacit" in fields:
         if fields["tacit"] != FORMAT:
             raise ValueError(f"format {fields['tacit']}, this version reads {FORMAT}; update Tacit")
@@ -249,19 +249,19 @@ def _read(line: bytes) -> Line | None:
 
 
 def _history(fields: Mapping[str, Any]) -> History:
-    given = cast(Sequence[Mapping[str, Any]], fields["versions"])
-    if not 0 < len(given) <= MAX_VERSIONS:
-        raise ValueError(f"{len(given)} versions")
+    rows = cast(Sequence[Mapping[str, Any]], fields["versions"])
+    if not 0 < len(rows) <= MAX_VERSIONS:
+        raise ValueError(f"{len(rows)} versions")
     versions: list[Recorded] = []
-    for one in given:
-        memory = msgspec.convert(one["body"], Memory)
-        at_ms = msgspec.convert(one["at_ms"], int)
+    for row in rows:
+        memory = msgspec.convert(row["body"], Memory)
+        at_ms = msgspec.convert(row["at_ms"], int)
         if memory.id != fields["memory"] or not _is_id(memory.id):
             raise ValueError(f"the id {memory.id[:80]!r} is invalid, or not that of the line")
         if not 0 <= at_ms < FUTURE_MS or (versions and at_ms < versions[-1].at_ms):
             raise ValueError(f"the time {at_ms} is invalid, or earlier than the version before")
         before = versions[-1].memory if versions else None
-        versions.append(Recorded(memory=memory, before=before, at_ms=at_ms, reason=_reason_of(one)))
+        versions.append(Recorded(memory=memory, before=before, at_ms=at_ms, reason=_reason_of(row)))
     uses = msgspec.convert(fields.get("uses", 0), int)
     if not 0 <= uses < 1 << 31:
         raise ValueError(f"{uses} uses")
@@ -275,8 +275,8 @@ def versions_of(store: MemoryStore, memory_id: str) -> tuple[Recorded, ...]:
     """
     seen = set(store.scopes().scopes)
     while True:
-        found = store.recorded(scope=ScopeFilter.of(*seen), limit=MAX_VERSIONS_READ, memory_id=memory_id)
-        earlier = {one.before.scope for one in found if one.before is not None} - seen
+        versions = store.recorded(scope=ScopeFilter.of(*seen), limit=MAX_VERSIONS_READ, memory_id=memory_id)
+        earlier = {version.before.scope for version in versions if version.before is not None} - seen
         if not earlier:
-            return tuple(reversed(found))
+            return tuple(reversed(versions))
         seen |= earlier

@@ -113,14 +113,22 @@ class ImportTally:
                 )
             case Supersede():
                 made = ImportLine(
-                    action="supersede", where=where, text=change.memory.content, memory_id=change.memory.id,
-                    before=change.old_id, reason=change_text(change.reason),
-                )  # fmt: skip
+                    action="supersede",
+                    where=where,
+                    text=change.memory.content,
+                    memory_id=change.memory.id,
+                    before=change.old_id,
+                    reason=change_text(change.reason),
+                )
             case Contradict():
                 made = ImportLine(
-                    action="contradict", where=where, text=change.memory.content, memory_id=change.memory.id,
-                    before=change.other_id, reason=change_text(change.reason),
-                )  # fmt: skip
+                    action="contradict",
+                    where=where,
+                    text=change.memory.content,
+                    memory_id=change.memory.id,
+                    before=change.other_id,
+                    reason=change_text(change.reason),
+                )
             case Edit():
                 made = ImportLine(
                     action="edit", where=where, text=change.memory.content, memory_id=change.memory.id

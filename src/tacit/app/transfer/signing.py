@@ -37,15 +37,15 @@ class Signer:
     def verified(self, line: bytes) -> bool:
         """Whether this home signed the line and nobody has changed it since."""
         line = line.strip()
-        found = _SIGNED.search(line)
-        if not found:
+        signature = _SIGNED.search(line)
+        if not signature:
             return False
         try:
             key = self._file.read_bytes()
         except OSError:
             return False
         return len(key) == _KEY_BYTES and hmac.compare_digest(
-            self._mark(key, line[: found.start()] + b"}"), found[1]
+            self._mark(key, line[: signature.start()] + b"}"), signature[1]
         )
 
     def _mark(self, key: bytes, line: bytes) -> bytes:

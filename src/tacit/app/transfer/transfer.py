@@ -159,25 +159,25 @@ class Transfer:
         seen = scope or self._store.scopes()
         visibility = Visibility(self._store, speaker=speaker)
         where = MemoryFilter(statuses=None, sensitivities=visibility.levels)
-        found = self._store.list_memories(where, scope=seen, limit=LISTED)
-        found = tuple(sorted(found, key=lambda m: (m.created_at_ms, m.id)))
-        yield head_line(len(found), at_ms=self._parts.clock.now_ms()) + b"\n"
-        owners = {memory.scope.project_id for memory in found}
+        memories = self._store.list_memories(where, scope=seen, limit=LISTED)
+        memories = tuple(sorted(memories, key=lambda m: (m.created_at_ms, m.id)))
+        yield head_line(len(memories), at_ms=self._parts.clock.now_ms()) + b"\n"
+        owners = {memory.scope.project_id for memory in memories}
         for project in self._store.projects():
             if project.id in owners:
                 yield self._signed(project)
-        for memory in found:
+        for memory in memories:
             versions = tuple(
-                replace(one, reason=visibility.reason(one.reason))
-                for one in visibility.changes(versions_of(self._store, memory.id))
+                replace(version, reason=visibility.reason(version.reason))
+                for version in visibility.changes(versions_of(self._store, memory.id))
             )
             yield self._signed(History(versions=versions, uses=memory.use_count))
-        ids = [memory.id for memory in found]
-        known = set(ids)
+        ids = [memory.id for memory in memories]
+        exported = set(ids)
         for start in range(0, len(ids), 1000):
             part = set(ids[start : start + 1000])
             for edge in self._store.relations(sorted(part), scope=seen):
-                if edge.source_id in part and edge.target_id in known:
+                if edge.source_id in part and edge.target_id in exported:
                     yield self._signed(edge)
 
     def _signed(self, value: History | Relation | ProjectRecord) -> bytes:
@@ -224,18 +224,21 @@ class Transfer:
             tally=ImportTally(),
             progress=progress or _no_progress,
             owners=Owners(
-                self._store, onto=onto, dry_run=wanted.dry_run, now_ms=self._parts.clock.now_ms(),
+                self._store,
+                onto=onto,
+                dry_run=wanted.dry_run,
+                now_ms=self._parts.clock.now_ms(),
             ),
-        )  # fmt: skip
+        )
         ours = self._ours(path)
         if ours:
             self._take_ours(path, ours, run)
             formats = ((str(path), f"tacit {ours}"),)
         else:
-            found = find_readers(path, wanted.tool)
-            for file, reader in found:
+            readers = find_readers(path, wanted.tool)
+            for file, reader in readers:
                 self._take_foreign(reader.read(file), run)
-            formats = tuple((str(file), reader.tool) for file, reader in found)
+            formats = tuple((str(file), reader.tool) for file, reader in readers)
         if not wanted.dry_run:
             self._changed()
         counts = run.tally.counts
@@ -275,9 +278,13 @@ class Transfer:
                 )
             edited = read_markdown(read_text(path))
             work = MarkdownImport(
-                store=self._store, memories=self._memories, cwd=run.cwd, wanted=wanted, tally=run.tally,
+                store=self._store,
+                memories=self._memories,
+                cwd=run.cwd,
+                wanted=wanted,
+                tally=run.tally,
                 owners=run.owners,
-            )  # fmt: skip
+            )
             work.take(edited)
             return
         whole = stated_memories(head_of(path))
@@ -289,13 +296,17 @@ class Transfer:
             for line, signed in lines:
                 if wanted.vouched or signed or isinstance(line, RefusedHook):
                     yield line
-                elif (found := self._statement(line, path.name, run, purged)) is not None:
-                    stated.append(found)
+                elif (statement := self._statement(line, path.name, run, purged)) is not None:
+                    stated.append(statement)
 
         restoring = LosslessImport(
-            self._parts, dry_run=wanted.dry_run, again=wanted.again, tally=run.tally, name=path.name,
+            self._parts,
+            dry_run=wanted.dry_run,
+            again=wanted.again,
+            tally=run.tally,
+            name=path.name,
             owners=run.owners,
-        )  # fmt: skip
+        )
         restoring.take(believed(), progress=lambda done: run.progress("", done, whole))
         run.tally.confirmed = run.tally.stated
         self._take_foreign(stated, run, whole=len(stated))
@@ -307,11 +318,11 @@ class Transfer:
             )
 
     def _take_foreign(
-        self, found: Iterable[ForeignStatement | RefusedHook], run: _ImportRun, *, whole: int = 0
+        self, statements: Iterable[ForeignStatement | RefusedHook], run: _ImportRun, *, whole: int = 0
     ) -> None:
         if run.project is not None and not run.wanted.universal and not run.wanted.dry_run:
             self._projects.register(run.project)
-        rows, looked_at = iter(found), 0
+        rows, looked_at = iter(statements), 0
         while batch := list(islice(rows, BATCH)):
             looked_at += len(batch)
             self._batch(batch, run)
@@ -319,15 +330,21 @@ class Transfer:
 
     def _batch(self, batch: Sequence[ForeignStatement | RefusedHook], run: _ImportRun) -> None:
         items: list[ForeignStatement] = []
-        for one in batch:
-            if isinstance(one, RefusedHook):
-                action: Action = "skip" if one.meant else "refused"
-                run.tally.add(ImportLine(action=action, where=one.where, reason=one.reason))
-            elif one.project and not run.wanted.any_project and not _same_project(one.project, run.project):
-                reason = f"of the project {one.project[:80]}; --any-project imports it"
-                run.tally.add(ImportLine(action="skip", where=one.where, text=one.content, reason=reason))
+        for statement in batch:
+            if isinstance(statement, RefusedHook):
+                action: Action = "skip" if statement.meant else "refused"
+                run.tally.add(ImportLine(action=action, where=statement.where, reason=statement.reason))
+            elif (
+                statement.project
+                and not run.wanted.any_project
+                and not _same_project(statement.project, run.project)
+            ):
+                reason = f"of the project {statement.project[:80]}; --any-project imports it"
+                run.tally.add(
+                    ImportLine(action="skip", where=statement.where, text=statement.content, reason=reason)
+                )
             else:
-                items.append(one)
+                items.append(statement)
         for tool, own in dict.fromkeys((item.tool, item.scope) for item in items):
             mine = [item for item in items if (item.tool, item.scope) == (tool, own)]
             self._of_tool(mine, tool, run, run.scope if own is None or run.wanted.universal else own)
@@ -337,22 +354,25 @@ class Transfer:
         name = f"{tool}/{_short(str(scope))}"
         if name not in run.imported:
             run.imported[name] = ImportedKeys(self._store, name)
-        known = run.imported[name]
+        imported_keys = run.imported[name]
         ours = self._as_it_is(items, scope, run) if tool == OWN_FORMAT else set[str]()
         fresh: dict[str, ForeignStatement] = {}
         for item in items:
             key = _key(item)
-            if key in fresh or (key in known and not wanted.again) or item.original_id in ours:
+            if key in fresh or (key in imported_keys and not wanted.again) or item.original_id in ours:
                 tally.add(ImportLine(action="unchanged", where=item.where, text=item.content))
             else:
                 fresh[key] = item
         if not fresh:
             return
         now = self._parts.clock.now_ms()
-        drafts = [draft_of(one, scope=scope, vouched=wanted.vouched, now_ms=now) for one in fresh.values()]
+        drafts = [
+            draft_of(statement, scope=scope, vouched=wanted.vouched, now_ms=now)
+            for statement in fresh.values()
+        ]
         if scope != run.scope:
             run.owners.register(scope)
-        values = known.values_with(fresh)
+        values = imported_keys.values_with(fresh)
         try:
             changes = (
                 self._capture.judge_drafts(drafts)
@@ -366,7 +386,7 @@ class Transfer:
                 )
             return
         if not wanted.dry_run:
-            known.add(fresh)
+            imported_keys.add(fresh)
         for item, change in zip(fresh.values(), changes, strict=True):
             tally.change(change, item.where)
 
@@ -398,18 +418,18 @@ class Transfer:
 
     def _as_it_is(self, items: Sequence[ForeignStatement], scope: Scope, run: _ImportRun) -> set[str]:
         """Original ids of those that stand here in the same words: the memory itself, or another of the same scope."""
-        said = {item.original_id: content_hash(item.content) for item in items}
+        hashes = {item.original_id: content_hash(item.content) for item in items}
         again = run.wanted.again
         same = {
             memory.id
-            for memory in self._store.get(list(said), scope=self._store.scopes())
-            if memory.content_hash == said[memory.id] and not (again and memory.status not in LIVE)
+            for memory in self._store.get(list(hashes), scope=self._store.scopes())
+            if memory.content_hash == hashes[memory.id] and not (again and memory.status not in LIVE)
         }
         if scope not in run.known:
             live = MemoryFilter(statuses=LIVE)
             here = self._store.list_memories(live, scope=ScopeFilter.of(scope), limit=LISTED)
             run.known[scope] = frozenset(memory.content_hash for memory in here)
-        return same | {name for name, words in said.items() if words in run.known[scope]}
+        return same | {name for name, words in hashes.items() if words in run.known[scope]}
 
 
 def _no_progress(what: str, done: int, whole: int) -> None:

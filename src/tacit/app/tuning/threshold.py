@@ -89,9 +89,9 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
     settings = parts.settings.current()
     recall = settings.recall
     traces = [
-        one
-        for one in parts.store.list_traces(surface=Surface.PROMPT, limit=PROMPTS)
-        if one.text and not one.situation.nothing_coming
+        trace
+        for trace in parts.store.list_traces(surface=Surface.PROMPT, limit=PROMPTS)
+        if trace.text and not trace.situation.nothing_coming
     ]
     projects = _projects_of(parts.store, traces)
     queries, paired = _null_queries(parts.store, traces, projects)
@@ -101,12 +101,16 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
             query, settings=recall, context=Context(preset=settings.preset), trace_id="tune"
         )
         best.append(_best(trace, _generic(parts.store, query.scope)))
-    said = [one for one in VERDICTS.read(parts.store) if one.surface == Surface.PROMPT and one.injected]
-    best += _deserved_nothing(said)
+    verdicts = [
+        verdict
+        for verdict in VERDICTS.read(parts.store)
+        if verdict.surface == Surface.PROMPT and verdict.injected
+    ]
+    best += _deserved_nothing(verdicts)
     before = recall.thresholds.prompt
-    found = bounded_threshold(best, bound=bound) if len(best) >= LEAST_PAIRS else None
-    after = before if found is None else found
-    again = [replay(one, threshold=after, most=recall.max_items) for one in traces]
+    fitted = bounded_threshold(best, bound=bound) if len(best) >= LEAST_PAIRS else None
+    after = before if fitted is None else fitted
+    again = [replay(trace, threshold=after, most=recall.max_items) for trace in traces]
     report = TuneReport(
         surface=Surface.PROMPT.value,
         bound=bound,
@@ -117,15 +121,15 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
         after=after,
         rate_before=round(rate_at(best, before), 4),
         rate_after=round(rate_at(best, after), 4),
-        handed_before=_share([bool(would_have(one)) for one in traces]),
-        handed_after=_share([bool(one.after) for one in again]),
-        changed=sum(bool(one.added or one.gone) for one in again),
-        judged_useful=sum(one.useful for one in said),
-        judged_wrong=sum(not one.useful for one in said),
-        useful_kept=sum(one.useful and one.relevance >= after for one in said),
-        wrong_kept=sum(not one.useful and one.relevance >= after for one in said),
+        handed_before=_share([bool(would_have(trace)) for trace in traces]),
+        handed_after=_share([bool(replayed.after) for replayed in again]),
+        changed=sum(bool(replayed.added or replayed.gone) for replayed in again),
+        judged_useful=sum(verdict.useful for verdict in verdicts),
+        judged_wrong=sum(not verdict.useful for verdict in verdicts),
+        useful_kept=sum(verdict.useful and verdict.relevance >= after for verdict in verdicts),
+        wrong_kept=sum(not verdict.useful and verdict.relevance >= after for verdict in verdicts),
         applied=apply and after != before,
-        note=f"fewer than {LEAST_PAIRS} prompts to learn from" if found is None else "",
+        note=f"fewer than {LEAST_PAIRS} prompts to learn from" if fitted is None else "",
         cosines=measure_cosines(parts, traces, projects, apply=apply),
     )
     if report.applied:
@@ -133,43 +137,45 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
     return report
 
 
-def _deserved_nothing(said: Sequence[Verdict]) -> list[float]:
+def _deserved_nothing(verdicts: Sequence[Verdict]) -> list[float]:
     """Best relevance of each prompt whose every judged memory should not have come."""
     by_trace: dict[str, list[Verdict]] = {}
-    for one in said:
-        by_trace.setdefault(one.trace_id, []).append(one)
+    for verdict in verdicts:
+        by_trace.setdefault(verdict.trace_id, []).append(verdict)
     return [
-        max(one.relevance for one in judged)
+        max(verdict.relevance for verdict in judged)
         for _, judged in sorted(by_trace.items())
-        if not any(one.useful for one in judged)
+        if not any(verdict.useful for verdict in judged)
     ]
 
 
 def _projects_of(store: Store, traces: Sequence[Trace]) -> dict[str, str]:
     """Project by session of the traces, for sessions that are still stored."""
     known = {str(state.key): state.project_id for state in store.list_sessions(limit=SESSIONS_READ)}
-    return {one.session: known[one.session] for one in traces if known.get(one.session)}
+    return {trace.session: known[trace.session] for trace in traces if known.get(trace.session)}
 
 
 def _null_queries(store: Store, traces: Sequence[Trace], projects: dict[str, str]) -> tuple[list[Query], str]:
     places = [
-        one.id for one in store.projects() if store.count_active(scope=ScopeFilter.of(project_scope(one.id)))
+        project.id
+        for project in store.projects()
+        if store.count_active(scope=ScopeFilter.of(project_scope(project.id)))
     ]
-    found = [
-        _query(one, one, place)
-        for one in traces
-        if one.session in projects
+    queries = [
+        _query(trace, trace, place)
+        for trace in traces
+        if trace.session in projects
         for place in places
-        if place != projects[one.session]
+        if place != projects[trace.session]
     ]
-    if found:
-        step = max(1, len(found) // PAIRS)
-        return found[::step][:PAIRS], "projects"
+    if queries:
+        step = max(1, len(queries) // PAIRS)
+        return queries[::step][:PAIRS], "projects"
     half = len(traces) // 2
     return [
-        _query(one, traces[(at + half) % len(traces)], projects[one.session])
-        for at, one in enumerate(traces)
-        if half and one.session in projects
+        _query(trace, traces[(at + half) % len(traces)], projects[trace.session])
+        for at, trace in enumerate(traces)
+        if half and trace.session in projects
     ][:PAIRS], "situations"
 
 
@@ -195,7 +201,10 @@ def _generic(store: Store, scope: ScopeFilter) -> frozenset[str]:
 
 
 def _best(trace: Trace, generic: frozenset[str]) -> float:
-    return max((one.relevance for one in trace.candidates if one.memory_id not in generic), default=0.0)
+    return max(
+        (candidate.relevance for candidate in trace.candidates if candidate.memory_id not in generic),
+        default=0.0,
+    )
 
 
 def _share(flags: Sequence[bool]) -> float:

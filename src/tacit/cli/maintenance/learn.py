@@ -67,19 +67,21 @@ def estimate(*, past: bool) -> dict[str, Any]:
     """How many requests wait, what they cost, and a sentence that says so."""
     from tacit.cli.connection import ask
 
-    told = ask("POST", "/v1/write-ups", {"past": past, "dry_run": True})
-    if not told["provider"]:
-        said = NO_MODEL
-    elif not told["waiting"]:
-        said = "Nothing waits for a language model."
+    answer = ask("POST", "/v1/write-ups", {"past": past, "dry_run": True})
+    if not answer["provider"]:
+        summary = NO_MODEL
+    elif not answer["waiting"]:
+        summary = "Nothing waits for a language model."
     else:
-        requests = f"{told['waiting']} {'request' if told['waiting'] == 1 else 'requests'}"
-        said = f"{requests}, about {told['tokens']:,} input tokens, for {told['provider']}."
+        requests = f"{answer['waiting']} {'request' if answer['waiting'] == 1 else 'requests'}"
+        summary = f"{requests}, about {answer['tokens']:,} input tokens, for {answer['provider']}."
         day = ask("GET", "/v1/status")["extractor"]
-        left = max(0, day["tokens_per_day"] - day["tokens"])
-        if told["tokens"] > left:
-            said += f" Today {left:,} are left; for the rest, run `tacit learn --past` on another day."
-    return {**told, "said": said}
+        remaining = max(0, day["tokens_per_day"] - day["tokens"])
+        if answer["tokens"] > remaining:
+            summary += (
+                f" Today {remaining:,} are left; for the rest, run `tacit learn --past` on another day."
+            )
+    return {**answer, "said": summary}
 
 
 def offer_write_up(*, yes: bool, quiet: bool) -> bool:
@@ -87,16 +89,16 @@ def offer_write_up(*, yes: bool, quiet: bool) -> bool:
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import print_line
 
-    told = estimate(past=True)
+    estimated = estimate(past=True)
     if not quiet:
-        print_line(told["said"])
-    if not told["waiting"]:
-        return bool(told["provider"])
+        print_line(estimated["said"])
+    if not estimated["waiting"]:
+        return bool(estimated["provider"])
     if not agreed("Send them now?", yes=yes, unattended=False, default=False):
         if not quiet:
             print_line("Nothing was sent. Run `tacit learn --past` to be asked again.")
         return True
-    return not any(one["error"] for one in write_up(past=True, quiet=quiet))
+    return not any(answer["error"] for answer in write_up(past=True, quiet=quiet))
 
 
 def line_of(answer: dict[str, Any]) -> str:
@@ -125,8 +127,8 @@ def _show(provider: str, requests: list[dict[str, Any]]) -> None:
         print_line(NO_MODEL)
     elif not requests:
         print_line("Nothing waits for a language model.")
-    for one in requests:
-        print_line(f"--- to {provider}: {one['session']}, about {one['tokens']} tokens")
-        print_line(one["system"])
+    for request in requests:
+        print_line(f"--- to {provider}: {request['session']}, about {request['tokens']} tokens")
+        print_line(request["system"])
         print_line("")
-        print_line(one["user"])
+        print_line(request["user"])

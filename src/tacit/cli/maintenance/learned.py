@@ -48,8 +48,8 @@ def learned(
 
     if session and last:
         raise typer.BadParameter("Name a session, or use --last.")
-    asked = {"session": session} if session else drop_empty(cwd="" if last else str(cwd.absolute()))
-    answer = ask("GET", "/v1/learned", asked)
+    query = {"session": session} if session else drop_empty(cwd="" if last else str(cwd.absolute()))
+    answer = ask("GET", "/v1/learned", query)
     if as_json:
         print_json(answer)
     elif answer["learned"] is None:
@@ -58,36 +58,40 @@ def learned(
         _print(answer["learned"])
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(report: dict[str, Any]) -> None:
     from tacit.cli.terminal.output import format_count, format_moment, print_line, short_ids, shorten_line
 
-    when = f"  {format_moment(found['at_ms'])}" if found["at_ms"] else ""
-    print_line(f"{found['session']}{when}{'  (still running)' if found['running'] else ''}", style="bold")
-    statements, waiting = found["statements"], found["waiting"]
-    memories = [one["memory"] for one in statements]
-    memories += [other for one in statements for other in (*one["replaced"], *one["questions"])]
-    names = short_ids([one["id"] for one in memories])
+    when = f"  {format_moment(report['at_ms'])}" if report["at_ms"] else ""
+    print_line(f"{report['session']}{when}{'  (still running)' if report['running'] else ''}", style="bold")
+    statements, waiting = report["statements"], report["waiting"]
+    memories = [statement["memory"] for statement in statements]
+    memories += [
+        other for statement in statements for other in (*statement["replaced"], *statement["questions"])
+    ]
+    names = short_ids([memory["id"] for memory in memories])
 
     def named(other: dict[str, Any]) -> str:
         return f"{names[other['id']]} \u201c{shorten_line(other['content'], 70)}\u201d"
 
     print_line(f"{format_count(len(statements))} learned, {waiting['statements']} of them wait for you.")
-    for one in statements:
-        memory = one["memory"]
+    for statement in statements:
+        memory = statement["memory"]
         print_line("")
-        print_line(f"{names[memory['id']]}  {memory['kind']}, {state_of(one)}")
+        print_line(f"{names[memory['id']]}  {memory['kind']}, {state_of(statement)}")
         print_line(f"  {memory['content']}")
         fate = [
-            str(FATES.get(one["fate"], one["fate"])),
-            *(f"replaced {named(other)}" for other in one["replaced"]),
+            str(FATES.get(statement["fate"], statement["fate"])),
+            *(f"replaced {named(other)}" for other in statement["replaced"]),
         ]
-        fate += [f"contradicts {named(other)}: `tacit review` asks which holds" for other in one["questions"]]
-        print_line(f"  {one['believed']}; {', '.join(fate)}", style="dim")
-        for said in one["evidence"]:
-            print_line(f"  {said_line(said, memory['content'])}", style="dim")
-    rows = [("dropped", f"{one['count']}: {one['reason']}") for one in found["dropped"]]
-    rows += [("reminder", nudge_line(one)) for one in found["nudges"]]
-    rows += [("request", request_line(one)) for one in found["requests"]]
+        fate += [
+            f"contradicts {named(other)}: `tacit review` asks which holds" for other in statement["questions"]
+        ]
+        print_line(f"  {statement['believed']}; {', '.join(fate)}", style="dim")
+        for evidence in statement["evidence"]:
+            print_line(f"  {said_line(evidence, memory['content'])}", style="dim")
+    rows = [("dropped", f"{one['count']}: {one['reason']}") for one in report["dropped"]]
+    rows += [("reminder", nudge_line(one)) for one in report["nudges"]]
+    rows += [("request", request_line(one)) for one in report["requests"]]
     rows += [("waits", text) for text in waiting_lines(waiting)]
     if rows:
         print_line("")
@@ -109,15 +113,15 @@ def state_of(one: dict[str, Any]) -> str:
     return "active, one question waits for you" if one["waits"] and status == "active" else status
 
 
-def said_line(said: dict[str, Any], content: str) -> str:
+def said_line(evidence: dict[str, Any], content: str) -> str:
     """Describe who said it, when and in which words."""
     speaker = {"user": "you", "assistant": "the agent", "agent": "the agent", "tool": "a tool"}.get(
-        said["speaker"], said["speaker"]
+        evidence["speaker"], evidence["speaker"]
     )
-    turn = f", turn {said['turn']}" if said["turn"] else ""
-    same = said["span"].strip(" .") == content.strip(" .")
+    turn = f", turn {evidence['turn']}" if evidence["turn"] else ""
+    same = evidence["span"].strip(" .") == content.strip(" .")
     return f"{speaker or 'said again'}{turn}" + (
-        f": \u201c{said['span']}\u201d" if said["span"] and not same else ""
+        f": \u201c{evidence['span']}\u201d" if evidence["span"] and not same else ""
     )
 
 
@@ -128,14 +132,14 @@ def nudge_line(one: dict[str, Any]) -> str:
     return f"the agent was told in turn {one['given_turn']} that turn {one['turn']} may hold something"
 
 
-def request_line(one: dict[str, Any]) -> str:
+def request_line(request: dict[str, Any]) -> str:
     """A request to a language model with its cost."""
     from tacit.cli.terminal.output import format_moment
 
-    sent = f"{format_moment(one['at_ms'])}  {one['model']}, {one['tokens_in']:,} tokens in"
-    if one["error"]:
-        return f"{sent}, no answer: {one['error']}"
-    return f"{sent}, {one['tokens_out']:,} out, {one['kept']} kept, {len(one['dropped'])} dropped"
+    sent = f"{format_moment(request['at_ms'])}  {request['model']}, {request['tokens_in']:,} tokens in"
+    if request["error"]:
+        return f"{sent}, no answer: {request['error']}"
+    return f"{sent}, {request['tokens_out']:,} out, {request['kept']} kept, {len(request['dropped'])} dropped"
 
 
 def waiting_lines(waiting: dict[str, int]) -> list[str]:
@@ -173,8 +177,8 @@ def digest(
     if bool(session) + last + project > 1:
         raise typer.BadParameter("Name a session, or use --last or --project.")
     folder = "" if last else str(cwd.absolute())
-    asked = {"session": session} if session else drop_empty(cwd=folder, limit=limit if project else 1)
-    answer = ask("GET", "/v1/digests", asked)
+    query = {"session": session} if session else drop_empty(cwd=folder, limit=limit if project else 1)
+    answer = ask("GET", "/v1/digests", query)
     if as_json:
         print_json(answer)
         return
@@ -183,30 +187,30 @@ def digest(
         print_line(f"{newer}{answer['reason']}.", style="yellow")
     elif not answer["digests"]:
         print_line("No digest yet: no session here has recorded work, decisions or open tasks.")
-    for number, one in enumerate(answer["digests"]):
+    for number, digest in enumerate(answer["digests"]):
         if number or answer["reason"]:
             print_line()
-        _print_digests(one)
+        _print_digests(digest)
     if answer["digests"] and not project:
         print_line(
             f"`tacit learned {answer['digests'][0]['session']}` shows what was learned from it.", style="dim"
         )
 
 
-def _print_digests(one: dict[str, Any]) -> None:
+def _print_digests(digest: dict[str, Any]) -> None:
     from tacit.cli.terminal.output import format_moment, print_line
 
-    running = "  (still running)" if one["running"] else ""
-    print_line(f"{one['session']}  {format_moment(one['at_ms'])}{running}", style="bold")
-    for line in one["lines"]:
+    running = "  (still running)" if digest["running"] else ""
+    print_line(f"{digest['session']}  {format_moment(digest['at_ms'])}{running}", style="bold")
+    for line in digest["lines"]:
         print_line(f"  {MEANINGS.get(line['code'], line['code']):<10} {line['text']}")
-    files, tasks, commits = one["files"], one["open_tasks"], one["commits"]
+    files, tasks, commits = digest["files"], digest["open_tasks"], digest["commits"]
     more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
     for title, text in (
         ("files", ", ".join(files[:_MOST_FILES]) + more),
         ("open", "; ".join(tasks)),
         ("commits", "; ".join(commits)),
-        ("memory", one["memory_id"]),
+        ("memory", digest["memory_id"]),
     ):
         if text:
             print_line(f"  {title:<10} {text}", style="dim")

@@ -57,7 +57,7 @@ def purge(
     folder = str(cwd.absolute())
     if sum(map(bool, (memory, project, session, source, matching))) != 1:
         raise typer.BadParameter("Name memories, or use --project, --session, --source or --matching.")
-    asked = drop_empty(
+    selection = drop_empty(
         ids=memory,
         project=folder if project else "",
         session=_session(session),
@@ -65,15 +65,15 @@ def purge(
         text=matching,
         cwd="" if everywhere or not (source or matching) else folder,
     )
-    seen = ask("POST", "/v1/purge", {**asked, "dry_run": True})
+    seen = ask("POST", "/v1/purge", {**selection, "dry_run": True})
     if not as_json:
         _tell(seen)
     if not dry_run:
         confirm(f"{_counted(seen)} for good? This cannot be undone.", yes=yes, default=False)
         if memory or source or matching:  # what was shown, not what fits meanwhile
-            seen = purge_in_batches(ask, [one["id"] for one in seen["memories"]])
+            seen = purge_in_batches(ask, [memory["id"] for memory in seen["memories"]])
         else:
-            seen = ask("POST", "/v1/purge", asked)
+            seen = ask("POST", "/v1/purge", selection)
     if as_json:
         print_json(seen)
     elif not dry_run:
@@ -86,18 +86,20 @@ def purge_in_batches(
     ask: Callable[[str, str, dict[str, Any]], Any], ids: list[str], *, part: int = PART
 ) -> dict[str, Any]:
     """Have these memories purged, many of them with several requests, and tell it as one answer."""
-    told = [
+    answers = [
         ask("POST", "/v1/purge", {"ids": ids[at : at + part], "shown": True})
         for at in range(0, len(ids), part)
     ]
-    gone = {one["id"] for answer in told for one in answer["memories"]}
+    gone = {memory["id"] for answer in answers for memory in answer["memories"]}
     return {
-        **told[-1],
-        "memories": [one for answer in told for one in answer["memories"]],
-        "rows": _summed(answer["rows"] for answer in told),
-        "files": _summed(answer["files"] for answer in told),
-        "left": list(dict.fromkeys(one for answer in told for one in answer["left"])),
-        "alike": list(dict.fromkeys(one for answer in told for one in answer["alike"] if one not in gone)),
+        **answers[-1],
+        "memories": [memory for answer in answers for memory in answer["memories"]],
+        "rows": _summed(answer["rows"] for answer in answers),
+        "files": _summed(answer["files"] for answer in answers),
+        "left": list(dict.fromkeys(text for answer in answers for text in answer["left"])),
+        "alike": list(
+            dict.fromkeys(text for answer in answers for text in answer["alike"] if text not in gone)
+        ),
     }
 
 
@@ -126,10 +128,10 @@ def _tell(seen: dict[str, Any]) -> None:
     from tacit.cli.terminal.output import print_line, shorten_line
 
     would = "would be removed or cleaned" if seen["dry_run"] else "removed or cleaned"
-    for one in seen["memories"][:SHOWN] if seen["dry_run"] else ():
-        print_line(f"- {one['id']} [{one['kind']}] {shorten_line(one['content'], 120)}", style="red")
-    for one in seen["sessions"][:SHOWN] if seen["dry_run"] else ():
-        print_line(f"- session {one}", style="red")
+    for memory in seen["memories"][:SHOWN] if seen["dry_run"] else ():
+        print_line(f"- {memory['id']} [{memory['kind']}] {shorten_line(memory['content'], 120)}", style="red")
+    for session in seen["sessions"][:SHOWN] if seen["dry_run"] else ():
+        print_line(f"- session {session}", style="red")
     if seen["dry_run"] and len(seen["memories"]) > SHOWN:
         print_line(f"- ... and {len(seen['memories']) - SHOWN} more; --json lists all", style="red")
     for place, count in (*seen["rows"].items(), *seen["files"].items()):

@@ -194,15 +194,20 @@ def undo(
         body["id"] = name
     else:
         wanted = drop_empty(id=name, limit=1) if name else drop_empty(cwd=str(cwd.absolute()), limit=1)
-        found = ask("GET", "/v1/changes", wanted)["changes"]
-        if not found:
+        changes = ask("GET", "/v1/changes", wanted)["changes"]
+        if not changes:
             raise NotFound("Nothing was written yet.", hint="`tacit list --changes` shows what was.")
-        body |= {"id": found[0]["change_id"], **drop_empty(memory=found[0]["memory"]["id"] if name else "")}
+        body |= {
+            "id": changes[0]["change_id"],
+            **drop_empty(memory=changes[0]["memory"]["id"] if name else ""),
+        }
     if not (name or yes or as_json):
         written = ask("GET", "/v1/changes", {"change": str(body["id"]), "limit": 500})["changes"]
         print_line(f"The last change is {body['id']}, {format_moment(written[0]['at_ms'])}:")
-        for one in written[:SHOWN]:
-            print_line(f"  {_what(one)}: {shorten_line(one['memory']['content'], 100)} ({one['reason']})")
+        for version in written[:SHOWN]:
+            print_line(
+                f"  {_what(version)}: {shorten_line(version['memory']['content'], 100)} ({version['reason']})"
+            )
         if len(written) > SHOWN:
             print_line(f"  and {len(written) - SHOWN} more")
         if not agreed("Take it back?", yes=False, unattended=True):
@@ -284,7 +289,7 @@ def _list(where: dict[str, object], *, as_json: bool) -> None:
         print_line(f"{len(rows)} of {answer['total']} shown.")
     if answer["total"] > 1:
         for group in ("kind", "source", "cause"):
-            counts = (f"{one['value'] or 'none'} {one['count']}" for one in answer["groups"][group][:8])
+            counts = (f"{count['value'] or 'none'} {count['count']}" for count in answer["groups"][group][:8])
             print_line(f"by {group}: {', '.join(counts)}")
 
 
@@ -311,7 +316,7 @@ def _decide_all(
         _decide(memories[0], {"action": action}, as_json=as_json)
         return
     if memories:
-        ids = [memory_path(one).rpartition("/")[2] for one in memories]
+        ids = [memory_path(memory).rpartition("/")[2] for memory in memories]
         answer = ask("POST", "/v1/review", {"action": action, "ids": ids})
     else:
         where = {**where, **drop_empty(cwd=folder)}

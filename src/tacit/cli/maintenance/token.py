@@ -56,12 +56,14 @@ def list_(as_json: AsJson = False) -> None:
 
     from tacit.cli.terminal.output import print_json, print_rows
 
-    found = _authority().tokens()
+    tokens = _authority().tokens()
     if as_json:
-        print_json({"tokens": [{"name": one.name, "created_at_ms": one.created_at_ms} for one in found]})
+        print_json(
+            {"tokens": [{"name": token.name, "created_at_ms": token.created_at_ms} for token in tokens]}
+        )
         return
-    days = [datetime.fromtimestamp(one.created_at_ms / 1000, UTC).date().isoformat() for one in found]
-    rows = [(one.name, day) for one, day in zip(found, days, strict=True)]
+    days = [datetime.fromtimestamp(token.created_at_ms / 1000, UTC).date().isoformat() for token in tokens]
+    rows = [(token.name, day) for token, day in zip(tokens, days, strict=True)]
     print_rows("", ("token", "created"), rows, empty="There is no token; `tacit token create` makes one.")
 
 

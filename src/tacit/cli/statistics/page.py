@@ -75,21 +75,28 @@ def _charts(series: Series) -> list[str]:
     buckets = tables.busy(series)
     if len(buckets) < 2:
         return ["<p>Charts begin with the second day.</p>"]
-    dates = [datetime.fromtimestamp(one["at_ms"] / 1000, tz=UTC).replace(tzinfo=None) for one in buckets]
+    dates = [
+        datetime.fromtimestamp(bucket["at_ms"] / 1000, tz=UTC).replace(tzinfo=None) for bucket in buckets
+    ]
 
     def over_time(
         field: Literal["injections", "silences", "p50_ms", "p95_ms"],
     ) -> list[tuple[datetime, float]]:
-        return [(date, float(one[field])) for date, one in zip(dates, buckets, strict=True)]
+        return [(date, float(bucket[field])) for date, bucket in zip(dates, buckets, strict=True)]
 
     drawn = [
-        _lines("Injections and silences", [("injections", over_time("injections"), BLUE), ("silences", over_time("silences"), GREY)]),
-        _lines("Latency of recalls, ms", [("p50", over_time("p50_ms"), GREEN), ("p95", over_time("p95_ms"), RED)]),
-    ]  # fmt: skip
+        _lines(
+            "Injections and silences",
+            [("injections", over_time("injections"), BLUE), ("silences", over_time("silences"), GREY)],
+        ),
+        _lines(
+            "Latency of recalls, ms", [("p50", over_time("p50_ms"), GREEN), ("p95", over_time("p95_ms"), RED)]
+        ),
+    ]
     judged = [
-        (date, one["precision"])
-        for date, one in zip(dates, buckets, strict=True)
-        if one["precision"] is not None
+        (date, bucket["precision"])
+        for date, bucket in zip(dates, buckets, strict=True)
+        if bucket["precision"] is not None
     ]
     if len(judged) > 1:
         drawn.append(_lines("Precision of judged injections", [("useful", judged, BLUE)]))

@@ -63,10 +63,10 @@ def _over_time(days: int) -> OverTime:
 
     until = time.time_ns() // 1_000_000 + 1
     bucket = "hour" if days <= 2 else "day"
-    asked = {"since_ms": until - days * DAY_MS, "until_ms": until}
-    series = ask("GET", "/v1/stats/timeline", {**asked, "bucket": bucket})["series"]
+    period = {"since_ms": until - days * DAY_MS, "until_ms": until}
+    series = ask("GET", "/v1/stats/timeline", {**period, "bucket": bucket})["series"]
     # Few sessions end in a month: the comparison looks back as far as three.
-    since = min(asked["since_ms"], until - 90 * DAY_MS)
+    since = min(period["since_ms"], until - 90 * DAY_MS)
     holdout = ask("GET", "/v1/stats/holdout", {"since_ms": since, "until_ms": until})["holdout"]
     return {"series": series, "holdout": holdout}
 

@@ -67,26 +67,26 @@ def stored(store: Statistics) -> None:
         [(name, str(n)) for name, n in store["by_kind"].items()],
         empty="No memory is active.",
     )
-    told = ", ".join(f"{n} {STATUS_WORDS.get(name, name)}" for name, n in store["by_status"].items())
+    counts_text = ", ".join(f"{n} {STATUS_WORDS.get(name, name)}" for name, n in store["by_status"].items())
     print_line(
-        f"{told}; {store['stated']} that you stated, {store['used']} used, {store['restated']} stated again."
+        f"{counts_text}; {store['stated']} that you stated, {store['used']} used, {store['restated']} stated again."
     )
 
 
 def over_time(series: Series) -> None:
     """Injections and silences, a bar each."""
     buckets = busy(series)[-MOST_LINES:]
-    most = max((max(one["injections"], one["silences"]) for one in buckets), default=0)
+    most = max((max(bucket["injections"], bucket["silences"]) for bucket in buckets), default=0)
     rows = [
         (
-            stretch(one["at_ms"], series["bucket_ms"]),
-            _number_and_bar(one["injections"], most),
-            _number_and_bar(one["silences"], most),
-            str(sum(one["tokens"].values())),
-            f"{one['p50_ms']:.1f} ms",
-            percent(one["precision"]),
+            stretch(bucket["at_ms"], series["bucket_ms"]),
+            _number_and_bar(bucket["injections"], most),
+            _number_and_bar(bucket["silences"], most),
+            str(sum(bucket["tokens"].values())),
+            f"{bucket['p50_ms']:.1f} ms",
+            percent(bucket["precision"]),
         )
-        for one in buckets
+        for bucket in buckets
     ]
     print_line()
     columns = ("when (UTC)", "injections", "silences", "tokens", "p50", "precision")
@@ -125,16 +125,16 @@ def cache(shares: Sequence[CacheShare]) -> None:
     print_rows("Prompt caches", CACHE_COLUMNS, rows, empty=NO_CACHE)
 
 
-def holdout(found: Holdout) -> None:
+def holdout(report: Holdout) -> None:
     """Sessions with memory and without."""
     print_line()
-    if not found["share"] and not found["sessions_without"]:
+    if not report["share"] and not report["sessions_without"]:
         print_line(NO_HOLDOUT)
         return
-    rows = holdout_rows(found)
+    rows = holdout_rows(report)
     if rows:
         print_rows("With and without memory", HOLDOUT_COLUMNS, rows, empty="")
-    print_line(holdout_text(found))
+    print_line(holdout_text(report))
 
 
 def impact(answer: StoreUse) -> None:
@@ -146,21 +146,21 @@ def impact(answer: StoreUse) -> None:
 
 def impact_lines(answer: StoreUse) -> list[str]:
     """Describe the use of injected memories in sentences."""
-    found = answer["impact"]
-    if not found["shown"]:
+    totals = answer["impact"]
+    if not totals["shown"]:
         return ["No memory has been injected yet in a session that was learned from."]
     lines = [
-        f"Injected {found['shown']} times in {found['sessions']} sessions; used {found['used']} times ({answer['rate']:.0%})."
+        f"Injected {totals['shown']} times in {totals['sessions']} sessions; used {totals['used']} times ({answer['rate']:.0%})."
     ]
     if answer["baseline"] is not None:
         lines.append(
-            f"Of {found['control_shown']} that were not handed over {answer['baseline']:.0%} look used all the same."
+            f"Of {totals['control_shown']} that were not handed over {answer['baseline']:.0%} look used all the same."
         )
     lines += [
-        f"In {found['before']} cases the conversation already held their content.",
-        f"Tokens: {found['tokens_used']} of {found['tokens']} in what was used.",
+        f"In {totals['before']} cases the conversation already held their content.",
+        f"Tokens: {totals['tokens_used']} of {totals['tokens']} in what was used.",
     ]
-    for title, counts in (("by what", found["by_cue"]), ("injected at", found["by_surface"])):
+    for title, counts in (("by what", totals["by_cue"]), ("injected at", totals["by_surface"])):
         if counts:
             lines.append(f"  {title}: {', '.join(f'{name} {n}' for name, n in sorted(counts.items()))}")
     return lines
@@ -192,7 +192,9 @@ def percent(value: float | None) -> str:
 def busy(series: Series) -> list[Bucket]:
     """The buckets from the first one with a recall on."""
     buckets = series["buckets"]
-    first = next((at for at, one in enumerate(buckets) if one["injections"] or one["silences"]), len(buckets))
+    first = next(
+        (at for at, bucket in enumerate(buckets) if bucket["injections"] or bucket["silences"]), len(buckets)
+    )
     return buckets[first:]
 
 
@@ -200,13 +202,13 @@ def latency_rows(series: Series) -> Rows:
     """Surface, recalls, percentiles."""
     return [
         (
-            one["surface"],
-            str(one["count"]),
-            f"{one['p50_ms']:.1f} ms",
-            f"{one['p95_ms']:.1f} ms",
-            f"{one['p99_ms']:.1f} ms",
+            row["surface"],
+            str(row["count"]),
+            f"{row['p50_ms']:.1f} ms",
+            f"{row['p95_ms']:.1f} ms",
+            f"{row['p99_ms']:.1f} ms",
         )
-        for one in series["latency"]
+        for row in series["latency"]
     ]
 
 
@@ -218,27 +220,27 @@ def kind_rows(series: Series) -> Rows:
 
 def silence_rows(series: Series, *, most: int = 8) -> Rows:
     """Reason, how often."""
-    return [(one["reason"], str(one["count"])) for one in series["silences"][:most]]
+    return [(row["reason"], str(row["count"])) for row in series["silences"][:most]]
 
 
 def feedback_text(series: Series) -> str:
     """Describe the user's verdicts on injections."""
-    told = series["feedback"]
-    if told["precision"] is None:
+    feedback = series["feedback"]
+    if feedback["precision"] is None:
         return (
             "Precision: nobody has said yet what was useful (`tacit wrong ID`, or the buttons of the page)."
         )
-    judged = told["useful"] + told["wrong"]
-    return f"Precision: {percent(told['precision'])} of {judged} judged injections were useful; {told['missed']} were missed."
+    judged = feedback["useful"] + feedback["wrong"]
+    return f"Precision: {percent(feedback['precision'])} of {judged} judged injections were useful; {feedback['missed']} were missed."
 
 
 def cache_rows(shares: Sequence[CacheShare]) -> Rows:
     """Placement or host, requests, share kept, the same without memory, what the API took from its cache."""
     rows: Rows = []
-    for one in shares:
-        taken = percent(one["cached_tokens"] / one["input_tokens"]) if one["input_tokens"] else "-"
-        kept = ("-", "-") if one["host"] else (f"{one['share']:.1%}", f"{one['bare']:.1%}")
-        rows.append((one["host"] or one["placement"], str(one["requests"]), *kept, taken))
+    for share in shares:
+        taken = percent(share["cached_tokens"] / share["input_tokens"]) if share["input_tokens"] else "-"
+        reused = ("-", "-") if share["host"] else (f"{share['share']:.1%}", f"{share['bare']:.1%}")
+        rows.append((share["host"] or share["placement"], str(share["requests"]), *reused, taken))
     return rows
 
 
@@ -246,14 +248,14 @@ def holdout_rows(holdout: Holdout) -> Rows:
     """Measure, means, difference and its interval."""
     return [
         (
-            one["measure"],
-            f"{one['with_memory']:.2f}",
-            f"{one['without']:.2f}",
-            f"{one['difference']:+.2f}",
-            f"{one['low']:+.2f} and {one['high']:+.2f}",
-            "yes" if one["clear"] else "no",
+            contrast["measure"],
+            f"{contrast['with_memory']:.2f}",
+            f"{contrast['without']:.2f}",
+            f"{contrast['difference']:+.2f}",
+            f"{contrast['low']:+.2f} and {contrast['high']:+.2f}",
+            "yes" if contrast["clear"] else "no",
         )
-        for one in holdout["contrasts"]
+        for contrast in holdout["contrasts"]
     ]
 
 

@@ -20,17 +20,17 @@ def complete_memory(incomplete: str) -> list[tuple[str, str]]:
     from tacit.cli.terminal.output import shorten_line
     from tacit.errors import TacitError
 
-    found: dict[str, str] = {}
+    offered: dict[str, str] = {}
     try:
         folder = {"cwd": str(Path.cwd()), "limit": MOST_OFFERED}
         waiting = ask_running("GET", "/v1/review", folder, timeout_s=TIMEOUT_S)["review"]
         listed = ask_running("GET", "/v1/memories", folder, timeout_s=TIMEOUT_S)["memories"]
         for memory in (*(entry["memory"] for entry in waiting), *listed):
-            found[memory["id"]] = shorten_line(memory["content"], 60)
+            offered[memory["id"]] = shorten_line(memory["content"], 60)
     except (TacitError, OSError):  # no daemon runs, or it cannot answer
         return []
-    begin = [(name, text) for name, text in found.items() if name.startswith(incomplete)]
-    return begin or [(name, text) for name, text in found.items() if name.endswith(incomplete)]
+    begin = [(name, text) for name, text in offered.items() if name.startswith(incomplete)]
+    return begin or [(name, text) for name, text in offered.items() if name.endswith(incomplete)]
 
 
 def complete_kind(incomplete: str) -> list[tuple[str, str]]:

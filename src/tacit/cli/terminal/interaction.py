@@ -91,8 +91,8 @@ class Progress:
         if self._lines and now_s - self._said_s >= SAY_EVERY_S:
             self._said_s = now_s
             of = f" of {whole:,}" if whole else ""
-            left = f", {max(whole - done, 0) / rate:,.0f} s left" if whole and rate else ""
-            typer.echo(f"{self._what}: {done:,}{of}, {rate:,.0f} a second{left}", err=True)
+            remaining = f", {max(whole - done, 0) / rate:,.0f} s left" if whole and rate else ""
+            typer.echo(f"{self._what}: {done:,}{of}, {rate:,.0f} a second{remaining}", err=True)
 
     def __enter__(self) -> Self:
         self._bar.start()

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -18,6 +18,8 @@ from typer.core import TyperGroup
 from tacit.cli.terminal.arguments import AsJson, Here
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tacit.app.engine import Engine
     from tacit.app.transfer.report import ImportLine, ImportOptions, ImportReport
     from tacit.errors import TacitError
@@ -91,39 +93,54 @@ def files(
     from tacit.app.wiring import open_engine
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
-    from tacit.errors import InvalidInput, NotFound
 
     wanted = ImportOptions(
-        tool=tool, vouched=mine, universal=universal, any_project=any_project, again=again,
-        forget_removed=forget_removed, dry_run=dry_run, project=_folder(project),
-    )  # fmt: skip
+        tool=tool,
+        vouched=mine,
+        universal=universal,
+        any_project=any_project,
+        again=again,
+        forget_removed=forget_removed,
+        dry_run=dry_run,
+        project=_folder(project),
+    )
     place = current_context()
     if (mine or forget_removed) and not dry_run:
         place.require_user("import statements as your own words")
     engine = open_engine(place.home.root)
     reports: list[dict[str, object]] = []
-    problem = False
     try:
-        for each in path:
-            try:
-                report = _take(engine, each.absolute(), str(cwd.absolute()), wanted, quiet=as_json)
-            except (InvalidInput, NotFound) as error:
-                if len(path) == 1:
-                    raise
-                # The others are looked at all the same: each is whole by itself.
-                reports.append(_refused(each.absolute(), error, dry_run=dry_run, quiet=as_json))
-                problem = True
-                continue
-            reports.append(_json(report, each.absolute()))
-            problem = problem or bool(dict(report.counts).get("refused"))
-            if not as_json:
-                _tell(report)
+        reports.extend(
+            _take_or_refuse(
+                engine, each.absolute(), str(cwd.absolute()), wanted, alone=len(path) == 1, quiet=as_json
+            )
+            for each in path
+        )
     finally:
         engine.close()
         if as_json and reports:
             print_json({"imports": reports})
-    if problem:
+    if any(
+        report["problem"] or "refused" in cast("Mapping[str, int]", report["counts"]) for report in reports
+    ):
         raise typer.Exit(SOME_PROBLEM)
+
+
+def _take_or_refuse(
+    engine: Engine, path: Path, cwd: str, wanted: ImportOptions, *, alone: bool, quiet: bool
+) -> dict[str, object]:
+    """Import one path. A problem with one of several paths is reported, and the others are imported all the same."""
+    from tacit.errors import InvalidInput, NotFound
+
+    try:
+        report = _take(engine, path, cwd, wanted, quiet=quiet)
+    except (InvalidInput, NotFound) as error:
+        if alone:
+            raise
+        return _refused(path, error, dry_run=wanted.dry_run, quiet=quiet)
+    if not quiet:
+        _print_report(report)
+    return _json(report, path)
 
 
 def _folder(project: Path | None) -> str:
@@ -157,8 +174,8 @@ def _take(engine: Engine, path: Path, cwd: str, wanted: ImportOptions, *, quiet:
             forgotten = tuple(line for line in again.lines if line.action == "forget")
             counts = {**dict(report.counts), "forget": len(forgotten)}
             counts.pop("removed")
-            kept = tuple(line for line in report.lines if line.action != "removed")
-            report = replace(report, counts=tuple(sorted(counts.items())), lines=(*kept, *forgotten))
+            other_lines = tuple(line for line in report.lines if line.action != "removed")
+            report = replace(report, counts=tuple(sorted(counts.items())), lines=(*other_lines, *forgotten))
     return report
 
 
@@ -178,7 +195,7 @@ def _json(report: ImportReport, path: Path) -> dict[str, object]:
     return {"path": str(path), "problem": None, **plain, "counts": dict(report.counts)}
 
 
-def _tell(report: ImportReport) -> None:
+def _print_report(report: ImportReport) -> None:
     from tacit.cli.terminal.output import format_count, print_line, print_rows
 
     counts = dict(report.counts)
@@ -209,8 +226,8 @@ def _show(line: ImportLine, sign: str, style: str) -> None:
         print_line(f"- {shorten_line(' '.join(line.before.split()), 100)}", style="red")
         print_line(f"+ {words}", style="green")
         return
-    told = ": ".join(part for part in (line.before, line.reason) if part)
-    why = f"  ({told})" if told else ""
+    details = ": ".join(part for part in (line.before, line.reason) if part)
+    why = f"  ({details})" if details else ""
     place = f"{line.where}: " if line.action in ("refused", "skip") else ""
     print_line(f"{sign} {place}{words}{why}", style=style)
 
@@ -259,7 +276,7 @@ def transcripts(
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
     since_ms = _moment(since)
-    asked: dict[str, object] = {"host": host, "since_ms": since_ms}
+    body: dict[str, object] = {"host": host, "since_ms": since_ms}
     folder = str(cwd.absolute())
     named = [str(each.absolute()) for each in path or ()]
     options: dict[str, object] = {
@@ -271,9 +288,9 @@ def transcripts(
     if server:
         report = {**dict.fromkeys(COUNTED, 0), **ask("POST", "/v1/backfill", {**options, "server": server})}
     else:
-        query = {**asked, "path": named, "cwd": folder} if named else asked
-        found: list[dict[str, Any]] = ask("GET", "/v1/transcripts", query)["transcripts"]
-        report = _import(found, {**options, "named": True, "cwd": folder if named else ""}, quiet=as_json)
+        query = {**body, "path": named, "cwd": folder} if named else body
+        infos: list[dict[str, Any]] = ask("GET", "/v1/transcripts", query)["transcripts"]
+        report = _import(infos, {**options, "named": True, "cwd": folder if named else ""}, quiet=as_json)
     if as_json:
         print_json(report)
     else:
@@ -291,21 +308,21 @@ def _moment(day: str) -> int:
     if not day:
         return 0
     try:
-        told = datetime.fromisoformat(day)
+        moment = datetime.fromisoformat(day)
     except ValueError as error:
         raise InvalidInput(f"{day!r} is no day.", hint="Write it as 2026-05-31.") from error
-    return int((told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp() * 1000)
+    return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-def _import(found: list[dict[str, Any]], options: dict[str, object], *, quiet: bool) -> dict[str, Any]:
+def _import(infos: list[dict[str, Any]], options: dict[str, object], *, quiet: bool) -> dict[str, Any]:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import Progress
 
     whole: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
     files: list[dict[str, Any]] = []
     with Progress("reading transcripts", quiet=quiet) as progress:
-        for done, each in enumerate(found):
-            progress.update(done, len(found))
+        for done, each in enumerate(infos):
+            progress.update(done, len(infos))
             report = ask("POST", "/v1/backfill", {**options, "paths": [each["path"]]})
             whole.update({name: report.get(name, 0) for name in COUNTED})
             files += report.get("files", ())
@@ -318,8 +335,8 @@ def _print_learned(report: dict[str, Any], *, dry_run: bool) -> None:
     by_host: dict[str, Counter[str]] = {}
     for each in report["files"]:
         if each["sessions"]:
-            told = by_host.setdefault(each["host"], Counter())
-            told.update(files=1, sessions=each["sessions"], prompts=each["prompts"], bad=each["bad_lines"])
+            counts = by_host.setdefault(each["host"], Counter())
+            counts.update(files=1, sessions=each["sessions"], prompts=each["prompts"], bad=each["bad_lines"])
     rows = [
         (host, str(n["files"]), str(n["sessions"]), str(n["prompts"]), str(n["bad"]))
         for host, n in sorted(by_host.items())

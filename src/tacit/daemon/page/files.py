@@ -60,11 +60,11 @@ def is_built(folder: Path = STATIC) -> bool:
 
 def find_files(folder: Path = STATIC) -> dict[str, PageFile]:
     """Every file that may be served, by its name below `folder` with slashes; empty when nothing is built."""
-    found: dict[str, PageFile] = {}
+    files: dict[str, PageFile] = {}
     for path in sorted(folder.rglob("*")) if is_built(folder) else ():
         name = path.relative_to(folder).as_posix()
         kind = TYPES.get(path.suffix)
         if kind is not None and path.is_file() and not path.is_symlink():
             keep = IMMUTABLE if _HASHED.match(name) else REVALIDATE
-            found[name] = PageFile(name=name, path=path, type=kind, keep=keep)
-    return found
+            files[name] = PageFile(name=name, path=path, type=kind, keep=keep)
+    return files

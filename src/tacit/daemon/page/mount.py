@@ -95,9 +95,9 @@ class PageMount:
             )
         if request.method == "DELETE":
             self._sessions.end(cookie_of(headers))
-            left = Response(status_code=204)
-            left.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
-            return left
+            response = Response(status_code=204)
+            response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+            return response
         made = self._sessions.exchange(await _code(request))
         if made is None:
             return problem(
@@ -110,23 +110,23 @@ class PageMount:
         return answer
 
     def _file(self, request: Request, name: str) -> Response:
-        found = self._find(name)
-        if found is None and name.startswith("assets/"):
+        page_file = self._find(name)
+        if page_file is None and name.startswith("assets/"):
             return Response("There is no such file.", status_code=404, media_type="text/plain")
         # An address of the page itself, such as /ui/memories, is the page's to understand.
-        found = found or self._find(INDEX)
+        page_file = page_file or self._find(INDEX)
         try:
-            data, tag = found.read() if found is not None else (b"", "")
+            data, tag = page_file.read() if page_file is not None else (b"", "")
         except OSError:
-            found, data, tag = None, b"", ""
-        if found is None:
+            page_file, data, tag = None, b"", ""
+        if page_file is None:
             headers = {"Cache-Control": "no-store", "Content-Security-Policy": content_policy("none")}
             return Response(NOT_BUILT, status_code=503, media_type="text/html", headers=headers)
-        if found.name == INDEX:
+        if page_file.name == INDEX:
             nonce = secrets.token_urlsafe(16)
             headers = {"Cache-Control": "no-store", "Content-Security-Policy": content_policy(nonce)}
             return Response(data.replace(NONCE_MARK, nonce.encode()), media_type="text/html", headers=headers)
-        headers = {"Cache-Control": found.keep, "ETag": tag, "Content-Type": found.type}
+        headers = {"Cache-Control": page_file.keep, "ETag": tag, "Content-Type": page_file.type}
         if tag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         return Response(data, headers=headers)
@@ -145,10 +145,10 @@ async def _code(request: Request) -> str:
         if len(body) > MOST_BYTES:
             return ""
     try:
-        given: object = json.loads(bytes(body))
+        value: object = json.loads(bytes(body))
     except (ValueError, RecursionError):
         return ""
-    code = cast("dict[str, object]", given).get("code") if isinstance(given, dict) else None
+    code = cast("dict[str, object]", value).get("code") if isinstance(value, dict) else None
     return code if isinstance(code, str) else ""
 
 

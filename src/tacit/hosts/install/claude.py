@@ -91,8 +91,8 @@ class HookSettings:
     def remove(self, text: str) -> str | None:
         """The text without our handlers, and without the lists that are empty then."""
         touched: set[str] = set()
-        while (found := next(self._ours(text), None)) is not None:
-            event, index, group = found
+        while (entry := next(self._ours(text), None)) is not None:
+            event, index, group = entry
             touched.add(event)
             others = [n for n, handler in enumerate(_handlers(group)) if not _is_ours(handler)]
             if others:  # someone wrote a handler of their own into our group

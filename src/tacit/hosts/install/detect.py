@@ -57,18 +57,18 @@ _HOST_PROGRAMS = (
 
 def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
     """Find the hosts on `path_env` and in the places where their own installers put them."""
-    found: list[DetectedHost] = []
-    for known in _HOST_PROGRAMS:
-        executable = _executable(known, user_home, path_env)
+    detected: list[DetectedHost] = []
+    for program in _HOST_PROGRAMS:
+        executable = _executable(program, user_home, path_env)
         if executable is not None:
-            version = _package_version(executable, known.packages) or _asked_version(
+            version = _package_version(executable, program.packages) or _asked_version(
                 executable, user_home, path_env
             )
-            folder = user_home.joinpath(*known.config)
-            found.append(
-                DetectedHost(name=known.name, version=version, config_dir=folder, executable=executable)
+            folder = user_home.joinpath(*program.config)
+            detected.append(
+                DetectedHost(name=program.name, version=version, config_dir=folder, executable=executable)
             )
-    return tuple(found)
+    return tuple(detected)
 
 
 def find_executable(host: str, user_home: Path, path_env: str) -> Path | None:
@@ -77,11 +77,11 @@ def find_executable(host: str, user_home: Path, path_env: str) -> Path | None:
     return _executable(known, user_home, path_env) if known else None
 
 
-def _executable(known: _HostProgram, user_home: Path, path_env: str) -> Path | None:
-    on_path = shutil.which(known.binary, path=path_env) if path_env else None
+def _executable(program: _HostProgram, user_home: Path, path_env: str) -> Path | None:
+    on_path = shutil.which(program.binary, path=path_env) if path_env else None
     if on_path:
         return Path(on_path)
-    for place in known.places:
+    for place in program.places:
         file = user_home / place
         if file.is_file() and os.access(file, os.X_OK):
             return file

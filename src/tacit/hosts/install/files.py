@@ -132,7 +132,7 @@ def _remove_folders(edits: Iterable[FileEdit]) -> None:
     gone = [edit for edit in edits if edit.after is None]
     made = ((edit.path.parent,) if edit.folders is None else edit.folders for edit in gone)
     folders = {folder for each in made for folder in each}
-    for folder in sorted(folders, key=lambda one: (-len(one.parts), one)):
+    for folder in sorted(folders, key=lambda folder_path: (-len(folder_path.parts), folder_path)):
         with contextlib.suppress(OSError):
             folder.rmdir()
 

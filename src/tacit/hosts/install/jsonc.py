@@ -72,11 +72,11 @@ class _Reader:
         if match is None:
             raise self.fail("a text in double quotes is expected")
         try:
-            found = json.loads(match.group())
+            text = json.loads(match.group())
         except ValueError:
             raise self.fail("a text with a wrong escape") from None
         self.at = match.end()
-        return str(found)
+        return str(text)
 
     def value(self, depth: int) -> Node:
         if depth > MAX_DEPTH:
@@ -93,11 +93,11 @@ class _Reader:
         if match is None:
             raise self.fail("a value is expected")
         try:
-            found: object = json.loads(match.group())
+            parsed: object = json.loads(match.group())
         except ValueError:
             raise self.fail(f"{match.group()[:40]!r} is no value") from None
         self.at = match.end()
-        return Node(kind="scalar", start=start, end=self.at, value=found)
+        return Node(kind="scalar", start=start, end=self.at, value=parsed)
 
     def object(self, depth: int) -> Node:
         start = self.at
@@ -219,10 +219,10 @@ def cut(text: str, keys: Sequence[str], *, path: Path, index: int | None = None)
         at = index
     else:
         spans = [(member.start, member.node.end) for member in parent.members]
-        found = [n for n, member in enumerate(parent.members) if member.key == keys[-1]]
-        if not found:
+        positions = [n for n, member in enumerate(parent.members) if member.key == keys[-1]]
+        if not positions:
             return text
-        at = found[-1]
+        at = positions[-1]
     start, end = spans[at]
     if at + 1 < len(spans):  # up to the next one, so that its own indentation stays
         return text[:start] + text[_after_comma(text, end) :].lstrip(" \t\r\n")
@@ -253,8 +253,8 @@ def _insert(text: str, parent: Node, lead: str, value: object) -> str:
     if not children:
         body = lead + _write(value, style, outer + unit)
         inside = text[parent.start + 1 : parent.end - 1]
-        kept = inside.rstrip(" \t\r\n")
-        filled = f"{text[: parent.start + 1]}{kept}{newline}{outer}{unit}{body}{newline}{outer}"
+        stripped = inside.rstrip(" \t\r\n")
+        filled = f"{text[: parent.start + 1]}{stripped}{newline}{outer}{unit}{body}{newline}{outer}"
         return filled + text[parent.end - 1 :]
     one_line = "\n" not in text[parent.start : parent.end]
     inner = _indent_at(text, starts[-1]) if not one_line else outer + unit

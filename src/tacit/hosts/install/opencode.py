@@ -28,7 +28,7 @@ def targets(*, user_home: Path, project_root: Path | None, home: Home, launcher:
     config_folder = folder if project_root is None else project_root
     config = next((config_folder / name for name in _CONFIGS if (config_folder / name).exists()), None)
     server = {"type": "local", "command": [str(launcher), "mcp", "--host", "opencode"], "enabled": True}
-    found: list[Target] = [
+    targets_made: list[Target] = [
         OwnFile(
             path=folder / "plugins" / "tacit.js",
             why="carries memory into OpenCode (plugin)",
@@ -43,7 +43,7 @@ def targets(*, user_home: Path, project_root: Path | None, home: Home, launcher:
             opening='{\n  "$schema": "https://opencode.ai/config.json"\n}\n',
         ),
     ]
-    return (*found, *_no_packages(folder))
+    return (*targets_made, *_no_packages(folder))
 
 
 def plugin(*, home: Home, launcher: Path) -> str:

@@ -248,13 +248,13 @@ def _read_record(text: str | None) -> dict[Path, OriginalFile]:
     Removal then takes only our entries out.
     """
     try:
-        found = json.loads(text or "{}")
+        value = json.loads(text or "{}")
     except ValueError:
         return {}
-    if not isinstance(found, Mapping):
+    if not isinstance(value, Mapping):
         return {}
     originals: dict[Path, OriginalFile] = {}
-    for path, entry in cast("Mapping[str, object]", found).items():
+    for path, entry in cast("Mapping[str, object]", value).items():
         if not isinstance(entry, Mapping):
             continue
         fields = cast("Mapping[str, object]", entry)

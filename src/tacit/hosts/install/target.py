@@ -138,14 +138,14 @@ class JsonMember:
 
     def remove(self, text: str) -> str | None:
         """The text without the member, and without the object around it if that is empty now."""
-        left = jsonc.cut(text, self.keys, path=self.path)
-        if left == text:
+        remaining = jsonc.cut(text, self.keys, path=self.path)
+        if remaining == text:
             return text
         around = self.keys[:-1]
-        node = jsonc.find(jsonc.read(left, path=self.path), around)
+        node = jsonc.find(jsonc.read(remaining, path=self.path), around)
         if around and node is not None and node.value == {}:
-            left = jsonc.cut(left, around, path=self.path)
-        return None if left == self.opening else left
+            remaining = jsonc.cut(remaining, around, path=self.path)
+        return None if remaining == self.opening else remaining
 
 
 def plugin_text(*parts: str) -> str:

@@ -90,9 +90,9 @@ def newest_prompt(turns: Sequence[Turn]) -> tuple[str, int]:
     """The newest text of the user without the host's reminders, and how many tool results follow it."""
     text, results = "", 0
     for turn in turns:
-        said = _REMINDER.sub("", turn.text).strip() if turn.role == "user" else ""
-        if said:
-            text, results = said, 0
+        prompt = _REMINDER.sub("", turn.text).strip() if turn.role == "user" else ""
+        if prompt:
+            text, results = prompt, 0
         elif turn.role == "tool":
             results += 1
     return text, results

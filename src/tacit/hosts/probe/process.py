@@ -117,7 +117,7 @@ class ProbeResult:
 def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> ProbeResult:
     """Turn a finished run and the requests that the stub model recorded into a result with advice."""
     requests = stub.agent_requests
-    where = next((tuple(found) for r in requests if (found := r.find(re.escape(nonce)))), ())
+    where = next((tuple(places) for r in requests if (places := r.find(re.escape(nonce)))), ())
     end = (finished.out + finished.err)[-2000:]
     if where:
         return ProbeResult(ok=True, where=where, took_ms=finished.took_ms, requests=len(requests))

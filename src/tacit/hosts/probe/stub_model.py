@@ -41,9 +41,19 @@ from tacit.hosts.probe.script import (
 )
 
 __all__ = [
-    "Answer", "CallTool", "ModelRequest", "Place", "Refuse", "Reply", "Say", "Script", "StubModel", "Turn",
-    "find_places", "find_text",
-]  # fmt: skip
+    "Answer",
+    "CallTool",
+    "ModelRequest",
+    "Place",
+    "Refuse",
+    "Reply",
+    "Say",
+    "Script",
+    "StubModel",
+    "Turn",
+    "find_places",
+    "find_text",
+]
 
 Api = Literal["anthropic", "chat", "responses", "other"]
 
@@ -182,11 +192,11 @@ class StubModel:
         end = time.monotonic() + timeout_s
         with self._arrived:
             while True:
-                found = next((r for r in self._requests if r.find(pattern)), None)
-                left = end - time.monotonic()
-                if found is not None or left <= 0:
-                    return found
-                self._arrived.wait(left)
+                request = next((r for r in self._requests if r.find(pattern)), None)
+                remaining_s = end - time.monotonic()
+                if request is not None or remaining_s <= 0:
+                    return request
+                self._arrived.wait(remaining_s)
 
     def keep(
         self, method: str, path: str, headers: Mapping[str, str], body: Mapping[str, object]
