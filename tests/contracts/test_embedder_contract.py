@@ -17,11 +17,9 @@ from model_server import model_server
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import CachedEmbedder, FakeEmbedder
 from tacit.providers.embedding.fastembed import FastembedEmbedder
-from tacit.providers.embedding.http import RemoteEmbedder
+from tacit.providers.embedding.http import OLLAMA, OPENAI, RemoteEmbedder
 from tacit.providers.embedding.minilm import FOLDER, MiniLM
-from tacit.providers.embedding.ollama import OLLAMA
 from tacit.providers.embedding.onnx_dir import OnnxFolder
-from tacit.providers.embedding.openai import OPENAI
 from tacit.providers.json_client import JsonClient
 
 TEXTS = [

@@ -10,7 +10,7 @@ import tacit
 from presets.acceptance import acceptance
 from presets.driving import lines_of
 from tacit.app.reasons import drop_text, silence_text
-from tacit.capture.extract.importance import AMBIENT
+from tacit.capture.prepare import AMBIENT
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.config.fields import check_layer
 from tacit.config.home import Home

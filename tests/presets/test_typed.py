@@ -11,7 +11,7 @@ from presets.driving import lines_of
 from samples import DAY_MS, NOW_MS
 from tacit.app.queries.agent_tools import Caller
 from tacit.app.reasons import drop_text, silence_text
-from tacit.capture.extract.importance import importance_of
+from tacit.capture.prepare import importance_of
 from tacit.config.fields import check_layer
 from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidSetting

@@ -66,7 +66,7 @@ from tacit.recall.stage import Context, Outcome
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
 from tacit.session.family import AGENT_MARK
-from tacit.session.resuming import (
+from tacit.session.ledger import (
     carried_start_pack,
     changed_since,
     ids_dropped_by_compaction,

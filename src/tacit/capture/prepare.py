@@ -1,19 +1,23 @@
 """A draft made ready for storing. In: a draft. Out: a redacted memory, or why nothing may be stored.
 
 Redacts before anything else sees the words; a statement that held a secret is not stored at all. Reads no store.
+
+The importance, 0 to 1, is found by one of three methods. `kind` takes the kind's base. `typed` is the formula of the typed seed (section
+4.4), its scale of 0-2 halved: a base by type, +0.15 when stated outright, +0.1 when it concerns several files, +0.1 when stressed, at
+most 1; what is said again gains when it is merged (`reconcile`). `ambient` takes the bases of the eight types behind the ambient seed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
-from tacit.capture.extract.importance import Judge, importance_of
 from tacit.capture.relate import link_entities
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Draft, Skip
 from tacit.model.ids import new_id
-from tacit.model.kinds import KindRegistry
+from tacit.model.kinds import Kind, KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
@@ -24,6 +28,48 @@ from tacit.safety.danger import danger_of
 from tacit.safety.redact import TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words
 from tacit.safety.trust import may_store_as
+
+Judge = Literal["kind", "typed", "ambient"]
+
+TYPED: Mapping[str, float] = {
+    "preference": 0.75,
+    "correction": 0.75,
+    "anti_pattern": 0.75,
+    "guideline": 0.75,
+    "decision": 0.6,
+    "error_pattern": 0.5,
+    "research": 0.45,
+    "file_context": 0.4,
+    "outcome": 0.3,
+}
+AMBIENT: Mapping[str, float] = {
+    "identity": 1.0,
+    "goal": 0.9,
+    "decision": 0.8,
+    "todo": 0.8,
+    "preference": 0.7,
+    "fact": 0.6,
+    "event": 0.4,
+    "observation": 0.3,
+}
+EXPLICIT, SEVERAL_FILES, STRESSED = 0.15, 0.1, 0.1
+STRESS = ("important", "critical", "always", "never", "must", "!", "essential", "crucial")
+
+
+def importance_of(draft: Draft, kind: Kind, judge: Judge) -> float:
+    """The importance that `draft` states, else the one that `judge` finds."""
+    if draft.importance is not None:
+        return draft.importance
+    if judge == "ambient":
+        return AMBIENT.get(kind.name, kind.importance)
+    if judge == "kind":
+        return kind.importance
+    value = TYPED.get(kind.name, kind.importance)
+    value += EXPLICIT if draft.explicit else 0.0
+    value += SEVERAL_FILES if len(draft.files) > 1 else 0.0
+    value += STRESSED if any(mark in draft.content.lower() for mark in STRESS) else 0.0
+    return round(min(1.0, value), 4)
+
 
 MAX_CHARS = 2000
 """A statement of more characters is a document, not a memory."""

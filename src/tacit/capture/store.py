@@ -1,7 +1,8 @@
 """Deciding and storing, so that one write holds everything. In: prepared memories. Out: the changes made.
 
 Vectors are made before and outside of every lock; candidates come from the store's own rankings. Two threads that
-capture the same words at once are serialised here. Never stores half of a batch.
+capture the same words at once are serialized here. Never stores half of a batch. The record of a statement's fate holds no words of the
+session: it names the memory, and the quoted span by its hash.
 """
 
 from __future__ import annotations
@@ -10,17 +11,19 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tacit.capture.amend import with_amended_digests
-from tacit.capture.outcomes import outcomes_of
 from tacit.capture.reconcile import Neighbor, reconcile
 from tacit.capture.reconcile.explicit_relations import names_what_ends
 from tacit.capture.reconcile.judge import Judge, judge_by_words
 from tacit.capture.relate import infer_relations, same_exchange, shared_names
 from tacit.errors import EmbedderMismatch, ProviderError, StoreError
+from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, Relation
 from tacit.model.scope import UNIVERSAL, ScopeFilter
@@ -29,6 +32,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.steps import Step, no_step
 from tacit.ports.store import MemoryFilter, Store, ValueChanges
+from tacit.state.captured import Fate, Outcome
 from tacit.state.registry import OUTCOMES
 
 _CANDIDATES = 8
@@ -330,3 +334,45 @@ def _carried(item: Item) -> Memory | None:
     if isinstance(item, Memory):
         return item
     return None if isinstance(item, Retire | Skip) else item.memory
+
+
+_FATES: dict[type[Change], Fate] = {
+    Add: "new",
+    Merge: "merged",
+    Supersede: "replaced",
+    Contradict: "contradicts",
+}
+
+
+def outcomes_of(
+    items: Sequence[Memory | Change], changes: Sequence[Change], *, at_ms: int
+) -> tuple[Outcome, ...]:
+    """Records of the statements `items` and of what became of each; a session's own notes are no statements."""
+    found = (_outcome(item, change, at_ms) for item, change in zip(items, changes, strict=False))
+    return tuple(one for one in found if one is not None)
+
+
+def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | None:
+    fate = _FATES.get(type(change))
+    stated = item if isinstance(item, Memory) else None
+    if stated is not None and stated.is_session_note:
+        return None
+    said: dict[str, Any] = {"at_ms": at_ms}
+    if stated is not None:
+        told = stated.provenance
+        span = content_hash(told.span) if told.span else ""
+        said |= {"speaker": told.speaker, "extractor": told.extractor, "turn": told.turn, "span": span}
+    if isinstance(change, Skip):
+        if change.memory_id:
+            return Outcome(fate="duplicate", memory_id=change.memory_id, **said)
+        # The detail of a reason may be a statement's own words.
+        why = ChangeReason(cause=change.reason.cause, terms=change.reason.terms)
+        return Outcome(fate="dropped", why=why, **said)
+    if fate is None or stated is None or not isinstance(change, Add | Merge | Supersede | Contradict):
+        return None
+    others, questions = (), ()
+    if isinstance(change, Supersede):
+        others, questions = (change.old_id, *change.further), change.contested
+    elif isinstance(change, Contradict):
+        questions = (change.other_id, *change.further)
+    return Outcome(fate=fate, memory_id=change.memory.id, others=others, questions=questions, **said)

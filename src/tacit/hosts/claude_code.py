@@ -42,8 +42,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import BESIDE_RESULTS, HostCapabilities
-from tacit.reading.prompts.machine_made import PROGRAM_SOURCES, machine_made
-from tacit.reading.prompts.typed_command import typed_command
+from tacit.reading.prompts.machine_made import PROGRAM_SOURCES, machine_made, typed_command
 
 NAME = "claude-code"
 CAP_CHARS = 9_500

@@ -18,7 +18,6 @@ from tacit.capture.backfill import BackfillOptions
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.transcript import TranscriptSource
 from tacit.capture.turn import ToolUse, Turn
-from tacit.capture.write_up.checks import find_quote, find_ungrounded_reason, names_in
 from tacit.capture.write_up.messages import (
     MAX_MESSAGE_CHARS,
     messages_of,
@@ -28,6 +27,7 @@ from tacit.capture.write_up.messages import (
 from tacit.capture.write_up.request import INSTRUCTIONS, MOST_ENTRIES, read_answer, schema
 from tacit.capture.write_up.session_writer import MOST_WAITING, WriterAccess
 from tacit.capture.write_up.token_limit import fit_messages
+from tacit.capture.write_up.trust import find_quote, find_ungrounded_reason, names_in
 from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.change_reason import ChangeCause

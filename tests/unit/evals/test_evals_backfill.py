@@ -10,7 +10,7 @@ import pytest
 
 from shared_data import shared_data
 from tacit.capture.discover import named_transcripts
-from tacit_evals.backfill.measure import main, time_reading
+from tacit_evals.backfill import main, time_reading
 
 
 def talk(path: Path, *prompts: str) -> None:

@@ -25,9 +25,8 @@ from tacit_evals.fit.passages import (
     without,
 )
 from tacit_evals.metrics.matching import likeness, token_f1
-from tacit_evals.suites.capture import intervals_of, judge
+from tacit_evals.suites.capture import by_typed_patterns, intervals_of, judge
 from tacit_evals.suites.capturing import Captured, Kept, capture_session, evidence_turns
-from tacit_evals.suites.typed_patterns import by_typed_patterns
 
 TURNS = [
     {"i": 0, "role": "user", "text": "Please add a login page."},

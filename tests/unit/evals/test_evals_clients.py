@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tacit_evals.clients.measure import main
+from tacit_evals.clients import main
 
 
 @pytest.mark.slow

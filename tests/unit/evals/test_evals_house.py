@@ -8,17 +8,18 @@ import subprocess
 import pytest
 from rich.console import Console
 
-from tacit_evals.house.measure import (
+from tacit_evals.house import (
     Figures,
+    figures_table,
     import_cycles,
     importers_of,
     measure,
     measure_commit,
     measure_tree,
+    name_lines,
     read_area,
     read_module,
 )
-from tacit_evals.house.table import figures_table, name_lines
 
 EXAMPLE = '''\
 """A docstring

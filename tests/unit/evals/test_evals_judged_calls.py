@@ -6,7 +6,7 @@ import pytest
 
 from tacit_evals.data.judged import Judgment
 from tacit_evals.metrics.counts import Handed
-from tacit_evals.suites.judged_calls import alone, delivered, lines
+from tacit_evals.suites.action import alone, delivered, lines
 
 
 def call(item: str, judgment: Judgment, **surfaces: tuple[str, ...]) -> Handed:

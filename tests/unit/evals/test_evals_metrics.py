@@ -12,9 +12,9 @@ from tacit_evals.metrics.calibration import (
     calibration_interval,
     constant_error,
     pairs_of,
+    risk_coverage,
 )
 from tacit_evals.metrics.counts import COLUMNS, RATIOS, Handed, count, figures, tokens_per_need
-from tacit_evals.metrics.curve import risk_coverage
 from tacit_evals.metrics.resample import binomial_interval, intervals, macro_intervals, paired_p
 
 

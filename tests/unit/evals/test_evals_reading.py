@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.fit.learners import bag_of_words, centroids
 from tacit_evals.metrics.classes import (
     average_precision,
     by_class,
@@ -16,7 +15,7 @@ from tacit_evals.metrics.classes import (
     said,
 )
 from tacit_evals.reading import class_lines
-from tacit_evals.suites.reading import run_reading
+from tacit_evals.suites.reading import bag_of_words, centroids, run_reading
 from tacit_evals.suites.running import Run
 
 

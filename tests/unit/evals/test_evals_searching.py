@@ -13,7 +13,7 @@ from tacit.errors import InvalidInput
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.searching.measure import SCOPE, VISIBLE, fill_store, measure_search
+from tacit_evals.searching import SCOPE, VISIBLE, fill_store, measure_search
 from tacit_evals.workload import batches
 
 

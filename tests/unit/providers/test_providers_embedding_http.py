@@ -11,9 +11,7 @@ import pytest
 from model_server import ModelServer, Reply, model_server
 from tacit.errors import ProviderError
 from tacit.providers.embedding import FakeEmbedder
-from tacit.providers.embedding.http import RemoteEmbedder, sendable
-from tacit.providers.embedding.ollama import OLLAMA
-from tacit.providers.embedding.openai import OPENAI
+from tacit.providers.embedding.http import OLLAMA, OPENAI, RemoteEmbedder, sendable
 from tacit.providers.json_client import JsonClient
 
 

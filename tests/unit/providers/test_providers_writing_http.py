@@ -12,8 +12,8 @@ from tacit.errors import ProviderError
 from tacit.ports.writer import Writer, WriterRequest
 from tacit.providers.json_client import JsonClient
 from tacit.providers.writing import key_variable, make_writer
+from tacit.providers.writing.http import OPENAI as OPENAI_DIALECT
 from tacit.providers.writing.http import HttpWriter
-from tacit.providers.writing.openai import OPENAI as OPENAI_DIALECT
 from tacit.safety.redact import Redactor
 from writer_server import (
     ANTHROPIC,

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from tacit.capture.write_up.checks import find_quote
+from tacit.capture.write_up.trust import find_quote
 from tacit.errors import InvalidInput
 from tacit.ports.writer import WriterAnswer, WriterRequest
 

@@ -8,11 +8,12 @@ active_per_session, review_per_session: statements that are active, and those th
 candidate_recall2 share of the gold items of strength 2 in whose turns a candidate stands; candidates_per_session: how many there are
 
 No model of language is asked. The weights that find candidates are fitted without the whole project of the session.
-Intervals: bootstrap over sessions.
+Intervals: bootstrap over sessions. A baseline captures by the patterns of the typed seed (section 4.2) as they stand there.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.ports.models import Embedder
-from tacit_evals.data.learnings import GOLD, NEEDED, LabelledSession, Learning, load_learnings
+from tacit_evals.data.learnings import GOLD, NEEDED, LabelledSession, Learning, Said, load_learnings
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.fit.passages import LabelledPassage, digest, fit_passages, labelled_passages, without
 from tacit_evals.metrics.counts import Array
@@ -29,7 +30,6 @@ from tacit_evals.metrics.resample import percentile_interval, resampled_sums
 from tacit_evals.report.scorecard import POOLED, Figures, Listing, Part, Scorecard
 from tacit_evals.suites.capturing import Captured, Kept, candidate_places, capture_session
 from tacit_evals.suites.running import Run
-from tacit_evals.suites.typed_patterns import by_typed_patterns
 
 COLUMNS = (
     "precision", "explicit2_kept", "recall_strength2", "recall_all", "kind_accuracy", "active_per_session", "review_per_session",
@@ -286,3 +286,43 @@ def _listing(title: str, rows: Sequence[tuple[str, ...]]) -> Listing:
     for row in ordered:
         counts[row[0]] = counts.get(row[0], 0) + 1
     return Listing(title=title, counts=counts, columns=LISTED, rows=ordered[:MOST_LISTED])
+
+
+# --- the baseline: patterns of the typed seed
+
+_DECISION = (
+    r"(?:decided|choosing|going with|we'll use|opting for)\s+(.+?)(?:\.|$)",
+    r"(?:because|reason being)\s+(.+?)(?:\.|$)",
+    r"(?:the approach is|strategy is)\s+(.+?)(?:\.|$)",
+)
+_PREFERENCE = (
+    r"(?:always|prefer|should always|never)\s+(.+?)(?:\.|$)",
+    r"(?:convention is|style is|standard is)\s+(.+?)(?:\.|$)",
+    r"(?:make sure to|remember to always)\s+(.+?)(?:\.|$)",
+)
+_ERROR = (
+    r"(?:the issue was|bug was|problem was|caused by)\s+(.+?)(?:\.|$)",
+    r"(?:fixed by|solved by|resolved by)\s+(.+?)(?:\.|$)",
+    r"(?:root cause|the reason)\s+(.+?)(?:\.|$)",
+)
+_FLAGS = re.IGNORECASE | re.MULTILINE
+PATTERNS: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
+    "assistant": tuple(
+        (kind, re.compile(pattern, _FLAGS))
+        for kind, patterns in (("decision", _DECISION), ("error_pattern", _ERROR))
+        for pattern in patterns
+    ),
+    "user": tuple(("preference", re.compile(pattern, _FLAGS)) for pattern in _PREFERENCE),
+}
+
+
+def by_typed_patterns(turns: Sequence[Said]) -> tuple[Captured, ...]:
+    """What the typed seed's patterns keep of a session, in order."""
+    found: dict[tuple[str, str], Captured] = {}
+    for turn in turns:
+        for kind, pattern in PATTERNS.get(turn.role, ()):
+            for match in pattern.finditer(turn.text):
+                content = match[0].strip()
+                one = Captured(content=content, kind=kind, turns=frozenset({turn.i}), by=turn.role)
+                found.setdefault((kind, content.lower()), one)
+    return tuple(found.values())

@@ -15,10 +15,10 @@ from tacit_evals.metrics.calibration import (
     calibration_interval,
     constant_error,
     pairs_of,
+    risk_coverage,
     share_needed,
 )
 from tacit_evals.metrics.counts import RATIOS, Array, Handed, count, figures, tokens_per_need
-from tacit_evals.metrics.curve import risk_coverage
 from tacit_evals.metrics.resample import binomial_interval, intervals, macro_intervals, paired_p
 from tacit_evals.report.promised import promised
 from tacit_evals.report.scorecard import MACRO, POOLED, Line, Listing, Part, Scorecard

@@ -1,13 +1,13 @@
 """How well situations are read, triggers made and both matched. In: labelled rows. Out: a scorecard per project left out.
 
 Everything is read by models that saw no row of the project, whatever ships. Beside them: the rules alone, a bag of words,
-centroids of vectors. A class is right from grade 2 on ("likely", "often") and said from `SAID` on.
+centroids of vectors (the cosine between a text's vector and the mean vector of the class's texts). A class is right from grade 2 on ("likely", "often") and said from `SAID` on.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,9 +28,9 @@ from tacit_evals.fit import situation as situations
 from tacit_evals.fit import trigger as triggers
 from tacit_evals.fit.fitted import match_without, readers_without
 from tacit_evals.fit.leaks import same_project
-from tacit_evals.fit.learners import bag_of_words, centroids
-from tacit_evals.fit.logistic import Array
+from tacit_evals.fit.logistic import Array, fit_dual, sigmoid
 from tacit_evals.fit.match import judged, projects_of
+from tacit_evals.fit.situation import presence, vocabulary
 from tacit_evals.metrics.classes import (
     Truth,
     average_precision,
@@ -272,3 +272,34 @@ def _means(figures: Sequence[Figures]) -> dict[str, float | None]:
         values = [value for one in figures if (value := one.get(name)) is not None]
         means[name] = sum(values) / len(values) if values else None
     return means
+
+
+SCALE = 10.0
+"""How much words weigh against the penalty of 1; set by hand, not tuned."""
+
+
+def bag_of_words(
+    fitted: Sequence[Collection[str]],
+    projects: Sequence[str],
+    right: Array,
+    asked: Sequence[Collection[str]],
+) -> Array:
+    """Chance of every class for every text of `asked`, of shape (asked, classes).
+
+    Args:
+        fitted: words of the texts to fit on.
+        projects: whose each of them is.
+        right: 1 where a text has the class, of shape (fitted, classes).
+        asked: words of the texts to read.
+    """
+    words = vocabulary(fitted, projects)
+    known, read = presence(fitted, words), presence(asked, words)
+    dual, bias = fit_dual(SCALE * (known @ known.T), right, penalty=1.0)
+    return sigmoid(SCALE * (read @ known.T) @ dual + bias)
+
+
+def centroids(fitted: Array, right: Array, asked: Array) -> Array:
+    """Cosine of every text of `asked` with the mean of every class; 0 for a class that no text has."""
+    sums = right.T @ fitted
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return asked @ (sums / np.maximum(lengths, 1e-9)).T

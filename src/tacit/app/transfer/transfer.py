@@ -34,8 +34,7 @@ from tacit.app.transfer.report import Action, ImportLine, ImportOptions, ImportR
 from tacit.app.transfer.signing import Signer
 from tacit.app.visibility import Visibility
 from tacit.capture.importing.detection import find_readers
-from tacit.capture.importing.drafts import draft_of
-from tacit.capture.importing.items import ForeignStatement, RefusedHook
+from tacit.capture.importing.items import ForeignStatement, RefusedHook, draft_of
 from tacit.capture.importing.safe_files import head_of, lines_of, read_text
 from tacit.capture.pipeline import CapturePipeline
 from tacit.errors import InvalidInput, UnknownKind

@@ -99,9 +99,7 @@ class _RedactedEmbedder:
 
 
 def _remote(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str], str]) -> Embedder:
-    from tacit.providers.embedding.http import RemoteEmbedder  # noqa: PLC0415 - loads only its own
-    from tacit.providers.embedding.ollama import OLLAMA  # noqa: PLC0415
-    from tacit.providers.embedding.openai import OPENAI  # noqa: PLC0415
+    from tacit.providers.embedding.http import OLLAMA, OPENAI, RemoteEmbedder  # noqa: PLC0415 - loads only its own
     from tacit.providers.json_client import JsonClient  # noqa: PLC0415
 
     dialect = OLLAMA if settings.provider == "ollama" else OPENAI

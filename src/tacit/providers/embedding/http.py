@@ -1,12 +1,13 @@
-"""An embedder behind a server: one way to ask, in the dialect that the server speaks.
+"""An embedder behind a server: one way to ask, and the APIs of Ollama and OpenAI.
 
-In: texts, a dialect. Out: unit vectors. Every text goes through `prepare` (redaction) before it leaves this process.
+In: texts, an API. Out: unit vectors. Every text goes through `prepare` (redaction) before it leaves this process.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
@@ -138,3 +139,75 @@ def unit_rows(rows: object, *, count: int, dimensions: int, server: str) -> Vect
             f"{server} answered with a vector that has no direction (zero, infinite or not a number)."
         )
     return (array / lengths).astype(np.float32)
+
+
+OLLAMA_DIMENSIONS = {
+    "all-minilm": 384,
+    "bge-m3": 1024,
+    "mxbai-embed-large": 1024,
+    "nomic-embed-text": 768,
+    "snowflake-arctic-embed": 1024,
+}
+
+
+def _ollama_body(texts: Sequence[str], model: str, identity: EmbedderIdentity) -> Mapping[str, object]:  # noqa: ARG001 - the shape of a dialect
+    return {"model": model, "input": texts, "truncate": True}
+
+
+def _ollama_rows(reply: Mapping[str, object]) -> object:
+    return reply.get("embeddings")
+
+
+OLLAMA = EmbeddingApi(
+    name="ollama",
+    server="The Ollama server",
+    endpoint="http://localhost:11434",
+    model="nomic-embed-text",
+    dimensions=OLLAMA_DIMENSIONS,
+    path="/api/embed",
+    batch=32,
+    most_chars=8000,  # Ollama itself cuts to the model's window
+    body=_ollama_body,
+    rows=_ollama_rows,
+)
+
+
+OPENAI_DIMENSIONS = {
+    "text-embedding-3-small": 1536,
+    "text-embedding-3-large": 3072,
+    "text-embedding-ada-002": 1536,
+}
+_SHORTENABLE = ("text-embedding-3-",)  # these accept a smaller `dimensions`
+
+
+def _openai_body(texts: Sequence[str], model: str, identity: EmbedderIdentity) -> Mapping[str, object]:
+    body: dict[str, object] = {"model": model, "input": texts, "encoding_format": "float"}
+    if model.startswith(_SHORTENABLE) and identity.dimensions != OPENAI_DIMENSIONS.get(model):
+        body["dimensions"] = identity.dimensions
+    return body
+
+
+def _openai_rows(reply: Mapping[str, object]) -> object:
+    data = reply.get("data")
+    if not isinstance(data, list):
+        raise ProviderError("The embedding server's reply has no list `data`.")
+    placed: dict[object, object] = {}
+    for position, item in enumerate(cast("list[object]", data)):
+        if isinstance(item, dict):
+            entry = cast("Mapping[str, object]", item)
+            placed[entry.get("index", position)] = entry.get("embedding")
+    return [placed.get(position) for position in range(len(placed))]
+
+
+OPENAI = EmbeddingApi(
+    name="openai",
+    server="The embedding server",
+    endpoint="https://api.openai.com/v1",
+    model="text-embedding-3-small",
+    dimensions=OPENAI_DIMENSIONS,
+    path="/embeddings",
+    batch=64,
+    most_chars=8000,  # the models read 8191 tokens; a longer text is cut instead of refused
+    body=_openai_body,
+    rows=_openai_rows,
+)

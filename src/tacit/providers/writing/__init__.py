@@ -110,10 +110,10 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str]) ->
 
 def _dialect(provider: Literal["openai", "anthropic"]) -> CompletionApi:
     if provider == "openai":
-        from tacit.providers.writing.openai import OPENAI  # noqa: PLC0415 - loads only its own
+        from tacit.providers.writing.http import OPENAI  # noqa: PLC0415 - loads only its own
 
         return OPENAI
-    from tacit.providers.writing.anthropic import ANTHROPIC  # noqa: PLC0415 - as above
+    from tacit.providers.writing.http import ANTHROPIC  # noqa: PLC0415 - as above
 
     return ANTHROPIC
 

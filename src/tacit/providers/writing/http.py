@@ -1,7 +1,8 @@
-"""A writer behind a server: one way to ask, in the dialect that the server speaks. In: a request. Out: the answer and its cost."""
+"""A writer behind a server: one way to ask, and the APIs of OpenAI and Anthropic. In: a request. Out: the answer and its cost."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from tacit.errors import ProviderError
 from tacit.ports.writer import WriterAnswer, WriterRequest
 from tacit.providers.json_client import JsonClient
-from tacit.providers.writing.answers import checked_text
+from tacit.providers.writing.answers import checked_text, count_of, items_of, object_of
 
 SCHEMA_NAME = "answer"
 
@@ -73,3 +74,96 @@ class HttpWriter:
     def close(self) -> None:
         """Close connections."""
         self._client.close()
+
+
+def _openai_headers(key: str) -> Mapping[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _openai_body(request: WriterRequest, model: str) -> Mapping[str, object]:
+    body: dict[str, object] = {
+        "model": model,
+        # The newer name of `max_tokens`; OpenAI's reasoning models refuse the older one.
+        "max_completion_tokens": request.most_output_tokens,
+        "messages": [
+            {"role": "system", "content": request.system},
+            {"role": "user", "content": request.user},
+        ],
+    }
+    if request.schema is not None:
+        schema = {"name": SCHEMA_NAME, "strict": True, "schema": request.schema}
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    return body
+
+
+def _read_openai(answer: Mapping[str, object]) -> Reply:
+    choice = object_of(next(iter(items_of(answer.get("choices"))), None))
+    message, finish = object_of(choice.get("message")), choice.get("finish_reason")
+    usage = object_of(answer.get("usage"))
+    content = message.get("content")
+    refused = message.get("refusal") or finish == "content_filter"
+    return Reply(
+        text=content if isinstance(content, str) else "",
+        tokens_in=count_of(usage.get("prompt_tokens")),
+        tokens_out=count_of(usage.get("completion_tokens")),
+        ended="refused" if refused else "cut off" if finish == "length" else "",
+    )
+
+
+OPENAI = CompletionApi(
+    name="openai",
+    endpoint="https://api.openai.com/v1",
+    model="gpt-4.1-mini",
+    key_variable="OPENAI_API_KEY",
+    path="/chat/completions",
+    headers=_openai_headers,
+    body=_openai_body,
+    read=_read_openai,
+)
+
+
+ANTHROPIC_VERSION = "2023-06-01"
+_TOKENS_READ = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+def _anthropic_headers(key: str) -> Mapping[str, str]:
+    return {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": key} if key else {})}
+
+
+def _anthropic_body(request: WriterRequest, model: str) -> Mapping[str, object]:
+    body: dict[str, object] = {
+        "model": model,
+        "max_tokens": request.most_output_tokens,
+        "system": request.system,
+        "messages": [{"role": "user", "content": request.user}],
+    }
+    if request.schema is not None:
+        tool = {"name": SCHEMA_NAME, "description": "Give the answer.", "input_schema": request.schema}
+        body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": SCHEMA_NAME}}
+    return body
+
+
+def _read_anthropic(answer: Mapping[str, object]) -> Reply:
+    blocks = [object_of(block) for block in items_of(answer.get("content"))]
+    call = next((block for block in blocks if block.get("type") == "tool_use"), None)
+    texts = [str(block.get("text")) for block in blocks if block.get("type") == "text"]
+    usage = object_of(answer.get("usage"))
+    stop = answer.get("stop_reason")
+    return Reply(
+        text=json.dumps(call.get("input"), ensure_ascii=False) if call else "".join(texts),
+        tokens_in=count_of(*(usage.get(name) for name in _TOKENS_READ)),
+        tokens_out=count_of(usage.get("output_tokens")),
+        ended="refused" if stop == "refusal" else "cut off" if stop == "max_tokens" else "",
+    )
+
+
+ANTHROPIC = CompletionApi(
+    name="anthropic",
+    endpoint="https://api.anthropic.com",
+    model="claude-haiku-4-5",
+    key_variable="ANTHROPIC_API_KEY",
+    path="/v1/messages",
+    headers=_anthropic_headers,
+    body=_anthropic_body,
+    read=_read_anthropic,
+)

@@ -14,8 +14,7 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import Row
-from tacit.reading.classifier.shipped import shipped_trigger
-from tacit.reading.classifier.trigger import TriggerModel
+from tacit.reading.classifier.trigger import TriggerModel, shipped_trigger
 from tacit.reading.trigger import make_trigger
 
 

@@ -16,8 +16,7 @@ from tacit.model.situation import Situation
 from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import END_CHARS, VECTOR_CHARS, Row
 from tacit.reading.classifier.matching import shipped_match
-from tacit.reading.classifier.shipped import shipped_situation
-from tacit.reading.classifier.situation import KEPT_ENDS, PromptInput, SituationModel
+from tacit.reading.classifier.situation import KEPT_ENDS, PromptInput, SituationModel, shipped_situation
 from tacit.reading.situation import read_situation
 from tacit.text.stemming import porter_stem_by_library
 

@@ -22,8 +22,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from tacit.fitted import Matrix, WeightMatrices
 from tacit.model.note import Note, NoteCause
+from tacit.fitted import Artifact, Matrix, MatrixValues, WeightMatrices, load_fitted
 from tacit.model.situation import Situation
 from tacit.reading.classifier.features import Row, WordRows, cues, end_words, shortness
 
@@ -183,3 +183,16 @@ def _sum(matrix: Matrix, rows: list[int]) -> Row:
 def _logit(chances: Row) -> Row:
     kept = np.minimum(np.maximum(chances, _FLOOR), 1.0 - _FLOOR)
     return np.log(kept / (1.0 - kept))
+
+
+def shipped_situation() -> SituationModel:
+    """Load the weights of the situation reader that ship; read from the package once.
+
+    Raises:
+        InvalidInput: if the file is damaged.
+    """
+    return load_fitted("situation", MatrixValues, _situation_from)
+
+
+def _situation_from(artifact: Artifact[MatrixValues]) -> SituationModel:
+    return SituationModel(WeightMatrices.of_artifact(artifact))

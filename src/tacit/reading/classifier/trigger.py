@@ -22,7 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tacit.fitted import Matrix, WeightMatrices
+from tacit.fitted import Artifact, Matrix, MatrixValues, WeightMatrices, load_fitted
 from tacit.model.trigger import Trigger
 from tacit.reading.classifier.features import Row, stems_of
 from tacit.reading.terms import find_paths
@@ -169,3 +169,16 @@ def statement_cues(content: str) -> Row:
 def _logit(chances: Row) -> Row:
     kept = np.clip(chances, _FLOOR, 1.0 - _FLOOR)
     return np.log(kept / (1.0 - kept)).astype(np.float32)
+
+
+def shipped_trigger() -> TriggerModel:
+    """Load the weights of the trigger maker that ship; read from the package once.
+
+    Raises:
+        InvalidInput: if the file is damaged.
+    """
+    return load_fitted("trigger", MatrixValues, _trigger_from)
+
+
+def _trigger_from(artifact: Artifact[MatrixValues]) -> TriggerModel:
+    return TriggerModel(WeightMatrices.of_artifact(artifact))

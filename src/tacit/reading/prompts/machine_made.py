@@ -1,8 +1,12 @@
-"""Prompts that no person wrote. In: the text of a prompt, or where a host says it comes from. Out: yes or no.
+"""Prompts that no person wrote, and commands to Tacit. In: the text of a prompt. Out: yes or no; a command.
 
 The one list that hosts, recall, the situation's reader and capture share. Hosts put notices, command wrappers and summaries
 where a person's words stand; each has a fixed opening (seen in Claude Code, OpenCode and Gemini CLI). Looks at the opening
 only: what a person pastes further down is theirs.
+
+`typed_command` reads the commands to Tacit that the user types as a prompt. Only a prompt that is the command counts, on one line: a
+text that was pasted may hold such a line. Commands that need no authority of the user (`wrong`, `why`, `off`) are left to the agent
+that the host asks to run them.
 """
 
 from __future__ import annotations
@@ -30,3 +34,32 @@ _OPENING = re.compile(
 def machine_made(text: str) -> bool:
     """Whether a program wrote `text`, judged by how it begins."""
     return _OPENING.match(text[:LOOKED_AT_CHARS]) is not None
+
+
+_COMMAND = re.compile(r"/tacit(?::|[ \t]+)(?:(?P<verb>remember)[ \t]+(?P<text>\S.*)|forget[ \t]+(?P<id>\S+))")
+_QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
+
+
+def typed_command(prompt: str) -> str:
+    """The command that `prompt` is: `remember TEXT` or `forget ID`; "" when it is none of them."""
+    line = prompt.strip()
+    found = _COMMAND.fullmatch(line)
+    if found is None or len(line.splitlines()) != 1:
+        return ""
+    if found["verb"] is None:
+        return f"forget {found['id']}"
+    return f"remember {_unquoted(found['text'])}"
+
+
+def _unquoted(text: str) -> str:
+    """`text` without the pair of quotation marks around the whole of it."""
+    for opening, closing in _QUOTES:
+        inner = text[1:-1]
+        if (
+            text[0] == opening
+            and text[-1] == closing
+            and inner.strip()
+            and not {opening, closing} & set(inner)
+        ):
+            return inner.strip()
+    return text

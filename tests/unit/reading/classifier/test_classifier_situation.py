@@ -15,8 +15,7 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.reading.classifier.features import CUES, cues, prompt_words, shortened, shortness
 from tacit.reading.classifier.reader import SituationReader
-from tacit.reading.classifier.shipped import shipped_situation
-from tacit.reading.classifier.situation import PromptInput, SituationModel
+from tacit.reading.classifier.situation import PromptInput, SituationModel, shipped_situation
 
 CLASSES = ("commit", "push", "none")
 

@@ -21,8 +21,13 @@ from tacit.reading.classifier.matching import (
     match_from,
     shipped_match,
 )
-from tacit.reading.classifier.shipped import shipped_trigger
-from tacit.reading.classifier.trigger import CUES, TriggerModel, statement_cues, statement_words
+from tacit.reading.classifier.trigger import (
+    CUES,
+    TriggerModel,
+    shipped_trigger,
+    statement_cues,
+    statement_words,
+)
 
 
 def zeros(*shape: int) -> np.ndarray:

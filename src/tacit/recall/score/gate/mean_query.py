@@ -5,7 +5,7 @@ et al., 2010). With u = mean vector of prompts of other projects:
 
     v' = (v - REMOVED_SHARE x u) / its length;  v' . m = a x (v . m - REMOVED_SHARE x (u . m)), so what a memory has with any prompt goes off
 
-u is data (`fitted/mean_query.json`; made by `tacit_evals.fit.usual`), and speaks of one embedder alone: vectors of others stay as they
+u is data (`fitted/mean_query.json`; made by `tacit_evals.fit.fitted`), and speaks of one embedder alone: vectors of others stay as they
 are. `mean` and `deviation` are those of v' . m over prompts and memories of one project: what is usual in a small scope.
 """
 

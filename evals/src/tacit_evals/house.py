@@ -1,7 +1,7 @@
 """Size and shape of the source: modules, statements, long functions, single importers, import cycles.
 
 In: a folder or a commit of a repository. Out: the figures of its `src`, `tests` and `evals`, with the names behind them. Reads
-files and git only; never imports what it measures.
+files and git only; never imports what it measures. Run: `python -m tacit_evals.house [--against COMMIT]`.
 
 | figure | definition |
 |---|---|
@@ -17,16 +17,21 @@ files and git only; never imports what it measures.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import io
+import json
 import subprocess
 import tempfile
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path, PurePosixPath
 
-from tacit_evals.plain_install import commit_copy
+from rich.console import Console
+from rich.table import Table
+
+from tacit_evals.plain_install import SOURCE, commit_copy
 
 AREAS = {"src": "src", "tests": "tests", "evals": "evals/src"}
 """Areas of the repository, each with the folder that its module names begin in."""
@@ -321,3 +326,65 @@ def measure_commit(commit: str, *, source: Path) -> dict[str, Figures]:
         except subprocess.CalledProcessError as error:
             raise SystemExit(f"git cannot read {commit!r}: {error.stderr.decode().strip()}") from error
         return measure_tree(tree)
+
+
+# --- the program ----------------------------------------------------------------------------------------------------
+
+
+def figures_table(
+    now: Mapping[str, Figures], before: Mapping[str, Figures] | None, *, against: str = ""
+) -> Table:
+    """One row for each figure of each area; with `before` also the former count and the difference."""
+    table = Table(title="Size and shape of the source" + (f", against {against}" if before else ""))
+    table.add_column("area")
+    table.add_column("figure")
+    for heading in ("before", "now", "difference") if before else ("count",):
+        table.add_column(heading, justify="right")
+    for area, figures in now.items():
+        for name in NAMES:
+            count = figures.count(name)
+            cells = [f"{count:,}"]
+            if before:
+                former = before[area].count(name)
+                cells = [f"{former:,}", f"{count:,}", f"{count - former:+,}"]
+            table.add_row(area, name.replace("_", " "), *cells)
+        table.add_section()
+    return table
+
+
+def name_lines(now: Mapping[str, Figures], before: Mapping[str, Figures] | None) -> Iterator[str]:
+    """The names behind the figures. With `before`: `+` those that are new, `-` those that are gone."""
+    for area, figures in now.items():
+        for figure in NAMES:
+            names = figures.names(figure)
+            former = before[area].names(figure) if before else ()
+            gone = [name for name in former if name not in names]
+            if names or gone:
+                yield f"\n{area}: {figure.replace('_', ' ')} ({len(names)})"
+            yield from (f"  {'+' if before and name not in former else ' '} {name}" for name in names)
+            yield from (f"  - {name}" for name in gone)
+
+
+def main() -> None:
+    """Print the table and the names."""
+    parser = argparse.ArgumentParser(description="Size and shape of the source, maybe against a commit.")
+    parser.add_argument("--tree", type=Path, default=SOURCE, help="folder of the repository")
+    parser.add_argument("--against", metavar="COMMIT", default="", help="a commit to compare with")
+    parser.add_argument("--no-names", action="store_true", help="the table alone")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write figures and names as JSON")
+    arguments = parser.parse_args()
+    now = measure_tree(arguments.tree)
+    before = measure_commit(arguments.against, source=arguments.tree) if arguments.against else None
+    Console().print(figures_table(now, before, against=arguments.against))
+    if not arguments.no_names:
+        print("\n".join(name_lines(now, before)))
+    if arguments.json:
+        trees = {"now": now, "before": before or {}}
+        values = {
+            when: {area: asdict(figures) for area, figures in tree.items()} for when, tree in trees.items()
+        }
+        arguments.json.write_text(json.dumps(values, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -183,3 +183,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.json is not None:
         given.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     return int(any(row.verdict == "over" for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

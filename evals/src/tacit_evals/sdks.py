@@ -7,6 +7,7 @@ the questions to the memory, what those take, and whole requests with and withou
 from __future__ import annotations
 
 import argparse
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -176,3 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with opened(home, daemon=asked.daemon) as way:
             met = measure(way, home, turns=asked.turns, rounds=asked.rounds, say=print)
     return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

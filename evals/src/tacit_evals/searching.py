@@ -1,4 +1,4 @@
-"""How fast a store answers. In: a store, how many memories to make up. Out: milliseconds per search.
+"""How fast a store answers each kind of search: `python -m tacit_evals.searching [--rows N]`. Out: milliseconds per search.
 
 The memories are those of `tacit_evals.workload`, as in every other measurement: words by Zipf's law, triggers as their kinds have
 them, vectors around those of real sentences. Numbers are comparable between machines and versions, not with a real store. Never
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -123,3 +124,7 @@ def main() -> int:
     ]
     print_rows(rows, title=f"Searches over {given.rows:,} memories, p50")
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

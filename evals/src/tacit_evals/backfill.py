@@ -233,3 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Many MCP clients at one daemon; see `measure`."""

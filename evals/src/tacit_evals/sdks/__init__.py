@@ -1,1 +1,0 @@
-"""What the SDK middleware costs a request."""

@@ -1,1 +1,0 @@
-"""How fast a store answers each kind of search; run `python -m tacit_evals.searching [--rows N]`."""
