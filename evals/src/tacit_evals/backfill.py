@@ -101,7 +101,7 @@ def _extract(sessions: Sequence[Session], redact: Callable[[str], str] = str) ->
     """Everything but embedding and storing."""
     for session in sessions:
         extract_learnings(
-            session.transcript.turns, Checkpoint(), place=_PLACE, said=frozenset(), redact=redact
+            session.transcript.turns, Checkpoint(), place=_PLACE, captured_hashes=frozenset(), redact=redact
         )
 
 

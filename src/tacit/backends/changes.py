@@ -125,11 +125,11 @@ def check_expected(expected: Mapping[str, str], newest: Callable[[str], str]) ->
         Conflict: naming the memory and the later change.
     """
     for memory_id, change_id in expected.items():
-        found = newest(memory_id)
-        if found != change_id:
+        stored = newest(memory_id)
+        if stored != change_id:
             raise Conflict(
-                f"{memory_id} was changed again since, by {found or 'another change'}; nothing was changed.",
-                hint=f"Take {found} back first." if found else "Look at it again.",
+                f"{memory_id} was changed again since, by {stored or 'another change'}; nothing was changed.",
+                hint=f"Take {stored} back first." if stored else "Look at it again.",
             )
 
 
@@ -167,14 +167,14 @@ LEAST_ENDING = 4
 """So many characters an ending has at least that names a memory."""
 
 
-def resolution_error(wanted: str, found: Sequence[str]) -> NotFound:
+def resolution_error(wanted: str, matches: Sequence[str]) -> NotFound:
     """The error for an id or prefix that names no memory, or several."""
-    if not found:
+    if not matches:
         return NotFound(
             f"No memory is called {wanted!r}.",
             hint="`tacit list` shows ids; take one as it stands there, or the beginning of a whole one (`mem_...`).",
         )
-    some = ", ".join(found[:5]) + (", ..." if len(found) > 5 else "")
+    some = ", ".join(matches[:5]) + (", ..." if len(matches) > 5 else "")
     return NotFound(
         f"Several memories are called {wanted!r}: {some}.",
         hint="Give more characters; the last ones tell ids apart.",

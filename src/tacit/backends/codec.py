@@ -66,12 +66,12 @@ def encode_reason(reason: ChangeReason) -> str:
 
 
 def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: value for name, value in fields.items() if value}
-    if "but" in kept:
-        kept["but"] = _without_empty(kept["but"])
-    if "further" in kept:
-        kept["further"] = [_without_empty(one) for one in kept["further"]]
-    return kept
+    filled = {name: value for name, value in fields.items() if value}
+    if "but" in filled:
+        filled["but"] = _without_empty(filled["but"])
+    if "further" in filled:
+        filled["further"] = [_without_empty(reason) for reason in filled["further"]]
+    return filled
 
 
 def decode_reason(text: str) -> ChangeReason:

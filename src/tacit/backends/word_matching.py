@@ -56,30 +56,30 @@ def parse_query_words(
     """
     head = text[:QUERY_CHARS]
     words = content_words(head) or tuple(dict.fromkeys(WORD.findall(head.casefold())))
-    asked: list[QueryWord] = []
-    known: tuple[str, ...] | None = None
+    query_words: list[QueryWord] = []
+    stems_known: tuple[str, ...] | None = None
     for word in words[:MOST_WORDS]:
         root = porter_stem(word)
         begins = root.isalpha() and len(root) >= LEAST_PREFIX
         held = frequency(root, begins)
         near: tuple[str, ...] = ()
         if not held:
-            known = tuple(vocabulary()) if known is None else known
-            near = near_words(word, known, limit=NEAR_WORDS)
-            held = sum(frequency(one, False) for one in near)
+            stems_known = tuple(vocabulary()) if stems_known is None else stems_known
+            near = near_words(word, stems_known, limit=NEAR_WORDS)
+            held = sum(frequency(stem, False) for stem in near)
         weight = math.log1p(documents / (1 + held))
-        asked.append(QueryWord(stem=root, begins=begins, near=frozenset(near), weight=weight))
-    return tuple(asked)
+        query_words.append(QueryWord(stem=root, begins=begins, near=frozenset(near), weight=weight))
+    return tuple(query_words)
 
 
-def word_score(content: str, asked: Sequence[QueryWord]) -> float:
+def word_score(content: str, query_words: Sequence[QueryWord]) -> float:
     """How well `content` holds the words; 0 = it holds none."""
     held = stems_of(content)
     total = 0.0
-    for word in asked:
+    for word in query_words:
         if word.stem in held:
             total += word.weight
-        elif word.begins and any(one.startswith(word.stem) for one in held):
+        elif word.begins and any(stem.startswith(word.stem) for stem in held):
             total += BEGINNING * word.weight
         elif word.near & held:
             total += MISSPELLED * word.weight

@@ -47,8 +47,8 @@ def _ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memory, ...]:
                 ids.append(change.memory.id)
             case _:
                 pass
-    found = store.get(ids, scope=store.scopes()) if ids else ()
-    return tuple(memory for memory in found if memory.kind in QUOTED)
+    memories = store.get(ids, scope=store.scopes()) if ids else ()
+    return tuple(memory for memory in memories if memory.kind in QUOTED)
 
 
 def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Change:
@@ -56,33 +56,33 @@ def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Cha
     if not isinstance(change, Add | Edit) or not _is_digest(change.memory):
         return change
     memory = change.memory
-    over = [one.content for one in ended if one.scope == memory.scope]
+    over = [gone.content for gone in ended if gone.scope == memory.scope]
     scope = ScopeFilter.of(memory.scope)
     for code, text in lines_of(memory.content):
         if code == "dec":
-            said = MemoryFilter(kinds=QUOTED, statuses=None, text=text.removesuffix("..."))
-            known = store.list_memories(said, scope=scope, limit=_MOST)
-            if known and all(_is_untold(one) for one in known):
-                over += [one.content for one in known]
+            quoting = MemoryFilter(kinds=QUOTED, statuses=None, text=text.removesuffix("..."))
+            memories = store.list_memories(quoting, scope=scope, limit=_MOST)
+            if memories and all(_is_untold(other) for other in memories):
+                over += [other.content for other in memories]
     return replace(change, memory=replace(memory, content=_without(memory.content, over) or memory.content))
 
 
 def _edits(ended: Iterable[Memory], store: MemoryStore, held: set[str], at_ms: int) -> list[Change]:
     """Return edits of the stored digests that quote an ended statement."""
     digests: dict[str, Memory] = {}
-    left: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for memory in ended:
         quoting = MemoryFilter(kinds=(DIGEST,), text=f"dec: {memory.content[:100]}")
-        for one in store.list_memories(quoting, scope=ScopeFilter.of(memory.scope), limit=_MOST):
-            if one.id not in held:
-                digests[one.id] = one
-                left[one.id] = _without(left.get(one.id, one.content), [memory.content])
+        for note in store.list_memories(quoting, scope=ScopeFilter.of(memory.scope), limit=_MOST):
+            if note.id not in held:
+                digests[note.id] = note
+                contents[note.id] = _without(contents.get(note.id, note.content), [memory.content])
     reason = ChangeReason(cause=ChangeCause.QUOTES_ENDED)
     return [
         Edit(memory=replace(digests[name], content=content), reason=reason)
         if content
         else Retire(memory_id=name, at_ms=at_ms, reason=reason)
-        for name, content in left.items()
+        for name, content in contents.items()
         if content != digests[name].content
     ]
 

@@ -88,13 +88,21 @@ class Backfill:
             return self.since(source_of(host, session_id))
 
         try:
-            known = detect_format(info.path) if not info.server else None
-            host = info.host or (known.host if known else "")
-            found = _served(info) if info.server else read_sessions(
-                info.path, since=since, host=info.host, session_ids=info.session_ids,
-                subagents=wanted.subagents, known=known,
-            )  # fmt: skip
-            for session in found:
+            detected = detect_format(info.path) if not info.server else None
+            host = info.host or (detected.host if detected else "")
+            read = (
+                _served(info)
+                if info.server
+                else read_sessions(
+                    info.path,
+                    since=since,
+                    host=info.host,
+                    session_ids=info.session_ids,
+                    subagents=wanted.subagents,
+                    detected=detected,
+                )
+            )
+            for session in read:
                 if _over(session, info, wanted.since_ms) or is_headless_folder(
                     session.transcript.cwd or info.cwd
                 ):
@@ -108,11 +116,11 @@ class Backfill:
         except (OSError, HostError, InvalidPayload) as failure:
             error = str(failure)
             report += CaptureReport(failed=1)
-        told = FileReport(
+        file_report = FileReport(
             path=info.place, host=host if sessions or error else "", sessions=sessions, prompts=prompts,
             bad_lines=bad, error=error,
         )  # fmt: skip
-        return report + CaptureReport(files=(told,))
+        return report + CaptureReport(files=(file_report,))
 
 
 def _served(info: TranscriptInfo) -> Iterator[Session]:

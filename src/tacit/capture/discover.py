@@ -80,13 +80,13 @@ def find_transcripts(
     Files that cannot be read are left out: backfill is an offer, not a promise.
     """
     root = str(project_root) if project_root else ""
-    found = [
+    transcripts = [
         *_of_claude(folders, root, subagents=subagents),
         *_of_opencode(folders, root, subagents=subagents),
         *_of_others(folders, root),
         *_in_project(project_root),
     ]
-    return tuple(sorted(found, key=lambda info: (info.modified_ms, str(info.path))))
+    return tuple(sorted(transcripts, key=lambda info: (info.modified_ms, str(info.path))))
 
 
 def named_transcripts(
@@ -103,17 +103,17 @@ def named_transcripts(
     Raises:
         NotFound: if a path does not exist.
     """
-    found: dict[Path, TranscriptInfo] = {}
+    by_path: dict[Path, TranscriptInfo] = {}
     for path in paths:
         if not path.exists():
             raise NotFound(
                 f"There is no file or folder {path}.", hint="Name existing transcripts, or folders of them."
             )
         for file in _files_below(path) if path.is_dir() else (path,):
-            info = _named(file, cwd=cwd, given=not path.is_dir())
+            info = _named(file, cwd=cwd, by_user=not path.is_dir())
             if info and info.modified_ms >= since_ms and host in ("", info.host):
-                found.setdefault(info.path, info)
-    return tuple(sorted(found.values(), key=lambda info: (info.modified_ms, str(info.path))))
+                by_path.setdefault(info.path, info)
+    return tuple(sorted(by_path.values(), key=lambda info: (info.modified_ms, str(info.path))))
 
 
 def served_transcripts(address: str, *, since_ms: int = 0) -> tuple[TranscriptInfo, ...]:
@@ -123,29 +123,33 @@ def served_transcripts(address: str, *, since_ms: int = 0) -> tuple[TranscriptIn
         InvalidInput: if the address is not one of this machine.
         HostError: if nothing that speaks like OpenCode answers there.
     """
-    sessions = [one for one in served_sessions(address) if not one.parent and one.changed_ms >= since_ms]
+    sessions = [
+        session
+        for session in served_sessions(address)
+        if not session.parent and session.changed_ms >= since_ms
+    ]
     if not sessions:
         return ()
     info = TranscriptInfo(
         host=OPENCODE, path=Path(), size_bytes=0, modified_ms=sessions[-1].changed_ms, sessions=len(sessions),
-        session_ids=tuple(one.session_id for one in sessions), server=address,
+        session_ids=tuple(session.session_id for session in sessions), server=address,
     )  # fmt: skip
     return (info,)
 
 
-def _named(path: Path, *, cwd: str, given: bool) -> TranscriptInfo | None:
+def _named(path: Path, *, cwd: str, by_user: bool) -> TranscriptInfo | None:
     """A file by its name; one in a folder counts only when it is a transcript, or a broken one."""
     try:
-        known = detect_format(path)
+        detected = detect_format(path)
     except InvalidPayload:
-        known = DetectedFormat(format="") if given or path.suffix != ".db" else None
+        detected = DetectedFormat(format="") if by_user or path.suffix != ".db" else None
     except OSError:
-        known = DetectedFormat(format="")
-    if known is None or (not given and not known.format and known.reason):
+        detected = DetectedFormat(format="")
+    if detected is None or (not by_user and not detected.format and detected.reason):
         return None
     # The file's own word on its host is asked again when it is read; a copy that says none is nobody's.
     info = _info("", path, (), cwd)
-    return None if info is None else _with_host(info, known.host)
+    return None if info is None else _with_host(info, detected.host)
 
 
 def _with_host(info: TranscriptInfo, host: str) -> TranscriptInfo:
@@ -167,9 +171,9 @@ def _files_below(folder: Path) -> Iterator[Path]:
                 yield Path(place) / name
 
 
-def _of_claude(kept: HostFolders, root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
+def _of_claude(hosts: HostFolders, root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
     wanted = claude_folder_name(root) if root else "*"
-    folders = [folder for each in kept.claude for folder in sorted((each / "projects").glob(wanted))]
+    folders = [folder for each in hosts.claude for folder in sorted((each / "projects").glob(wanted))]
     patterns = ("*.jsonl", "*/subagents/agent-*.jsonl") if subagents else ("*.jsonl",)
     for path in (path for folder in folders for pattern in patterns for path in folder.glob(pattern)):
         if subagents or not path.name.startswith("agent-"):
@@ -178,10 +182,10 @@ def _of_claude(kept: HostFolders, root: str, *, subagents: bool) -> Iterator[Tra
                 yield info
 
 
-def _of_opencode(kept: HostFolders, root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
+def _of_opencode(folders: HostFolders, root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
     """Its databases, and what it wrote before it had one; a session that moved from there is read where it is now."""
     moved: set[str] = set()
-    for database in (folder / DATABASE for folder in kept.opencode):
+    for database in (folder / DATABASE for folder in folders.opencode):
         try:
             if not database.is_file():
                 continue
@@ -197,7 +201,7 @@ def _of_opencode(kept: HostFolders, root: str, *, subagents: bool) -> Iterator[T
         info = _info(OPENCODE, database, names, root) if names else None
         if info:
             yield info
-    for path in (path for folder in kept.opencode for path in storage_sessions(folder / "storage")):
+    for path in (path for folder in folders.opencode for path in storage_sessions(folder / "storage")):
         try:
             name, directory, parent = session_facts(path)
         except OSError:
@@ -210,23 +214,23 @@ def _of_opencode(kept: HostFolders, root: str, *, subagents: bool) -> Iterator[T
                 yield info
 
 
-def _of_others(kept: HostFolders, root: str) -> Iterator[TranscriptInfo]:
+def _of_others(folders: HostFolders, root: str) -> Iterator[TranscriptInfo]:
     """Hosts whose files say themselves where they ran."""
     places: tuple[tuple[str, Path, str], ...] = (
-        *(("codex", folder / "sessions", "**/rollout-*.jsonl") for folder in kept.codex),
-        *(("codex", folder / "archived_sessions", "**/rollout-*.jsonl") for folder in kept.codex),
-        *(("copilot", folder / "session-state", "*/events.jsonl") for folder in kept.copilot),
-        *(("gemini", folder / "tmp", "*/chats/session-*.json*") for folder in kept.gemini),
+        *(("codex", folder / "sessions", "**/rollout-*.jsonl") for folder in folders.codex),
+        *(("codex", folder / "archived_sessions", "**/rollout-*.jsonl") for folder in folders.codex),
+        *(("copilot", folder / "session-state", "*/events.jsonl") for folder in folders.copilot),
+        *(("gemini", folder / "tmp", "*/chats/session-*.json*") for folder in folders.gemini),
     )
     for host, folder, pattern in places:
         for path in folder.glob(pattern):
             try:
-                known = detect_format(path)
+                detected = detect_format(path)
             except (OSError, InvalidPayload):
                 continue
-            ran = _gemini_root(path, root) if host == "gemini" else known.cwd
-            if known.format and (not root or ran == root or ran.startswith(f"{root}/")):
-                info = _info(host, path, (known.session_id,) if known.session_id else (), ran or root)
+            ran = _gemini_root(path, root) if host == "gemini" else detected.cwd
+            if detected.format and (not root or ran == root or ran.startswith(f"{root}/")):
+                info = _info(host, path, (detected.session_id,) if detected.session_id else (), ran or root)
                 if info:
                     yield info
 
@@ -243,19 +247,19 @@ def _in_project(root: Path | None) -> Iterator[TranscriptInfo]:
     if root is None:
         return
     base = root.resolve()
-    kept: Iterable[tuple[str, Path]] = (
+    entries: Iterable[tuple[str, Path]] = (
         *(("specstory", path) for path in sorted((root / ".specstory" / "history").glob("*.md"))),
         ("aider", root / ".aider.chat.history.md"),
     )
-    for host, path in kept:
+    for host, path in entries:
         try:
             inside = path.is_file() and path.resolve().is_relative_to(
                 base
             )  # a link may lead to the whole disk
-            known = detect_format(path) if inside else None
+            detected = detect_format(path) if inside else None
         except (OSError, InvalidPayload):
-            known = None
-        info = _info(known.host or host, path, (), str(root)) if known and known.format else None
+            detected = None
+        info = _info(detected.host or host, path, (), str(root)) if detected and detected.format else None
         if info:
             yield info
 

@@ -140,7 +140,7 @@ class CapturePipeline:
         )
         self.session_writer = SessionWriter(
             model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, reconciler=self._reconciler,
-            prepared=self._prepared_wanted, given=self._given, said=self._said, step=step,
+            prepared=self._prepared_wanted, injected_texts=self._given, captured_hashes=self._said, step=step,
         )  # fmt: skip
         self.comparer = StatementComparer(
             model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, reconciler=self._reconciler, step=step,
@@ -391,21 +391,21 @@ class CapturePipeline:
         project = self._identify(cwd) if cwd else None
         scope = project_scope(project.id) if project else Scope.parse(f"session:{key}")
         place = SessionContext(session=key, scope=scope, root=project.root if project else "", cwd=cwd)
-        said = self._said(key)
+        captured_hashes = self._said(key)
 
         def redact(text: str) -> str:
             return self._preparer.redact(text, scope)
 
         pending = PENDING.read(self._store, scope)
-        given = self._given(key, scope)
+        injected = self._given(key, scope)
         learned = extract_learnings(
             reading.turns,
             reading.before,
             place=place,
-            said=said,
+            captured_hashes=captured_hashes,
             redact=redact,
             pending=pending,
-            given=given,
+            injected=injected,
         )
         waits = None
         if self.session_writer is not None and write_up:
@@ -463,7 +463,7 @@ class CapturePipeline:
         state = self._session_of(key)
         if state is None:
             return ()
-        ids = tuple(dict.fromkeys(one.memory_id for one in state.ledger))
+        ids = tuple(dict.fromkeys(exposure.memory_id for exposure in state.ledger))
         shown = self._store.get(ids, scope=ScopeFilter.of(scope, UNIVERSAL))
         return (*(memory.content for memory in shown), *(block.text for block in state.blocks))
 
@@ -472,42 +472,50 @@ class CapturePipeline:
     ) -> tuple[str, ...]:
         """Ids of the memories that the session has used since it was read last; what is known of it goes into `values`."""
         state = self._session_of(key)
-        given = (
-            {one.memory_id: one for one in reversed(state.ledger) if one.surface is not Surface.HOST}
+        exposures = (
+            {
+                exposure.memory_id: exposure
+                for exposure in reversed(state.ledger)
+                if exposure.surface is not Surface.HOST
+            }
             if state
             else {}
         )
-        if not given or not turns:
+        if not exposures or not turns:
             return ()
         visible = ScopeFilter.of(scope, UNIVERSAL)
         shown = [
             ShownMemory(
-                memory=memory, at_ms=one.at_ms, turn=one.turn, surface=one.surface.value, tokens=one.tokens
+                memory=memory,
+                at_ms=exposure.at_ms,
+                turn=exposure.turn,
+                surface=exposure.surface.value,
+                tokens=exposure.tokens,
             )
-            for memory in self._store.get(list(given), scope=visible)
-            for one in (given[memory.id],)
+            for memory in self._store.get(list(exposures), scope=visible)
+            for exposure in (exposures[memory.id],)
         ]
-        others = self._store.list_memories(MemoryFilter(), scope=visible, limit=MAX_CONTROLS + len(given))
-        controls = [memory for memory in others if memory.id not in given and not memory.is_session_note]
-        first = min(one.at_ms for one in given.values())
+        others = self._store.list_memories(MemoryFilter(), scope=visible, limit=MAX_CONTROLS + len(exposures))
+        controls = [memory for memory in others if memory.id not in exposures and not memory.is_session_note]
+        first = min(exposure.at_ms for exposure in exposures.values())
         shown += [ShownMemory(memory=memory, at_ms=first, control=True) for memory in controls[:MAX_CONTROLS]]
         before, totals = USAGE.read(self._store, key), TOTALS.read(self._store)
         verdicts, after, totals = update_usage(turns, shown, before, totals)
         values |= {**USAGE.change(after, key), **TOTALS.change(totals)}
-        return tuple(verdict.memory_id for verdict in verdicts if verdict.memory_id in given)
+        return tuple(verdict.memory_id for verdict in verdicts if verdict.memory_id in exposures)
 
     def _requests(self, key: SessionKey, reading: _SessionReading) -> ValueChanges:
         """The sums of what the API counted of requests, with those that are new; nothing where the host does not tell."""
         conversation = reading.root or str(key)
         before = REQUESTS_COUNTED.read(self._store, conversation)
         counted = set(before)
-        new = [one for turn in reading.turns for one in turn.requests if one.mark not in counted]
+        new = [request for turn in reading.turns for request in turn.requests if request.mark not in counted]
         if not new:
             return {}
-        told = [(one.at_ms, one.input_tokens, one.cached_tokens) for one in new]
+        counts = [(request.at_ms, request.input_tokens, request.cached_tokens) for request in new]
         days = CACHE_DAYS_OF_HOSTS.read(self._store)
-        days = cache_meter.counted_requests(days, key.host, told, now_ms=self._clock.now_ms())
-        marks = _with_keys(before, [one.mark for one in new])
+        days = cache_meter.counted_requests(days, key.host, counts, now_ms=self._clock.now_ms())
+        marks = _with_keys(before, [request.mark for request in new])
         return {**CACHE_DAYS_OF_HOSTS.change(days), **REQUESTS_COUNTED.change(marks, conversation)}
 
     def _wanted(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
@@ -527,10 +535,10 @@ class CapturePipeline:
     def _reading(self, transcript: Transcript, before: Checkpoint) -> _SessionReading:
         root = before.root or first_key(transcript.turns)
         seen = UTTERANCES_SEEN.read(self._store, root) if root else ()
-        known = set(seen)
+        seen_keys = set(seen)
         return _SessionReading(
             before=before,
-            turns=tuple(turn for turn in transcript.turns if turn.key not in known),
+            turns=tuple(turn for turn in transcript.turns if turn.key not in seen_keys),
             end=transcript.end,
             root=root,
             seen=seen,
@@ -538,10 +546,10 @@ class CapturePipeline:
 
     def _prepared(self, drafts: Sequence[Draft]) -> list[Item]:
         # Looked up once for all drafts of a place.
-        preparers = {place: self._preparer_at(*place) for place in {_place_of(one) for one in drafts}}
+        preparers = {place: self._preparer_at(*place) for place in {_place_of(draft) for draft in drafts}}
         rejected = {
             scope: self._rejected.texts(scope)
-            for scope in {one.scope for one in drafts if not one.explicit or one.provenance.extractor}
+            for scope in {draft.scope for draft in drafts if not draft.explicit or draft.provenance.extractor}
         }
         return [
             self._unless_rejected(

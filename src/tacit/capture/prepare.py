@@ -108,7 +108,7 @@ class Preparer:
             refused = ruling.reason or ChangeReason(cause=ChangeCause.TOOL_KIND, terms=(kind.name,))
             return Skip(content=content, reason=refused)
         now = self.clock.now_ms()
-        said = (draft.at_ms or now) if draft.dated else 0
+        said_ms = (draft.at_ms or now) if draft.dated else 0
         files = clean_terms(draft.files, redactor)
         lost = find_redacted_words(draft.content, content)
         trigger = clean_trigger(draft.trigger, redactor, lost=lost)
@@ -118,7 +118,7 @@ class Preparer:
             content=content,
             scope=draft.scope,
             provenance=_provenance(draft.provenance, redactor),
-            validity=Validity(valid_from_ms=said),
+            validity=Validity(valid_from_ms=said_ms),
             created_at_ms=now,
             updated_at_ms=now,
             importance=importance_of(draft, kind, self.judge),
@@ -161,8 +161,8 @@ def checked_text(text: str, redactor: TextRedactor) -> str | Skip:
     if not content:
         return Skip(content="", reason=ChangeReason(cause=ChangeCause.EMPTY))
     if cleaned.has_secret:
-        found = tuple(finding.kind for finding in cleaned.findings if finding.secret)
-        return Skip(content=content, reason=ChangeReason(cause=ChangeCause.SECRET, terms=found))
+        kinds = tuple(finding.kind for finding in cleaned.findings if finding.secret)
+        return Skip(content=content, reason=ChangeReason(cause=ChangeCause.SECRET, terms=kinds))
     if len(content) > MAX_CHARS:
         return Skip(
             content=content[:80] + "...",

@@ -147,9 +147,9 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
     marked = list(sentences)
     # The whole prompt is looked at: a line in another language need not hold a sentence that was split off.
     if any(other_language(line) for line in text.split("\n")) or any(
-        other_language(one.text) for one in marked
+        other_language(sentence.text) for sentence in marked
     ):
-        return [replace(one, own=False) for one in marked]
+        return [replace(sentence, own=False) for sentence in marked]
     for at, sentence in enumerate(sentences):
         reach = asks_about_text(sentence.text)
         if not reach:
@@ -165,20 +165,20 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
 def _split(text: str) -> tuple[list[Sentence], list[int]]:
     """Sentences, and the number of the paragraph that each stands in."""
     bare = _ELEMENT.sub("\n", _FENCE.sub(f"\n{_CODE_LINE}\n", text))
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     places: list[int] = []
     for place, (paragraph, item) in enumerate(_paragraphs(bare)):
         hidden, quotes = hide_quotes(
             paragraph
         )  # a quotation may hold the end of a sentence, but is no end itself
-        left = list(quotes)
+        open_quotes = list(quotes)
         for part in (part.strip() for whole in split_sentences(hidden) for part in _CHATTY.split(whole)):
-            mine = [left.pop(0) for _ in range(min(part.count(_HIDDEN), len(left)))]
+            mine = [open_quotes.pop(0) for _ in range(min(part.count(_HIDDEN), len(open_quotes)))]
             sentence = show_quotes(part, tuple(mine))
             if sentence:
-                found.append(Sentence(text=sentence, lead=not found, item=item))
+                sentences.append(Sentence(text=sentence, lead=not sentences, item=item))
                 places.append(place)
-    return found, places
+    return sentences, places
 
 
 # Several extractors ask for the same prompts, each for all of a session's before the next one does.
@@ -202,8 +202,8 @@ def _with_doubts(sentences: list[Sentence], places: list[int]) -> tuple[Sentence
     """Mark what a question asks about: the sentences before it in its paragraph, or the paragraph or list before it."""
     marked = list(sentences)
     for at, sentence in enumerate(sentences):
-        asked = _ABOUT_IT.match(sentence.text)
-        if not asked or not (sentence.text.rstrip(" )").endswith("?") or asked[0].lower().startswith("what")):
+        match = _ABOUT_IT.match(sentence.text)
+        if not match or not (sentence.text.rstrip(" )").endswith("?") or match[0].lower().startswith("what")):
             continue
         here = places[at - 1] if at else -1
         for before in range(at - 1, -1, -1):
@@ -244,7 +244,7 @@ def _reports(line: str) -> bool:
 
 def _paragraphs(text: str) -> list[tuple[str, bool]]:
     """Runs of prose lines joined with spaces; every list item stands alone; reported words are left out."""
-    found: list[tuple[str, bool]] = []
+    paragraphs: list[tuple[str, bool]] = []
     lines: list[str] = []
     item = False
     # What a reporting line opens: "next" = its words begin with the next line, "block" = they end with a blank line,
@@ -253,7 +253,7 @@ def _paragraphs(text: str) -> list[tuple[str, bool]]:
 
     def flush() -> None:
         if lines:
-            found.append((" ".join(lines), item))
+            paragraphs.append((" ".join(lines), item))
             lines.clear()
 
     for line in text.split("\n"):
@@ -281,4 +281,4 @@ def _paragraphs(text: str) -> list[tuple[str, bool]]:
             item = True
         lines.append(line[bullet.end() if bullet else 0 :].strip())
     flush()
-    return found
+    return paragraphs

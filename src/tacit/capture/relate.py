@@ -23,30 +23,30 @@ LEAST_SHARED = 0.5
 
 def link_entities(content: str, *, files: tuple[str, ...] = (), error_text: str = "") -> tuple[Entity, ...]:
     """Entities of the statement, its files, and an error's telling line; sorted, without repeats."""
-    found = set(find_entities(content))
+    entities = set(find_entities(content))
     if error_text:
-        found.update(find_entities(error_text))
-    found.update(Entity(kind="file", key=path.lower()) for path in files if path)
-    return tuple(sorted(found, key=lambda entity: (entity.kind, entity.key)))
+        entities.update(find_entities(error_text))
+    entities.update(Entity(kind="file", key=path.lower()) for path in files if path)
+    return tuple(sorted(entities, key=lambda entity: (entity.kind, entity.key)))
 
 
 def infer_relations(memory: Memory, others: Sequence[tuple[Memory, float]]) -> tuple[Relation, ...]:
     """Relations between `memory` and `others`, each with its share of common entities (0 to 1); one a pair at most."""
-    found: list[Relation] = []
+    relations: list[Relation] = []
     shared: list[tuple[float, str]] = []
     for other, share in others:
         if other.id == memory.id:
             continue
         relation = _of_exchange(memory, other) or _of_exchange(other, memory) or _of_folder(memory, other)
         if relation is not None:
-            found.append(relation)
+            relations.append(relation)
         elif share >= LEAST_SHARED:
             shared.append((-share, other.id))
-    found += [
+    relations += [
         Relation(source_id=memory.id, target_id=name, type="related_to", weight=round(-share, 3))
         for share, name in sorted(shared)[:MOST_RELATED]
     ]
-    return tuple(found)
+    return tuple(relations)
 
 
 def same_exchange(memory: Memory, other: Memory) -> bool:

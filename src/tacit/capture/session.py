@@ -81,10 +81,10 @@ def extract_learnings(
     before: Checkpoint,
     *,
     place: SessionContext,
-    said: frozenset[str],
+    captured_hashes: frozenset[str],
     redact: Callable[[str], str],
     pending: Sequence[Pending] = (),
-    given: Sequence[str] = (),
+    injected: Sequence[str] = (),
 ) -> SessionLearnings:
     """Extract everything from `turns`, which must be new.
 
@@ -92,13 +92,13 @@ def extract_learnings(
         turns: what was said since the checkpoint.
         before: the checkpoint.
         place: where the session happens.
-        said: content hashes of what was captured in real time; it is not captured again.
+        captured_hashes: content hashes of what was captured in real time; it is not captured again.
         redact: takes secrets out of what the checkpoint carries.
         pending: failures of the place that wait for their fix, whatever session they are of.
-        given: what was put into the session's context; a statement that repeats it is nobody's own.
+        injected: texts that were put into the session's context; a statement that repeats one is nobody's own.
     """
     redact = lru_cache(maxsize=_REDACTED)(redact)
-    echoes = EchoDetector(given)
+    echoes = EchoDetector(injected)
     heard = find_statements(turns)
     statements = [f for f in heard if not _gives_away(f, redact) and not echoes.of_user(f.statement.span)]
     session = str(place.session)
@@ -108,9 +108,9 @@ def extract_learnings(
         turns, before, [fix_draft(fix, place) for fix in fixes], place=place, redact=redact
     )
     drafts = [
-        statement_draft(found, place)
-        for found in statements
-        if content_hash(found.statement.content) not in said
+        statement_draft(statement, place)
+        for statement in statements
+        if content_hash(statement.statement.content) not in captured_hashes
     ]
     drafts.extend(solved.drafts)
     choices, question, choice = find_choices(turns, before.question, before.choice)
@@ -123,21 +123,21 @@ def extract_learnings(
         before.work,
         [_with_relative_paths(turn, place) for turn in turns],
         decided=[redact(text) for text in _decided(statements)],
-        left=[redact(text) for text in open_loops(turns)],
+        left_to_do=[redact(text) for text in open_loops(turns)],
         fixed=[redact(_fix_line(fix, place)) for fix in fixes],
-        stated=[found.statement.span for found in heard],
+        stated=[statement.statement.span for statement in heard],
     )
     work = _redacted_work(work, turns, redact)
-    left = tuple(_redacted(failure, redact) for failure in failures)
-    waiting, kept = open_after(pending, left, session)
+    open_failures = tuple(_redacted(failure, redact) for failure in failures)
+    waiting, own_failures = open_after(pending, open_failures, session)
     clear_sentence_cache()
     return SessionLearnings(
         drafts=tuple(drafts),
-        digest=write_digest(work, failing=[failure.command for failure in kept]),
+        digest=write_digest(work, failing=[failure.command for failure in own_failures]),
         tasks=_task_note(work) if touches_tasks(turns) else None,
         checkpoint=replace(
             before,
-            failures=kept,
+            failures=own_failures,
             work=work,
             problem=solved.problem,
             solution=solved.solution,
@@ -156,15 +156,19 @@ def _decided(statements: Sequence[TurnStatement]) -> list[str]:
     return [one.content for one in said if one.kind in ("decision", "correction") and not one.doubtful]
 
 
-def statement_draft(found: TurnStatement, place: SessionContext, situation: Situation | None = None) -> Draft:
+def statement_draft(
+    found_statement: TurnStatement, place: SessionContext, situation: Situation | None = None
+) -> Draft:
     """The draft of a user's statement; `situation` = what was going on when it was said, where known."""
-    statement = found.statement
+    statement = found_statement.statement
     return Draft(
         content=statement.content,
         kind=statement.kind,
         scope=_scope_of(statement, place),
-        provenance=provenance(place.session, TrustTier.USER, turn=found.turn.number, span=statement.span),
-        at_ms=found.turn.at_ms,
+        provenance=provenance(
+            place.session, TrustTier.USER, turn=found_statement.turn.number, span=statement.span
+        ),
+        at_ms=found_statement.turn.at_ms,
         confidence=statement.confidence,
         explicit=True,
         doubtful=statement.doubtful,
@@ -215,8 +219,8 @@ def find_proven_fixes(
                 if solution is not None:
                     drafts[solution.content] = confirmed_draft(solution, place)
                 elif own:
-                    told = Solution(content=own, span=own, turn=turn.number, at_ms=turn.at_ms)
-                    drafts[own] = confirmed_draft(told, place)
+                    users_solution = Solution(content=own, span=own, turn=turn.number, at_ms=turn.at_ms)
+                    drafts[own] = confirmed_draft(users_solution, place)
             problem = _redacted_part(problem_in(turn.text, problem), f"{problem}\n{turn.text}", redact)
             solution = None
             continue
@@ -358,8 +362,10 @@ def _redacted_fix(fix: Fix, redact: Callable[[str], str]) -> Fix:
     if wrong is None:
         return replace(fix, failure=failure)
     lost = find_redacted_words(wrong.whole, redact(wrong.whole))
-    told = {name: lost.without(redact(getattr(wrong, name))) for name in ("wrong", "right", "cause", "whole")}
-    return replace(fix, failure=failure, correction=replace(wrong, **told))
+    fields = {
+        name: lost.without(redact(getattr(wrong, name))) for name in ("wrong", "right", "cause", "whole")
+    }
+    return replace(fix, failure=failure, correction=replace(wrong, **fields))
 
 
 def _redacted_part(part: str, whole: str, redact: Callable[[str], str]) -> str:

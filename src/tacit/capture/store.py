@@ -193,7 +193,7 @@ class Reconciler:
 
     def _relations(self, changes: Sequence[Change]) -> tuple[Relation, ...]:
         """Relations of what is stored now. Derived: where they cannot be found, they are missing and nothing else."""
-        stored = [one.memory for one in changes if isinstance(one, Add | Supersede | Contradict)]
+        stored = [change.memory for change in changes if isinstance(change, Add | Supersede | Contradict)]
         ended = _ended(changes)
         fresh = [memory for memory in stored if _relatable(memory) and memory.id not in ended]
         relations: dict[tuple[str, str, str], Relation] = {}
@@ -217,14 +217,14 @@ class Reconciler:
             else ()
         )
         shares = {hit.memory_id: hit.score for hit in hits if hit.memory_id != memory.id}
-        found = [
+        others = [
             (other, shares[other.id])
             for other in self._store.get(sorted(shares), scope=scope)
             if _relatable(other) and other.id not in ended
         ]
         beside = [other for other in fresh if other.id != memory.id and scope.allows(other.scope)]
         return [
-            *found,
+            *others,
             *(
                 (other, share)
                 for other in beside
@@ -284,10 +284,10 @@ class Reconciler:
         if vector is not None:
             # Vectors of another model cannot be compared: words alone must do until `reindex` ran.
             with suppress(EmbedderMismatch):
-                found = search.semantic(
+                ranking = search.semantic(
                     vector, identity=self._embedder.identity, scope=scope, limit=_CANDIDATES
                 )
-                cosines = {hit.memory_id: hit.score for hit in found.hits}
+                cosines = {hit.memory_id: hit.score for hit in ranking.hits}
         # What repeats, denies or changes a statement has its words and so its vector; what ends one may share only a name with it.
         by_words = (
             search.lexical(memory.content, scope=scope, limit=_CANDIDATES).hits
@@ -357,17 +357,22 @@ def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | Non
     stated = item if isinstance(item, Memory) else None
     if stated is not None and stated.is_session_note:
         return None
-    said: dict[str, Any] = {"at_ms": at_ms}
+    fields: dict[str, Any] = {"at_ms": at_ms}
     if stated is not None:
-        told = stated.provenance
-        span = content_hash(told.span) if told.span else ""
-        said |= {"speaker": told.speaker, "extractor": told.extractor, "turn": told.turn, "span": span}
+        provenance = stated.provenance
+        span = content_hash(provenance.span) if provenance.span else ""
+        fields |= {
+            "speaker": provenance.speaker,
+            "extractor": provenance.extractor,
+            "turn": provenance.turn,
+            "span": span,
+        }
     if isinstance(change, Skip):
         if change.memory_id:
-            return Outcome(fate="duplicate", memory_id=change.memory_id, **said)
+            return Outcome(fate="duplicate", memory_id=change.memory_id, **fields)
         # The detail of a reason may be a statement's own words.
         why = ChangeReason(cause=change.reason.cause, terms=change.reason.terms)
-        return Outcome(fate="dropped", why=why, **said)
+        return Outcome(fate="dropped", why=why, **fields)
     if fate is None or stated is None or not isinstance(change, Add | Merge | Supersede | Contradict):
         return None
     others, questions = (), ()
@@ -375,4 +380,4 @@ def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | Non
         others, questions = (change.old_id, *change.further), change.contested
     elif isinstance(change, Contradict):
         questions = (change.other_id, *change.further)
-    return Outcome(fate=fate, memory_id=change.memory.id, others=others, questions=questions, **said)
+    return Outcome(fate=fate, memory_id=change.memory.id, others=others, questions=questions, **fields)

@@ -56,15 +56,15 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
         return read_opencode(path, source.session_id)
     wanted = source.session_id
     always: Since = lambda host, session_id: since  # noqa: E731, ARG005
-    found = list(
+    sessions = list(
         read_sessions(path, since=always, host=source.host, session_ids=(wanted,), subagents=subagents)
     )
-    named = [session.transcript for session in found if session.session_id == wanted]
-    if not named and len(found) != 1:
+    named = [session.transcript for session in sessions if session.session_id == wanted]
+    if not named and len(sessions) != 1:
         raise InvalidPayload(
             f"{path} holds no session {wanted}.", hint="Expected a transcript of that session."
         )
-    return named[0] if named else found[0].transcript
+    return named[0] if named else sessions[0].transcript
 
 
 def source_of(handover: Handover) -> TranscriptSource:

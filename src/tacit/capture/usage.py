@@ -64,18 +64,18 @@ def update_usage(
     turns: Sequence[Turn], shown: Sequence[ShownMemory], before: SessionUsage, totals: Totals
 ) -> tuple[tuple[UsageVerdict, ...], SessionUsage, Totals]:
     """Verdicts of one reading, with what is known of the session and the counts after it."""
-    verdicts = judge_usage(turns, [one for one in shown if one.memory.id not in before.used], before)
-    found = {verdict.memory_id: verdict for verdict in verdicts}
+    verdicts = judge_usage(turns, [memory for memory in shown if memory.memory.id not in before.used], before)
+    by_id = {verdict.memory_id: verdict for verdict in verdicts}
     counted, used = set(before.counted), set(before.used)
-    for one in shown:
-        verdict = found.get(one.memory.id)
-        if one.memory.id not in counted:
-            counted.add(one.memory.id)
-            totals = _count(totals, one, verdict)
-        if verdict is not None and verdict.used and one.memory.id not in used:
-            used.add(one.memory.id)
-            totals = _count_use(totals, one, verdict)
-    if not before.counted and any(not one.control for one in shown):
+    for memory in shown:
+        verdict = by_id.get(memory.memory.id)
+        if memory.memory.id not in counted:
+            counted.add(memory.memory.id)
+            totals = _count(totals, memory, verdict)
+        if verdict is not None and verdict.used and memory.memory.id not in used:
+            used.add(memory.memory.id)
+            totals = _count_use(totals, memory, verdict)
+    if not before.counted and any(not memory.control for memory in shown):
         totals = replace(totals, sessions=totals.sessions + 1)
     words = dict.fromkeys(
         (*before.seen, *(digest for turn in turns for digest in _digests(_everything(turn))))
@@ -86,25 +86,28 @@ def update_usage(
     return tuple(verdict for verdict in verdicts if verdict.used), after, totals
 
 
-def _count(totals: Totals, one: ShownMemory, verdict: UsageVerdict | None) -> Totals:
-    if one.control:
+def _count(totals: Totals, shown: ShownMemory, verdict: UsageVerdict | None) -> Totals:
+    if shown.control:
         return replace(totals, control_shown=totals.control_shown + 1)
     before = verdict is not None and verdict.before and not verdict.used
     return replace(
-        totals, shown=totals.shown + 1, tokens=totals.tokens + one.tokens, before=totals.before + int(before)
+        totals,
+        shown=totals.shown + 1,
+        tokens=totals.tokens + shown.tokens,
+        before=totals.before + int(before),
     )
 
 
-def _count_use(totals: Totals, one: ShownMemory, verdict: UsageVerdict) -> Totals:
-    if one.control:
+def _count_use(totals: Totals, shown: ShownMemory, verdict: UsageVerdict) -> Totals:
+    if shown.control:
         return replace(totals, control_used=totals.control_used + 1)
     cues, surfaces = dict(totals.by_cue), dict(totals.by_surface)
     cues[verdict.cue] = cues.get(verdict.cue, 0) + 1
-    surfaces[one.surface] = surfaces.get(one.surface, 0) + 1
+    surfaces[shown.surface] = surfaces.get(shown.surface, 0) + 1
     return replace(
         totals,
         used=totals.used + 1,
-        tokens_used=totals.tokens_used + one.tokens,
+        tokens_used=totals.tokens_used + shown.tokens,
         by_cue=cues,
         by_surface=surfaces,
     )
@@ -131,32 +134,32 @@ class _Cues:
         telling = {name for name in names if _NAME.search(name) or " " in name or len(name) > 6}
         return cls(names=frozenset(telling - paths), paths=frozenset(paths), phrases=frozenset(phrases))
 
-    def found_in(self, turn: Turn, known: set[str]) -> Cue:
+    def found_in(self, turn: Turn, seen: set[str]) -> Cue:
         """The first cue that stands in what the agent says and does, and was not in the conversation before."""
         touched = {f"/{path.lower()}".replace("\\", "/") for use in turn.tools for path in use.paths}
         for path in sorted(self.paths):
-            if not _known(path, known) and any(one.endswith(f"/{path}") for one in touched):
+            if not _known(path, seen) and any(path_touched.endswith(f"/{path}") for path_touched in touched):
                 return "file"
         words = f" {' '.join(_words(_own_words(turn)))} "
         for name in sorted(self.names):
-            if f" {' '.join(_words(name))} " in words and not _known(name, known):
+            if f" {' '.join(_words(name))} " in words and not _known(name, seen):
                 return "identifier"
         for phrase in sorted(self.phrases):
-            if f" {phrase} " in words and not _known(phrase, known):
+            if f" {phrase} " in words and not _known(phrase, seen):
                 return "phrase"
         return ""
 
 
-def _judge(one: ShownMemory, turns: Sequence[Turn], seen: frozenset[str]) -> UsageVerdict:
-    cues, known, before = _Cues.of(one.memory), set(seen), False
+def _judge(shown: ShownMemory, turns: Sequence[Turn], seen: frozenset[str]) -> UsageVerdict:
+    cues, seen_words, before = _Cues.of(shown.memory), set(seen), False
     for turn in turns:
-        if turn.role == "assistant" and _is_after(turn, one):
-            cue = "citation" if one.memory.id in _own_words(turn) else cues.found_in(turn, known)
+        if turn.role == "assistant" and _is_after(turn, shown):
+            cue = "citation" if shown.memory.id in _own_words(turn) else cues.found_in(turn, seen_words)
             if cue:
-                return UsageVerdict(memory_id=one.memory.id, cue=cue)
-        known.update(_digests(_everything(turn)))
-        before = before or any(_known(name, known) for name in (*cues.names, *cues.paths))
-    return UsageVerdict(memory_id=one.memory.id, before=before)
+                return UsageVerdict(memory_id=shown.memory.id, cue=cue)
+        seen_words.update(_digests(_everything(turn)))
+        before = before or any(_known(name, seen_words) for name in (*cues.names, *cues.paths))
+    return UsageVerdict(memory_id=shown.memory.id, before=before)
 
 
 def _is_after(turn: Turn, one: ShownMemory) -> bool:

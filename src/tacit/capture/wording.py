@@ -176,7 +176,7 @@ def has_loose_reference(content: str) -> bool:
         bare = _NAMED_AGAIN.sub(r"\g<noun>\g<between>\g<noun>", bare)
     if "that" in content.lower():
         bare = _CONJUNCTION_THAT.sub(" ", _RELATIVE_THAT.sub(" ", bare))
-    if any(not _late_plural(found, bare) for found in _LOOSE.finditer(bare)):
+    if any(not _late_plural(match, bare) for match in _LOOSE.finditer(bare)):
         return True
     pronoun = _PRONOUN.search(content)
     if pronoun is None:

@@ -161,7 +161,7 @@ class ChangeReason:
             terms=tuple(map(clean, self.terms)),
             detail=clean(self.detail),
             but=self.but.cleaned(clean) if self.but else None,
-            further=tuple(one.cleaned(clean) for one in self.further),
+            further=tuple(reason.cleaned(clean) for reason in self.further),
         )
 
 

@@ -60,8 +60,8 @@ class Sensitivity(IntEnum):
         try:
             return cls[name.strip().upper()]
         except KeyError:
-            known = ", ".join(level.name.lower() for level in cls)
-            raise InvalidInput(f"There is no sensitivity {name!r}.", hint=f"Known: {known}.") from None
+            names = ", ".join(level.name.lower() for level in cls)
+            raise InvalidInput(f"There is no sensitivity {name!r}.", hint=f"Known: {names}.") from None
 
 
 SensitivityName = Literal["public", "project", "session", "restricted"]

@@ -61,8 +61,8 @@ class Scope:
         try:
             kind = ScopeKind(head)
         except ValueError:
-            known = ", ".join(k.value for k in ScopeKind)
-            raise InvalidScope(f"Unknown scope {text!r}.", hint=f"Known scopes: {known}.") from None
+            names = ", ".join(k.value for k in ScopeKind)
+            raise InvalidScope(f"Unknown scope {text!r}.", hint=f"Known scopes: {names}.") from None
         if (kind is ScopeKind.UNIVERSAL) == bool(key):
             raise InvalidScope(
                 f"Scope {text!r} is malformed.",

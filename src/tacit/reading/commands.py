@@ -77,12 +77,12 @@ def split_commands(command: str) -> tuple[str, ...]:
     if not command.strip():
         return ()
     plain = _QUOTED.sub(" '' ", command[:_CUT])
-    found: dict[str, None] = {}
+    commands: dict[str, None] = {}
     for part in _SEPARATOR.split(plain):
         name = _normalise(part.split())
         if name:
-            found.setdefault(name)
-    return tuple(found)
+            commands.setdefault(name)
+    return tuple(commands)
 
 
 def main_command(command: str) -> str:

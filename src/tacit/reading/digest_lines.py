@@ -40,13 +40,13 @@ def finished(text: str, reports: Iterable[str]) -> bool:
 def without_line(content: str, code: str, text: str) -> str:
     """`content` without its lines of that code which say `text`, in full or cut short."""
     whole = f"{code}: {' '.join(text.split())}"
-    kept = [
+    remaining = [
         line
         for line in content.split("\n")
         if line != whole
         and not (line.endswith("...") and whole.startswith(line[:-3]) and len(line) > len(code) + 5)
     ]
-    return "\n".join(kept)
+    return "\n".join(remaining)
 
 
 def focus_of(content: str) -> str:

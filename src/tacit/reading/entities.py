@@ -48,21 +48,21 @@ def find_entities(text: str) -> tuple[Entity, ...]:
     """Entities of `text`, sorted by kind and key, without repeats, at most 64 (those met first)."""
     text = text[:_CUT]
     paths = find_paths(text)
-    found: dict[Entity, None] = {}
+    entities: dict[Entity, None] = {}
     for path in paths:
-        found.setdefault(Entity(kind="file", key=path.lower().removesuffix("/")))
+        entities.setdefault(Entity(kind="file", key=path.lower().removesuffix("/")))
     for match in _ERROR.finditer(text) if _MAYBE_ERROR.search(text) else ():
         if match[0] not in _NOT_ERRNO:
-            found.setdefault(Entity(kind="error", key=match[0].lower()))
+            entities.setdefault(Entity(kind="error", key=match[0].lower()))
     for match in _PACKAGE.finditer(text) if any(map(text.__contains__, _MAYBE_PACKAGE)) else ():
         name = next((group for group in match.groups()[1:] if group), "")
         if name and not name.startswith("."):
-            found.setdefault(Entity(kind="package", key=name.lower().rstrip(".")))
+            entities.setdefault(Entity(kind="package", key=name.lower().rstrip(".")))
     spans = code_spans(text)
-    found.update(dict.fromkeys(_commands(text, spans)))
-    found.update(dict.fromkeys(_symbols(text, spans, taken={path.lower() for path in paths})))
-    kept = list(found)[:_LIMIT]
-    return tuple(sorted(kept, key=lambda entity: (entity.kind, entity.key)))
+    entities.update(dict.fromkeys(_commands(text, spans)))
+    entities.update(dict.fromkeys(_symbols(text, spans, taken={path.lower() for path in paths})))
+    first = list(entities)[:_LIMIT]
+    return tuple(sorted(first, key=lambda entity: (entity.kind, entity.key)))
 
 
 def _commands(text: str, spans: tuple[str, ...]) -> Iterator[Entity]:

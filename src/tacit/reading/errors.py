@@ -117,16 +117,16 @@ def error_signature(error_text: str, *, command: str = "") -> str:
 
 
 def _marks(text: str) -> list[str]:
-    found: dict[str, None] = {}
+    marks: dict[str, None] = {}
     classes = _CLASS.findall(text)
     for name in classes[-1:] or []:
-        found.setdefault(name.rsplit(".", 1)[-1].lower())
+        marks.setdefault(name.rsplit(".", 1)[-1].lower())
     for code in _CODE.findall(text)[:2]:
-        found.setdefault(code.strip().lower())
+        marks.setdefault(code.strip().lower())
     exits = _EXIT.findall(text)
     if exits and exits[-1] not in ("0", "1"):
-        found.setdefault(f"exit {exits[-1]}")
-    return list(found)
+        marks.setdefault(f"exit {exits[-1]}")
+    return list(marks)
 
 
 def _essential_words(text: str, *, skip: set[str]) -> list[str]:
@@ -134,17 +134,17 @@ def _essential_words(text: str, *, skip: set[str]) -> list[str]:
     classed = [line for line in lines if _CLASS.search(line)]
     important = [line for line in lines if _IMPORTANT.search(line)]
     chosen = classed[-1:] or important[:2] or lines[-1:]
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     for line in chosen:
         plain = line[:600]
         for pattern in (_URL, _QUOTED, _STAMP, _PATH, _CLASS, _CODE, _HEX, _EXIT, _NUMBER):
             plain = pattern.sub(" ", plain)
         for word in ERROR_WORD.findall(plain.lower()):
             if word not in ERROR_STOP_WORDS and word not in skip and len(word) > 1:
-                found.setdefault(word)
-        if len(found) >= 14:
+                words.setdefault(word)
+        if len(words) >= 14:
             break
-    return list(found)[:14]
+    return list(words)[:14]
 
 
 def _cut(text: str) -> str:

@@ -67,11 +67,11 @@ def file_actions(path: str, touch: Touch) -> tuple[tuple[str, float], ...]:
     if is_code(path) and "generated_files" not in chances:
         chances["edit_code"] = 1.0 if not is_test(path) else 0.6
     share = {"edit": 1.0, "write": 1.0, "read": _READ, "named": _NAMED}[touch]
-    found = {name: chance * share for name, chance in chances.items()}
+    weighted = {name: chance * share for name, chance in chances.items()}
     if touch == "write":
-        found["new_file"] = 0.8
+        weighted["new_file"] = 0.8
     elif touch == "read":
-        found["explain_code"] = 0.4
+        weighted["explain_code"] = 0.4
     return tuple(
-        sorted(((name, round(p, 3)) for name, p in found.items()), key=lambda item: (-item[1], item[0]))
+        sorted(((name, round(p, 3)) for name, p in weighted.items()), key=lambda item: (-item[1], item[0]))
     )

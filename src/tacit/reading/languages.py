@@ -57,9 +57,9 @@ CODE_LANGUAGES = frozenset(_EXTENSIONS.values()) - {
 def language_of(path: str) -> str:
     """Language of the file at `path` by its name, or the empty string."""
     name = path.replace("\\", "/").rsplit("/", 1)[-1].lower()
-    known = _NAMES.get(name)
-    if known is not None:
-        return known
+    by_name = _NAMES.get(name)
+    if by_name is not None:
+        return by_name
     stem, dot, extension = name.rpartition(".")
     if not dot:
         return "docker" if name.startswith("dockerfile") else ""
@@ -76,10 +76,12 @@ def languages_of(paths: Iterable[str]) -> tuple[str, ...]:
 def languages_in(text: str) -> tuple[str, ...]:
     """Languages that the words of `text` name, in order of first appearance. `go` alone is taken for the verb."""
     lower = text.lower()
-    found = [_WORDS[word] for word in _WORD.findall(lower)] if any(map(lower.__contains__, _WORDS)) else []
+    languages = (
+        [_WORDS[word] for word in _WORD.findall(lower)] if any(map(lower.__contains__, _WORDS)) else []
+    )
     if "Go" in text or "`go`" in text:
-        found.extend("go" for _ in _GO.finditer(text))
-    return tuple(dict.fromkeys(found))
+        languages.extend("go" for _ in _GO.finditer(text))
+    return tuple(dict.fromkeys(languages))
 
 
 def is_code(path: str) -> bool:

@@ -171,7 +171,7 @@ class Matcher:
         return best if trigger.actions or trigger.commands or trigger.tools else 0.6
 
     def _command_chance(self, command: str, *, alone: bool) -> float:
-        if any(one == command or one.startswith(command + " ") for one in self._commands):
+        if any(named == command or named.startswith(command + " ") for named in self._commands):
             return 1.0
         if not alone:
             return 0.0  # its classes speak for it already
@@ -223,20 +223,20 @@ def relative_strengths(
 
     By bare chances nearly every search would return what names `edit_code`.
     """
-    found = class_strengths(actions, model)
-    most = max(found.values(), default=0.0)
-    return tuple((name, strength / most) for name, strength in found.items()) if most > 0.0 else ()
+    strengths = class_strengths(actions, model)
+    most = max(strengths.values(), default=0.0)
+    return tuple((name, strength / most) for name, strength in strengths.items()) if most > 0.0 else ()
 
 
 @lru_cache(maxsize=16384)
 def object_stems(items: tuple[str, ...]) -> frozenset[str]:
     """Stems of the words and path parts of `items`, under which two spellings of one thing meet."""
-    found: set[str] = set()
+    stems: set[str] = set()
     for item in items:
         for word in OBJECT_PART.findall(item.lower().replace("_", " ").replace("-", " ")):
             if len(word) > 2 or word[0] == "#":
-                found.add(light_stem(word))
-    return frozenset(found)
+                stems.add(light_stem(word))
+    return frozenset(stems)
 
 
 @lru_cache(maxsize=4096)

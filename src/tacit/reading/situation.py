@@ -151,8 +151,8 @@ def read_finished(call: ToolCall) -> Situation:
     situation = read_call(call)
     if _touch_of(call.tool) not in ("edit", "write") or situation.probability("edit_code") < 0.5:
         return situation
-    known = dict(situation.actions)
-    follows = tuple((name, chance) for name, chance in _AFTER_EDIT if name not in known)
+    actions = dict(situation.actions)
+    follows = tuple((name, chance) for name, chance in _AFTER_EDIT if name not in actions)
     return replace(situation, actions=(*situation.actions, *follows))
 
 
@@ -276,17 +276,17 @@ def _weigh_tools(evidence: Evidence, recent_tools: Sequence[str]) -> None:
 
 
 def _named_commands(text: str) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    commands: dict[str, None] = {}
     for match in _NAMED_COMMAND.finditer(text) if any(map(text.__contains__, _NAMED_SIGNS)) else ():
         snippet = match[1] or match[2]
         if not _COMMAND_WORD.match(snippet):
             continue
         for command in split_commands(snippet):
             if command_actions(command) != (("run_command", 0.7),):
-                found.setdefault(command)
-        if len(found) >= 8:
+                commands.setdefault(command)
+        if len(commands) >= 8:
             break
-    return tuple(found)
+    return tuple(commands)
 
 
 def _cut(text: str) -> str:

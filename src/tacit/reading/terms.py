@@ -49,12 +49,12 @@ KEPT = 16
 @lru_cache(maxsize=KEPT)
 def find_paths(text: str) -> tuple[str, ...]:
     """Paths and file names that `text` names, as written, forward slashes, in order, without repeats."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     for path in _paths(text):
-        found.setdefault(path)
-        if len(found) >= 64:
+        paths.setdefault(path)
+        if len(paths) >= 64:
             break
-    return tuple(found)
+    return tuple(paths)
 
 
 def names_path(text: str) -> bool:
@@ -121,14 +121,14 @@ def prose_of(text: str) -> str:
 
 def informative_words(text: str, *, limit: int = 48) -> tuple[str, ...]:
     """Lower-case words of `text` that say what it is about, in order, without repeats, at most `limit`."""
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     for word in OBJECT_WORD.findall(text.lower()):
         plain = word.rstrip(".-_")
         if len(plain) > 2 and plain not in UNINFORMATIVE_WORDS:
-            found.setdefault(plain)
-            if len(found) >= limit:
+            words.setdefault(plain)
+            if len(words) >= limit:
                 break
-    return tuple(found)
+    return tuple(words)
 
 
 def objects_of(text: str, *, paths: tuple[str, ...] = (), limit: int = 64) -> tuple[str, ...]:
@@ -136,17 +136,17 @@ def objects_of(text: str, *, paths: tuple[str, ...] = (), limit: int = 64) -> tu
 
     All lower case, in that order, without repeats, at most `limit`.
     """
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     for path in (*find_paths(text), *paths):
         lower = path.lower()
-        found.setdefault(lower)
+        words.setdefault(lower)
         if "/" in lower.rstrip("/"):
-            found.setdefault(lower.rstrip("/").rsplit("/", 1)[-1])
+            words.setdefault(lower.rstrip("/").rsplit("/", 1)[-1])
     for span in code_spans(text):
         if len(span) <= 60:
-            found.setdefault(span.lower())
+            words.setdefault(span.lower())
     for identifier in identifiers(text):
-        found.setdefault(identifier.lower().removesuffix("()"))
+        words.setdefault(identifier.lower().removesuffix("()"))
     for word in informative_words(_URL.sub(" ", text) if "://" in text else text, limit=limit):
-        found.setdefault(word)
-    return tuple(found)[:limit]
+        words.setdefault(word)
+    return tuple(words)[:limit]

@@ -77,10 +77,10 @@ class Authority:
             StoreReadOnly: if the file cannot be written.
         """
         entries = self._entries()
-        kept = [entry for entry in entries if entry["name"] != name]
-        if len(kept) == len(entries):
+        remaining = [entry for entry in entries if entry["name"] != name]
+        if len(remaining) == len(entries):
             raise NotFound(f"No token is called {name!r}.", hint="`tacit token list` shows them.")
-        self._write(kept)
+        self._write(remaining)
 
     def tokens(self) -> tuple[TokenInfo, ...]:
         """The tokens that hold, oldest first."""
@@ -103,10 +103,10 @@ class Authority:
             raw = cast("object", json.loads(self._home.tokens_file.read_bytes()))
         except (OSError, ValueError):
             return []
-        given = cast("dict[str, object]", raw).get("tokens") if isinstance(raw, dict) else None
-        found = cast("list[dict[str, Any]]", given if isinstance(given, list) else [])
-        known = ("name", "sha256", "created_at_ms")
-        return [entry for entry in found if all(key in entry for key in known)]
+        tokens = cast("dict[str, object]", raw).get("tokens") if isinstance(raw, dict) else None
+        entries = cast("list[dict[str, Any]]", tokens if isinstance(tokens, list) else [])
+        fields = ("name", "sha256", "created_at_ms")
+        return [entry for entry in entries if all(key in entry for key in fields)]
 
     def _write(self, entries: list[dict[str, Any]]) -> None:
         self._home.ensure()
@@ -120,9 +120,9 @@ class Authority:
         Raises:
             StoreReadOnly: if it cannot be written.
         """
-        known = self._read_key()
-        if known:
-            return known
+        key = self._read_key()
+        if key:
+            return key
         self._home.ensure()
         _write_private(self._home.terminal_key_file, secrets.token_urlsafe(32).encode())
         return self._read_key()

@@ -99,10 +99,10 @@ def danger_of(statement: str) -> str:
 
 def _forbidden(statement: str, forbids: re.Match[str] | None, what: re.Pattern[str]) -> bool:
     """Whether the statement forbids the action: a "never" or "do not" precedes it in the same clause, and nothing else is requested."""
-    found = what.search(statement)
-    if forbids is None or found is None or forbids.start() > found.start():
+    match = what.search(statement)
+    if forbids is None or match is None or forbids.start() > match.start():
         return False
-    between = statement[forbids.end() : found.start()]
+    between = statement[forbids.end() : match.start()]
     return not re.search(
         r"[.;:]|,\s*(?:and|but|instead|always|then)\b|\b(?:but|unless|except|instead|until|without)\b",
         between,

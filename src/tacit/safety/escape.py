@@ -133,11 +133,11 @@ def strip_blocks(text: str) -> str:
     """
     if not any(mark in text for mark in _OPENED):
         return text
-    found = _BLOCKS.sub("", text)
-    found = _WRAPPED.sub("", found)
-    found = _HOOK_CONTEXT.sub("", found)
-    found = _EMPTY_WRAPPER.sub("", found)
-    return text if found == text else _GAPS.sub("\n\n", found).strip()
+    stripped = _BLOCKS.sub("", text)
+    stripped = _WRAPPED.sub("", stripped)
+    stripped = _HOOK_CONTEXT.sub("", stripped)
+    stripped = _EMPTY_WRAPPER.sub("", stripped)
+    return text if stripped == text else _GAPS.sub("\n\n", stripped).strip()
 
 
 def is_printable(text: str) -> bool:

@@ -49,12 +49,12 @@ def _alike(statements: Sequence[_Words]) -> _Alike:
 
 def words_to_forget(versions: Iterable[Memory]) -> list[str]:
     """Return the words of these versions of memories, and of their sources if these are distinctive."""
-    found: dict[str, None] = {}
-    for one in versions:
-        quoted = (one.provenance.span, *one.evidence)
+    texts: dict[str, None] = {}
+    for memory in versions:
+        quoted = (memory.provenance.span, *memory.evidence)
         sources = [text for text in quoted if len(CODE_WORD.findall(text)) >= FEWEST_QUOTED]
-        found |= dict.fromkeys((one.content, *sources))
-    return list(found)
+        texts |= dict.fromkeys((memory.content, *sources))
+    return list(texts)
 
 
 class ForgottenWords:
@@ -68,20 +68,22 @@ class ForgottenWords:
         self._short: set[_Words] = set()
         self._long: dict[_Words, _Alike] = {}
         self._lengths: dict[str, tuple[int, ...]] = {}
-        known = {tuple(word for _, _, word in _tokens(text)) for text in statements}
-        kept = [one for one in known if len(one) >= FEWEST or (one and len(one[0]) >= LONG_WORD)]
+        all_words = {tuple(word for _, _, word in _tokens(text)) for text in statements}
+        distinctive = [
+            words for words in all_words if len(words) >= FEWEST or (words and len(words[0]) >= LONG_WORD)
+        ]
         lengths: dict[str, set[int]] = {}
         long: dict[_Words, list[_Words]] = {}
-        for words in sorted(kept):
+        for words in sorted(distinctive):
             if len(words) > HEAD:
                 long.setdefault(words[:HEAD], []).append(words)
             else:
                 self._short.add(words)
             lengths.setdefault(words[0], set()).add(min(len(words), HEAD))
-        self._long = {head: _alike(found) for head, found in long.items()}
+        self._long = {head: _alike(alike) for head, alike in long.items()}
         # The most words first: what is found first is the longest.
-        self._lengths = {first: tuple(sorted(found, reverse=True)) for first, found in lengths.items()}
-        self._rare = frozenset(max(words[:HEAD], key=len) for words in kept)
+        self._lengths = {first: tuple(sorted(counts, reverse=True)) for first, counts in lengths.items()}
+        self._rare = frozenset(max(words[:HEAD], key=len) for words in distinctive)
         self.without = lru_cache(maxsize=KEPT_TEXTS)(self._without)
 
     def held_by(self, text: str) -> bool:
@@ -136,17 +138,17 @@ def _joined(text: str, tokens: Sequence[_Token], at: int, most: int) -> int:
 
 def _longest(text: str, tokens: Sequence[_Token], words: _Words, at: int, alike: _Alike) -> int:
     """How many tokens from `at` on are a statement's words; a part of them where the text was cut there, else 0."""
-    said = words[at : at + _joined(text, tokens, at, alike.lengths[0])]
-    place = bisect_left(alike.statements, said)
+    run = words[at : at + _joined(text, tokens, at, alike.lengths[0])]
+    place = bisect_left(alike.statements, run)
     # Of statements in order the next one on either side shares the most.
-    count = max(_shared(one, said) for one in alike.statements[max(0, place - 1) : place + 1])
+    count = max(_shared(statement, run) for statement in alike.statements[max(0, place - 1) : place + 1])
     if at + count < len(tokens):  # the word at which the statement was cut
         _, end, half = tokens[at + count]
-        if _is_cut(text, end) and _holds(alike.statements, (*said[:count], half), begun=True):
+        if _is_cut(text, end) and _holds(alike.statements, (*run[:count], half), begun=True):
             return count + 1
     if _is_cut(text, tokens[at + count - 1][1]):
         return count
-    return next((n for n in alike.lengths if n <= count and _holds(alike.statements, said[:n])), 0)
+    return next((n for n in alike.lengths if n <= count and _holds(alike.statements, run[:n])), 0)
 
 
 def _holds(statements: Sequence[_Words], words: _Words, *, begun: bool = False) -> bool:

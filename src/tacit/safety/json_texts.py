@@ -58,12 +58,12 @@ def _texts(value: object, name: str = "") -> Iterator[str]:
         if name not in _NAMES:
             yield value
     elif isinstance(value, list):
-        for one in cast("list[object]", value):
-            yield from _texts(one, name)
+        for item in cast("list[object]", value):
+            yield from _texts(item, name)
     elif isinstance(value, dict):
         entity = "key" in value and set(cast("dict[str, object]", value)) == {"kind", "key"}
-        for key, one in cast("dict[str, object]", value).items():
-            yield from _texts(one, "" if entity and key == "key" else key)
+        for key, item in cast("dict[str, object]", value).items():
+            yield from _texts(item, "" if entity and key == "key" else key)
 
 
 def _cleaned(value: object, clean: Clean, lost: RedactedWords, name: str = "") -> object:
@@ -74,13 +74,13 @@ def _cleaned(value: object, clean: Clean, lost: RedactedWords, name: str = "") -
     if isinstance(value, list):
         items = cast("list[object]", value)
         if name == "entities":
-            items = [one for one in items if not _entity_holds(one, clean, lost)]
+            items = [item for item in items if not _entity_holds(item, clean, lost)]
         elif name in _TERMS:
-            items = [one for one in items if not (isinstance(one, str) and lost.held_by(one))]
-        return [_cleaned(one, clean, lost, name) for one in items]
+            items = [item for item in items if not (isinstance(item, str) and lost.held_by(item))]
+        return [_cleaned(item, clean, lost, name) for item in items]
     if isinstance(value, dict):
-        given = cast("dict[str, object]", value)
-        return {key: _cleaned(one, clean, lost, key) for key, one in given.items()}
+        fields = cast("dict[str, object]", value)
+        return {key: _cleaned(field, clean, lost, key) for key, field in fields.items()}
     return value
 
 

@@ -39,7 +39,7 @@ def _places_by_word() -> dict[str, tuple[int, ...]]:
             places.setdefault(word, {})
         for word in shape.keywords:
             places.setdefault(word, {})[place] = None
-    return {word: tuple(known) for word, known in places.items()}
+    return {word: tuple(positions) for word, positions in places.items()}
 
 
 def _words_by_gram() -> dict[str, tuple[str, ...]]:
@@ -176,17 +176,17 @@ class Redactor:
 
     def redact(self, text: str) -> Redaction:
         """Replace every secret in `text`. With `redact` off only the user's `deny` patterns and <private> apply."""
-        found: Counter[str] = Counter()
-        text = self._sub(_PRIVATE, text, "private", found) if "<" in text else text
+        counts: Counter[str] = Counter()
+        text = self._sub(_PRIVATE, text, "private", counts) if "<" in text else text
         if self._deny:
-            text = "".join(self._denied(piece, found) for piece in _pieces(text))
+            text = "".join(self._denied(piece, counts) for piece in _pieces(text))
         if self._settings.redact:
             text = self._shortened(text)
-            text = self._until_nothing_new(self._seen(text, found), found)
-            text = _ENCODED.sub(lambda match: self._decoded(match[0], found), text)
-            if found:
+            text = self._until_nothing_new(self._seen(text, counts), counts)
+            text = _ENCODED.sub(lambda match: self._decoded(match[0], counts), text)
+            if counts:
                 text = self._shortened(text)  # a path that stood behind a secret begins where its mark ends
-        findings = tuple(Finding(kind=kind, count=found[kind]) for kind in sorted(found))
+        findings = tuple(Finding(kind=kind, count=counts[kind]) for kind in sorted(counts))
         return Redaction(text=text, findings=findings)
 
     def _shortened(self, text: str) -> str:
@@ -195,7 +195,7 @@ class Redactor:
             return _HOME.sub("~", text)
         return text
 
-    def _seen(self, text: str, found: Counter[str]) -> str:
+    def _seen(self, text: str, counts: Counter[str]) -> str:
         """`text`; without characters that nobody sees where a secret shows only then."""
         if not _UNSEEN.search(text):
             return text
@@ -203,10 +203,10 @@ class Redactor:
         cleaned = self._until_nothing_new(bare, there)
         if not there:
             return text
-        found.update(there)
+        counts.update(there)
         return cleaned
 
-    def _decoded(self, run: str, found: Counter[str]) -> str:
+    def _decoded(self, run: str, counts: Counter[str]) -> str:
         """A run of base 64; a mark instead where a secret is in it."""
         try:
             inner = base64.b64decode(
@@ -220,7 +220,7 @@ class Redactor:
         words = _words_in(text.lower())
         if not words or self._allowed(run) or self._secrets(text, words, Counter()) == text:
             return run
-        found["encoded_secret"] += 1
+        counts["encoded_secret"] += 1
         return _mark("encoded_secret")
 
     def _denied(self, text: str, found: Counter[str]) -> str:
@@ -228,19 +228,19 @@ class Redactor:
             text = self._sub(pattern, text, "denied", found)
         return text
 
-    def _until_nothing_new(self, text: str, found: Counter[str]) -> str:
+    def _until_nothing_new(self, text: str, counts: Counter[str]) -> str:
         """A find may uncover the next one beside it: again where something was found, until nothing new is."""
         pieces, words = [(True, text)], _words_in(text.lower())
         for _ in range(_MOST_PASSES):
-            before = found.total()
+            before = counts.total()
             text = "".join(
-                self._personal(self._secrets(piece, words, found), found) if near else piece
+                self._personal(self._secrets(piece, words, counts), counts) if near else piece
                 for near, piece in pieces
             )
-            if found.total() == before:
+            if counts.total() == before:
                 break
             pieces = pieces_near(text, _MARK_WORDS, _BESIDE)
-            words |= _words_in(" ".join(map(_mark, found)))
+            words |= _words_in(" ".join(map(_mark, counts)))
         return text
 
     def _secrets(self, text: str, words: frozenset[str], found: Counter[str]) -> str:
@@ -256,21 +256,21 @@ class Redactor:
         pieces = pieces_near(text, words, shape.reach)
         return "".join(self._apply(shape, piece, found) if near else piece for near, piece in pieces)
 
-    def _personal(self, text: str, found: Counter[str]) -> str:
+    def _personal(self, text: str, counts: Counter[str]) -> str:
         if "@" in text and self._settings.emails == "redact":
             text = self._sub(
-                _EMAIL, text, "email", found, innocent=lambda value: bool(_NO_PERSON.search(value))
+                _EMAIL, text, "email", counts, innocent=lambda value: bool(_NO_PERSON.search(value))
             )
         if _PHONE.search(text):
-            text = self._sub(_PHONE, text, "phone", found, innocent=_is_no_phone)
-        text = self._near(_SPOKEN_PHONE, _SPOKEN_PHONE.held, text, found)
+            text = self._sub(_PHONE, text, "phone", counts, innocent=_is_no_phone)
+        text = self._near(_SPOKEN_PHONE, _SPOKEN_PHONE.held, text, counts)
         if _CARD.search(text):
-            text = self._sub(_CARD, text, "credit_card", found, innocent=lambda value: not _is_card(value))
+            text = self._sub(_CARD, text, "credit_card", counts, innocent=lambda value: not _is_card(value))
         if _IBAN.search(text):
-            text = self._sub(_IBAN, text, "iban", found, innocent=lambda value: not _is_iban(value))
+            text = self._sub(_IBAN, text, "iban", counts, innocent=lambda value: not _is_iban(value))
         return text
 
-    def _apply(self, shape: Shape, text: str, found: Counter[str]) -> str:
+    def _apply(self, shape: Shape, text: str, counts: Counter[str]) -> str:
         named = "secret" in shape.pattern.groupindex
 
         def replace(match: re.Match[str]) -> str:
@@ -279,7 +279,7 @@ class Redactor:
             value = match[group]
             if not value or _MARK.search(value) or self._allowed(value) or shape.innocent(value):
                 return whole
-            found[shape.kind] += 1
+            counts[shape.kind] += 1
             start, end = match.start(group) - match.start(), match.end(group) - match.start()
             return f"{whole[:start]}{_mark(shape.kind)}{whole[end:]}"
 
@@ -290,13 +290,13 @@ class Redactor:
         pattern: re.Pattern[str],
         text: str,
         kind: str,
-        found: Counter[str],
+        counts: Counter[str],
         innocent: _Judge = lambda _: False,
     ) -> str:
         def replace(match: re.Match[str]) -> str:
             if not match[0] or _MARK.fullmatch(match[0]) or self._allowed(match[0]) or innocent(match[0]):
                 return match[0]
-            found[kind] += 1
+            counts[kind] += 1
             return _mark(kind)
 
         return pattern.sub(replace, text)

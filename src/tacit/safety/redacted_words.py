@@ -62,9 +62,9 @@ def find_redacted_words(raw: str, cleaned: str) -> RedactedWords:
     if raw == cleaned:
         return NOTHING_REDACTED
     before, after = raw.lower(), cleaned.lower()
-    kept = set(WORD.findall(after))
+    remaining = set(WORD.findall(after))
     chunks = frozenset(
-        chunk for chunk in WORD.findall(before) if len(chunk) >= SHORTEST and chunk not in kept
+        chunk for chunk in WORD.findall(before) if len(chunk) >= SHORTEST and chunk not in remaining
     )
     words = set(after.split())
     # A run of short pieces (`a1-b2-c3`) is told apart from words by its digits; an address by its sign.

@@ -93,12 +93,12 @@ def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> D
 
 
 def visible_levels(
-    asked: tuple[Sensitivity, ...] | None = None, *, by_user: bool
+    wanted: tuple[Sensitivity, ...] | None = None, *, by_user: bool
 ) -> tuple[Sensitivity, ...] | None:
-    """Those of the levels `asked` (None = any) that `why_hidden` allows without a session; None = no limit."""
+    """Return those of the levels `wanted` (None = any) that `why_hidden` allows without a session; None = no limit."""
     if by_user:
-        return asked
-    levels = tuple(Sensitivity) if asked is None else asked
+        return wanted
+    levels = tuple(Sensitivity) if wanted is None else wanted
     return tuple(level for level in levels if level <= Sensitivity.PROJECT)
 
 

@@ -39,18 +39,18 @@ def counted(days: Days, sent: Sequence[RequestUsage], *, at_ms: int) -> Days:
     """The sums with what was sent now, the newest day last."""
     day = str(at_ms // DAY_MS)
     today = dict(days.get(day, {}))
-    for one in sent:
-        row = today.get(one.placement, (0,) * len(_FIELDS))
+    for usage in sent:
+        row = today.get(usage.placement, (0,) * len(_FIELDS))
         now = (
-            one.requests,
-            one.before,
-            one.kept,
-            one.before_bare,
-            one.kept_bare,
-            one.input_tokens,
-            one.cached_tokens,
+            usage.requests,
+            usage.before,
+            usage.kept,
+            usage.before_bare,
+            usage.kept_bare,
+            usage.input_tokens,
+            usage.cached_tokens,
         )
-        today[one.placement] = tuple(old + new for old, new in zip(row, now, strict=True))
+        today[usage.placement] = tuple(old + new for old, new in zip(row, now, strict=True))
     return dict(sorted({**days, day: today}.items(), key=lambda pair: int(pair[0])))
 
 
@@ -81,11 +81,11 @@ def shares(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...
 
 
 def _share(name: str, row: Sequence[int]) -> CacheShare:
-    requests, before, kept, before_bare, kept_bare, input_tokens, cached = row
+    requests, before, unchanged, before_bare, kept_bare, input_tokens, cached = row
     return CacheShare(
         placement=name,
         requests=requests,
-        share=round(kept / before, 4) if before else 0.0,
+        share=round(unchanged / before, 4) if before else 0.0,
         bare=round(kept_bare / before_bare, 4) if before_bare else 0.0,
         input_tokens=input_tokens,
         cached_tokens=cached,

@@ -17,9 +17,9 @@ def with_descendants(
     first = tuple(dict.fromkeys(keys))
     family = set(first)
     waiting = {key for key in parents if key not in family}
-    while found := {key for key in waiting if _parents(key, parents[key]) & family}:
-        family |= found
-        waiting -= found
+    while children := {key for key in waiting if _parents(key, parents[key]) & family}:
+        family |= children
+        waiting -= children
     return (*first, *sorted(family.difference(first), key=str))
 
 

@@ -18,14 +18,14 @@ _MAX_CONFIG_BYTES = 1_000_000
 
 def former_id(start: Path) -> str:
     """The id of the project around `start`, a resolved path."""
-    found = _git_folders(start)
-    root = found[0] if found else start
-    url = _remote_url(found[1]) if found else ""
-    if found and url.startswith("."):
-        url = str((found[0] / url).resolve())
+    folders = _git_folders(start)
+    root = folders[0] if folders else start
+    url = _remote_url(folders[1]) if folders else ""
+    if folders and url.startswith("."):
+        url = str((folders[0] / url).resolve())
     remote = _normalise(url)
-    if found and not remote:
-        shared = found[1]
+    if folders and not remote:
+        shared = folders[1]
         root_key = str(shared.parent if shared.name == ".git" else shared)
     else:
         root_key = str(root)

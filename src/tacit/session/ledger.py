@@ -193,7 +193,7 @@ def up_to_fork(state: SessionState, *, copied: Mapping[str, str], turns_back: in
 
 def expose_host_rules(state: SessionState, memories: Sequence[Memory], *, at_ms: int) -> SessionState:
     """Count memories imported from rule files that the host itself loaded as exposed in this epoch."""
-    known = {(e.memory_id, e.content_hash) for e in state.ledger if e.epoch == state.epoch}
+    exposed = {(e.memory_id, e.content_hash) for e in state.ledger if e.epoch == state.epoch}
     entries = tuple(
         Exposure(
             memory_id=memory.id,
@@ -205,7 +205,7 @@ def expose_host_rules(state: SessionState, memories: Sequence[Memory], *, at_ms:
             at_ms=at_ms,
         )
         for memory in memories
-        if (memory.id, memory.content_hash) not in known
+        if (memory.id, memory.content_hash) not in exposed
     )
     return replace(state, ledger=(*state.ledger, *entries)[-MAX_EXPOSURES:])
 

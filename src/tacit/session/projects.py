@@ -98,12 +98,12 @@ def _settings(text: str) -> Iterator[tuple[str, str, str, str]]:
     section = subsection = ""
     for line in re.sub(r"\\\r?\n", "", text).splitlines():
         rest = line
-        found = _SECTION.match(line)
-        if found:
-            section, dot, old_style = found.group(1).lower().partition(".")
-            quoted = found.group(2)
+        header = _SECTION.match(line)
+        if header:
+            section, dot, old_style = header.group(1).lower().partition(".")
+            quoted = header.group(2)
             subsection = old_style if dot else re.sub(r"\\(.)", r"\1", quoted) if quoted else ""
-            rest = line[found.end() :]
+            rest = line[header.end() :]
         setting = _SETTING.match(rest)
         if setting:
             yield section, subsection, setting.group(1).lower(), _value(setting.group(2) or "")
@@ -112,7 +112,7 @@ def _settings(text: str) -> Iterator[tuple[str, str, str, str]]:
 def _value(text: str) -> str:
     """A value without its quotes, escapes, and the comment behind it."""
     out: list[str] = []
-    kept = 0  # so much of `out` is not white space at the end
+    length = 0  # so much of `out` is not white space at the end
     quoted = False
     letters = iter(text.strip())
     for letter in letters:
@@ -121,15 +121,15 @@ def _value(text: str) -> str:
             out.append({"n": "\n", "t": "\t", "b": "\b"}.get(follows, follows))
         elif letter == '"':
             quoted = not quoted
-            kept = len(out)
+            length = len(out)
             continue
         elif letter in "#;" and not quoted:
             break
         else:
             out.append(letter)
         if quoted or not letter.isspace():
-            kept = len(out)
-    return "".join(out[:kept])
+            length = len(out)
+    return "".join(out[:length])
 
 
 def _remote_url(common: Path) -> str:

@@ -319,7 +319,7 @@ CACHE_DAYS_OF_HOSTS: Final = NamedValue(
 
 Declaration = NamedValue[Any, *tuple[Any, ...]]
 DECLARED: Final[tuple[Declaration, ...]] = tuple(
-    cast("Declaration", one) for one in list(globals().values()) if isinstance(one, NamedValue)
+    cast("Declaration", value) for value in list(globals().values()) if isinstance(value, NamedValue)
 )
 """All of the above."""
 

@@ -101,8 +101,8 @@ def compile_all() -> int:
     """Compile what nobody has used yet; returns how many there were. Safe while others use them."""
     count = 0
     while _waiting:
-        one = _waiting.pop()
-        if "search" not in vars(one):
-            _ = one.search
+        lazy = _waiting.pop()
+        if "search" not in vars(lazy):
+            _ = lazy.search
             count += 1
     return count

@@ -200,9 +200,9 @@ def light_stem(word: str) -> str:
     For looking words up. The phrase tables, the fitted readers, the match of triggers and the need model belong to these stems.
     """
     word = word.replace("’", "'")
-    known = _IRREGULAR.get(word)
-    if known is not None:
-        return known.removesuffix("e") if len(known) > 4 else known
+    irregular = _IRREGULAR.get(word)
+    if irregular is not None:
+        return irregular.removesuffix("e") if len(irregular) > 4 else irregular
     if len(word) <= 3 or "'" in word:
         return word
     if word.endswith("ies") and len(word) > 4:

@@ -41,7 +41,9 @@ def agent(text, *tools, number=1):
 
 
 def read(turns, before=None, place=PLACE):
-    return extract_learnings(turns, before or Checkpoint(), place=place, said=frozenset(), redact=str)
+    return extract_learnings(
+        turns, before or Checkpoint(), place=place, captured_hashes=frozenset(), redact=str
+    )
 
 
 def proven(learned):

@@ -402,14 +402,14 @@ def test_what_was_done_is_left_to_do_no_more() -> None:
         tool="bash", command="git commit -qm x", finished=True, commit="1a2b3c4 docs: document retry policy"
     )
     turns = [agent(commit, todo(("Rename the queue", "completed"), ("Update the changelog", "pending")))]
-    after = extend_work(work, turns, decided=[], left=[], fixed=[])
+    after = extend_work(work, turns, decided=[], left_to_do=[], fixed=[])
     assert write_digest(after, failing=[]).splitlines() == [
         "impl: changed a.go",
         "next: Update the changelog",
         "done: Rename the queue",
         "done: docs: document retry policy (1a2b3c4)",
     ]
-    again = extend_work(after, turns, decided=[], left=[], fixed=[])
+    again = extend_work(after, turns, decided=[], left_to_do=[], fixed=[])
     assert write_digest(again, failing=[]) == write_digest(after, failing=[])
 
 
@@ -443,17 +443,17 @@ def test_a_digest_tells_what_was_really_asked_and_what_the_agent_named_as_next()
         user("The importer drops rows with an empty date. Please find out why.", number=3),
         agent(text="It skips them in `rows.py`.\n\nNext: document the exit codes.\n", number=3),
     ]
-    work = extend_work(SessionWork(), turns, decided=[], left=[], fixed=[])
+    work = extend_work(SessionWork(), turns, decided=[], left_to_do=[], fixed=[])
     assert write_digest(work, failing=[]).splitlines() == [
         "impl: The importer drops rows with an empty date.",
         "next: document the exit codes",
     ]
     taken = extend_work(
-        work, [user("Now document the exit codes, please.", number=4)], decided=[], left=[], fixed=[]
+        work, [user("Now document the exit codes, please.", number=4)], decided=[], left_to_do=[], fixed=[]
     )
     assert write_digest(taken, failing=[]) == "impl: The importer drops rows with an empty date."
     other = extend_work(
-        work, [agent(text="Next:\n- Sort the rows by date", number=4)], decided=[], left=[], fixed=[]
+        work, [agent(text="Next:\n- Sort the rows by date", number=4)], decided=[], left_to_do=[], fixed=[]
     )
     assert write_digest(other, failing=[]).endswith("next: Sort the rows by date")
 
@@ -462,7 +462,7 @@ def test_what_leads_a_list_of_habits_in_is_no_request() -> None:
     habits = "Some rules for this repo:\n- no new abbreviations in names\n- one test file per module"
     turns = [user(habits), user("The coupon form loses its state on reload.", number=2)]
     work = extend_work(
-        SessionWork(), turns, decided=[], left=[], fixed=[],
+        SessionWork(), turns, decided=[], left_to_do=[], fixed=[],
         stated=["no new abbreviations in names", "one test file per module"],
     )  # fmt: skip
     assert work.asked == "The coupon form loses its state on reload."
@@ -470,7 +470,7 @@ def test_what_leads_a_list_of_habits_in_is_no_request() -> None:
 
 def test_one_question_alone_has_no_digest() -> None:
     work = extend_work(
-        SessionWork(), [user("What does the parser return here?")], decided=[], left=[], fixed=[]
+        SessionWork(), [user("What does the parser return here?")], decided=[], left_to_do=[], fixed=[]
     )
     assert write_digest(work, failing=[]) == ""
 
@@ -481,6 +481,11 @@ def test_what_is_a_memory_of_its_own_is_no_request() -> None:
         user("Add a retry to the queue worker.", number=2),
     ]
     work = extend_work(
-        SessionWork(), turns, decided=[], left=[], fixed=[], stated=["Remember that the queue runs on Redis."]
+        SessionWork(),
+        turns,
+        decided=[],
+        left_to_do=[],
+        fixed=[],
+        stated=["Remember that the queue runs on Redis."],
     )
     assert work.asked == "Add a retry to the queue worker."

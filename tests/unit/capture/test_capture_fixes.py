@@ -183,7 +183,7 @@ def test_repeated_failures_count_and_what_was_tried_in_vain_does_not():
 
 def test_what_one_session_leaves_open_a_later_one_fixes():
     first = extract_learnings([turn(bash("make check", "Error: cannot find module yaml in setup.cfg"))], Checkpoint(), place=PLACE,
-                  said=frozenset(), redact=str)  # fmt: skip
+                  captured_hashes=frozenset(), redact=str)  # fmt: skip
     assert [one.session for one in first.pending] == ["h/s"]
     assert first.drafts == ()
     stored = PENDING.parse(PENDING.text(first.pending))
@@ -196,7 +196,7 @@ def test_what_one_session_leaves_open_a_later_one_fixes():
             [turn(*tools, number=4)],
             Checkpoint(),
             place=later,
-            said=frozenset(),
+            captured_hashes=frozenset(),
             redact=str,
             pending=stored,
         )

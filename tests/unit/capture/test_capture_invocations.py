@@ -148,7 +148,7 @@ def test_a_later_turn_and_a_later_session_correct_it():
 
     def read(turns, pending=()):
         return extract_learnings(
-            turns, Checkpoint(), place=PLACE, said=frozenset(), redact=str, pending=pending
+            turns, Checkpoint(), place=PLACE, captured_hashes=frozenset(), redact=str, pending=pending
         )
 
     left = read([failed]).pending
@@ -157,7 +157,7 @@ def test_a_later_turn_and_a_later_session_correct_it():
         [turn(bash("uv run flake8 tests"))],
         Checkpoint(),
         place=other,
-        said=frozenset(),
+        captured_hashes=frozenset(),
         redact=str,
         pending=left,
     )
@@ -175,7 +175,7 @@ def test_a_secret_in_a_variable_is_not_shown():
         bash("DATABASE_URL=postgres://u:hunter2@db/x tool migrate"),
     )
     (draft,) = extract_learnings(
-        [turn(*tools)], Checkpoint(), place=PLACE, said=frozenset(), redact=redact
+        [turn(*tools)], Checkpoint(), place=PLACE, captured_hashes=frozenset(), redact=redact
     ).drafts
     assert "DATABASE_URL" in draft.content
     assert "hunter2" not in draft.content

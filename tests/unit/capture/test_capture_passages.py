@@ -269,7 +269,9 @@ def test_a_candidate_is_never_stored():
         ("user", "yes, do that"),
     )
     assert [one.number for one in find_candidates(said, least={"user": 0.0, "assistant": 0.0})] == [1, 1]
-    learned = extract_learnings(said, Checkpoint(), place=PLACE, said=frozenset(), redact=lambda text: text)
+    learned = extract_learnings(
+        said, Checkpoint(), place=PLACE, captured_hashes=frozenset(), redact=lambda text: text
+    )
     assert learned.drafts == ()
     assert "cache folder" not in CHECKPOINT.text(learned.checkpoint)
 

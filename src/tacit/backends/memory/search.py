@@ -79,11 +79,14 @@ class InMemorySearch:
             )
         scores = {memory.id: float(np.dot(stored[memory.id][1], vector)) for memory in fitting}
         ranking = self._rank("semantic", fitting, scores, limit, kinds)
-        found = list(scores.values())
-        if not found:
+        matches = list(scores.values())
+        if not matches:
             return ranking
         background = Background(
-            count=len(found), mean=float(np.mean(found)), deviation=float(np.std(found)), total=len(found)
+            count=len(matches),
+            mean=float(np.mean(matches)),
+            deviation=float(np.std(matches)),
+            total=len(matches),
         )
         return replace(ranking, background=background)
 
@@ -107,7 +110,7 @@ class InMemorySearch:
     ) -> WordTable:
         """See the port."""
         wanted = None if kinds is None else {clean_text(kind) for kind in kinds}
-        found = {
+        memories = {
             memory.id: memory
             for memory in self._data.active(scope)
             if self._holds(memory) and (wanted is None or memory.kind in wanted)
@@ -117,12 +120,14 @@ class InMemorySearch:
             {hit.memory_id: hit.score for hit in self.lexical(word, scope=scope, limit=everything).hits}
             for word in words
         ]
-        sums = {name: math.fsum(column.get(name, 0.0) for column in columns) for name in found}
-        order = sorted(found, key=lambda name: (-sums[name], name))
+        sums = {name: math.fsum(column.get(name, 0.0) for column in columns) for name in memories}
+        order = sorted(memories, key=lambda name: (-sums[name], name))
         best = [name for name in order if sums[name] > 0][: max(limit, 0)]
-        kept = [name for name in order if name in {*best, *map(clean_text, also)}] if limit > 0 else []
-        table = [[column.get(name, 0.0) for column in columns] for name in kept]
-        return WordTable(ids=tuple(kept), scores=np.array(table, np.float32).reshape(len(kept), len(columns)))
+        chosen = [name for name in order if name in {*best, *map(clean_text, also)}] if limit > 0 else []
+        table = [[column.get(name, 0.0) for column in columns] for name in chosen]
+        return WordTable(
+            ids=tuple(chosen), scores=np.array(table, np.float32).reshape(len(chosen), len(columns))
+        )
 
     def code(
         self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
@@ -142,17 +147,17 @@ class InMemorySearch:
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
         """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
-        asked = set(clean_value(tuple(entities)))
-        found = self._data.active(scope)
-        links = {memory.id: set(linked_entities(memory)) & asked for memory in found}
+        wanted = set(clean_value(tuple(entities)))
+        memories = self._data.active(scope)
+        links = {memory.id: set(linked_entities(memory)) & wanted for memory in memories}
         counts = Counter(entity for matched in links.values() for entity in matched)
-        idf = {entity: math.log(1 + len(found) / (1 + counts[entity])) for entity in asked}
+        idf = {entity: math.log(1 + len(memories) / (1 + counts[entity])) for entity in wanted}
         whole = math.fsum(idf.values())
         scores: dict[str, float] = {}
-        for memory in found:
+        for memory in memories:
             if matched := links[memory.id]:
                 scores[memory.id] = math.fsum(idf[entity] for entity in matched) / whole
-        return self._rank("entity", found, scores, limit, kinds)
+        return self._rank("entity", memories, scores, limit, kinds)
 
     def intent(
         self,
@@ -166,22 +171,22 @@ class InMemorySearch:
         probability: dict[str, float] = {}
         for name, value in actions:
             probability[name] = max(value, probability.get(name, 0.0))
-        found = self._data.active(scope)
+        memories = self._data.active(scope)
         scores: dict[str, float] = {}
-        for memory in found:
+        for memory in memories:
             products = [weight * probability.get(name, 0.0) for name, weight in memory.trigger.actions]
             anywhere = memory.trigger.always or memory.trigger.places_only
             best = max([*products, ALWAYS_SCORE if anywhere else 0.0])
             if best > 0:
                 scores[memory.id] = best
-        return self._rank("intent", found, scores, limit, kinds)
+        return self._rank("intent", memories, scores, limit, kinds)
 
     def standing(
         self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
     ) -> Ranking:
         """See the port."""
-        found = [m for m in self._data.active(scope) if m.kind in set(kinds) and self._holds(m)]
-        found.sort(
+        memories = [m for m in self._data.active(scope) if m.kind in set(kinds) and self._holds(m)]
+        memories.sort(
             key=lambda memory: (
                 not memory.pinned,
                 -memory.trigger.reach if broadest else 0.0,
@@ -189,7 +194,7 @@ class InMemorySearch:
                 memory.id,
             )
         )
-        hits = tuple(Hit(memory_id=m.id, score=m.importance) for m in found[: max(limit, 0)])
+        hits = tuple(Hit(memory_id=m.id, score=m.importance) for m in memories[: max(limit, 0)])
         return Ranking(space="standing", hits=hits)
 
     def error(self, signature: str, *, scope: ScopeFilter, limit: int) -> Ranking:
@@ -219,7 +224,7 @@ class InMemorySearch:
         return Ranking(space=space, hits=tuple(hits[: max(limit, 0)]))
 
 
-def _bm25(asked: Iterable[str], documents: Mapping[str, list[str]]) -> dict[str, float]:
+def _bm25(query_words: Iterable[str], documents: Mapping[str, list[str]]) -> dict[str, float]:
     """Okapi BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75), a word counted once per memory, idf never negative.
 
     idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5)); documents without any asked-for term get no score.
@@ -228,7 +233,7 @@ def _bm25(asked: Iterable[str], documents: Mapping[str, list[str]]) -> dict[str,
     mean = total / len(documents) if total else 1.0
     held = {name: set(terms) for name, terms in documents.items()}
     scores: dict[str, float] = {}
-    for term in sorted(set(asked)):
+    for term in sorted(set(query_words)):
         frequency = sum(1 for terms in held.values() if term in terms)
         idf = math.log(1 + (len(documents) - frequency + 0.5) / (frequency + 0.5))
         for name, terms in held.items():

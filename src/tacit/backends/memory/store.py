@@ -185,10 +185,10 @@ class InMemoryStore:
     ) -> tuple[Memory, ...]:
         """See the port."""
         visible = set(clean_value(scope.scopes))
-        known = self._tables.known(where.as_of_ms)
-        found = [memory for memory in known if memory.scope in visible and self._passes(memory, where)]
+        memories = self._tables.known(where.as_of_ms)
+        matches = [memory for memory in memories if memory.scope in visible and self._passes(memory, where)]
         start = max(offset, 0)
-        return tuple(in_order(found, where)[start : start + max(limit, 0)])
+        return tuple(in_order(matches, where)[start : start + max(limit, 0)])
 
     def _passes(self, memory: Memory, where: MemoryFilter) -> bool:
         now = self._tables.memories.get(memory.id)
@@ -202,25 +202,25 @@ class InMemoryStore:
         """See the port."""
         where = replace(where, text=None, after=None)
         visible = set(clean_value(scope.scopes))
-        known = [
-            one
-            for one in self._tables.known(where.as_of_ms)
-            if one.scope in visible and self._passes(one, where)
+        memories = [
+            memory
+            for memory in self._tables.known(where.as_of_ms)
+            if memory.scope in visible and self._passes(memory, where)
         ]
-        held = [stems_of(one.content) for one in known]
+        held = [stems_of(memory.content) for memory in memories]
 
         def frequency(word: str, begins: bool) -> int:
             return sum(
                 any(one == word or (begins and one.startswith(word)) for one in words) for words in held
             )
 
-        asked = parse_query_words(
+        query = parse_query_words(
             clean_text(text),
-            documents=len(known),
+            documents=len(memories),
             frequency=frequency,
             vocabulary=lambda: frozenset[str]().union(*held),
         )
-        scored = sorted((-word_score(one.content, asked), one.id) for one in known)
+        scored = sorted((-word_score(memory.content, query), memory.id) for memory in memories)
         return tuple(
             Hit(memory_id=name, score=-score) for score, name in scored[: max(limit, 0)] if score < 0
         )
@@ -259,15 +259,15 @@ class InMemoryStore:
             for _, memory in sorted(self._tables.memories.items())
             if memory.scope in visible and where.fits(memory)
         ]
-        found = [memory for memory in seen if memory.id.startswith(wanted)]
-        if not found and len(wanted) >= LEAST_ENDING:
-            found = [memory for memory in seen if memory.id.endswith(wanted)]
-        exact = [memory for memory in found if memory.id == wanted]
+        matches = [memory for memory in seen if memory.id.startswith(wanted)]
+        if not matches and len(wanted) >= LEAST_ENDING:
+            matches = [memory for memory in seen if memory.id.endswith(wanted)]
+        exact = [memory for memory in matches if memory.id == wanted]
         if exact:
             return exact[0]
-        if len(found) == 1:
-            return found[0]
-        raise resolution_error(id_or_prefix, [memory.id for memory in found])
+        if len(matches) == 1:
+            return matches[0]
+        raise resolution_error(id_or_prefix, [memory.id for memory in matches])
 
     @_locked
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:
@@ -282,14 +282,14 @@ class InMemoryStore:
     ) -> tuple[Recorded, ...]:
         """See the port."""
         visible = set(clean_value(scope.scopes))
-        found = [
-            one
-            for one in self._tables.recorded()
-            if one.memory.scope in visible
-            and (memory_id is None or one.memory.id == clean_text(memory_id))
-            and (change_id is None or one.change_id == clean_text(change_id))
+        versions = [
+            version
+            for version in self._tables.recorded()
+            if version.memory.scope in visible
+            and (memory_id is None or version.memory.id == clean_text(memory_id))
+            and (change_id is None or version.change_id == clean_text(change_id))
         ]
-        return tuple(found[: max(limit, 0)])
+        return tuple(versions[: max(limit, 0)])
 
     @_locked
     def relate(self, relations: Iterable[Relation]) -> None:
@@ -398,12 +398,12 @@ class InMemoryStore:
     ) -> tuple[Trace, ...]:
         """See the port."""
         wanted = None if session is None else clean_text(session)
-        found = [
+        traces = [
             trace
             for trace in self._tables.newest_traces()
             if wanted in (None, trace.session) and surface in (None, trace.surface)
         ]
-        return tuple(found[: max(limit, 0)])
+        return tuple(traces[: max(limit, 0)])
 
     @_locked
     def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
@@ -535,7 +535,7 @@ class InMemoryStore:
     def stats(self) -> StoreStats:
         """See the port."""
         tables = self._tables
-        kept = {m.id for m in tables.memories.values() if m.status in {"active", "quarantined"}}
+        live = {m.id for m in tables.memories.values() if m.status in {"active", "quarantined"}}
         return StoreStats(
             memories_active=sum(m.status == "active" for m in tables.memories.values()),
             memories_total=len(tables.memories),
@@ -545,7 +545,7 @@ class InMemoryStore:
             traces=len(tables.traces),
             handovers_pending=len(tables.handovers),
             vectors=len(tables.vectors),
-            vectors_missing=len(kept - set(tables.vectors)),
+            vectors_missing=len(live - set(tables.vectors)),
             size_bytes=0,
             schema_version=0,
         )
@@ -556,13 +556,13 @@ class InMemoryStore:
     ) -> Mapping[str, int]:  # fmt: skip
         """See the port. Its backups hold no texts."""
         tables = self._tables.copied()
-        found = {} if copy is not None else rewritten(tables, clean, gone)
+        counts = {} if copy is not None else rewritten(tables, clean, gone)
         if gone is not None and copy is None and not dry_run:
             self._purged |= frozenset(gone.memories)
-        if found and not dry_run:
+        if counts and not dry_run:
             self._tables = tables
             self._change += 1
-        return found
+        return counts
 
     @_locked
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:  # noqa: ARG002

@@ -85,17 +85,17 @@ class MemoryTables:
         """All memories as they are now, or as they were known at `as_of_ms` and held then."""
         if as_of_ms is None:
             return list(self.memories.values())
-        known: list[Memory] = []
+        versions_then: list[Memory] = []
         for versions in self.versions.values():
             then = [memory for recorded_ms, memory in versions if recorded_ms <= as_of_ms]
             if then and then[-1].validity.holds_at(as_of_ms):
-                known.append(then[-1])
-        return known
+                versions_then.append(then[-1])
+        return versions_then
 
     def recorded(self) -> list[Recorded]:
         """Every version written, newest first, then the memory stored last."""
         places = {name: place for place, name in enumerate(self.memories)}
-        found = [
+        versions = [
             (
                 at_ms,
                 places[name],
@@ -113,7 +113,7 @@ class MemoryTables:
                 )
             )
         ]
-        return [entry[3] for entry in sorted(found, key=lambda entry: entry[:3], reverse=True)]
+        return [entry[3] for entry in sorted(versions, key=lambda entry: entry[:3], reverse=True)]
 
     def newest_change(self, memory_id: str) -> str:
         """The id of the change that wrote the newest version; "" where there is no such memory."""
@@ -147,17 +147,17 @@ class MemoryTables:
         Raises:
             InvalidInput: one is older than what is stored of its memory.
         """
-        for one in clean_value(tuple(versions)):
-            name, known = one.memory.id, self.versions.get(one.memory.id, ())
-            if known and known[-1][0] > one.at_ms:
+        for version in clean_value(tuple(versions)):
+            name, earlier = version.memory.id, self.versions.get(version.memory.id, ())
+            if earlier and earlier[-1][0] > version.at_ms:
                 raise stale_version_error(name)
             before = self.memories.get(name)
-            if before is None or before.content_hash != one.memory.content_hash:
+            if before is None or before.content_hash != version.memory.content_hash:
                 self.vectors.pop(name, None)
-            self.memories[name] = one.memory
-            self.versions[name] = (*known, (one.at_ms, one.memory))
-            self.reasons[name] = (*self.reasons.get(name, ()), one.reason)
-            change_id = one.change_id or dated_change_id(one.at_ms)
+            self.memories[name] = version.memory
+            self.versions[name] = (*earlier, (version.at_ms, version.memory))
+            self.reasons[name] = (*self.reasons.get(name, ()), version.reason)
+            change_id = version.change_id or dated_change_id(version.at_ms)
             self.change_ids[name] = (*self.change_ids.get(name, ()), change_id)
         for name, count in uses.items():
             memory = self.memories.get(clean_text(name))
@@ -213,7 +213,7 @@ def in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
 def fits(trace: Trace, where: TraceFilter) -> bool:
     """Whether `trace` is what `where` asks for."""
     return (
-        (where.sessions is None or trace.session in {clean_text(one) for one in where.sessions})
+        (where.sessions is None or trace.session in {clean_text(session) for session in where.sessions})
         and where.surface in (None, trace.surface)
         and (where.injected is None or bool(trace.injected) == where.injected)
         and (where.text is None or clean_text(where.text).casefold() in trace.text.casefold())
@@ -227,10 +227,10 @@ def shown(
     exposures: Iterable[tuple[SessionKey, Exposure]], *, session: SessionKey | None, memory_id: str | None
 ) -> list[StoredExposure]:
     """The exposures of a session, of a memory, or all, newest first."""
-    found = [
-        StoredExposure(session=key, exposure=one)
-        for key, one in exposures
-        if session in (None, key) and memory_id in (None, one.memory_id)
+    stored = [
+        StoredExposure(session=key, exposure=exposure)
+        for key, exposure in exposures
+        if session in (None, key) and memory_id in (None, exposure.memory_id)
     ]
 
     def order(one: StoredExposure) -> tuple[object, ...]:
@@ -238,14 +238,14 @@ def shown(
         place = (key.host, key.session_id, at.memory_id, at.surface.value, at.content_hash)
         return (-at.at_ms, *place, at.epoch, at.turn, at.tokens)
 
-    return sorted(found, key=order)
+    return sorted(stored, key=order)
 
 
-def _removed(tables: MemoryTables, gone: Removal, found: Counter[str]) -> None:
+def _removed(tables: MemoryTables, gone: Removal, counts: Counter[str]) -> None:
     """Remove what `gone` names, counted as the tables of a real store are."""
     ids = set(gone.memories)
-    of_projects = [key for key, one in tables.sessions.items() if one.project_id in gone.projects]
-    parents = {key: one.parent for key, one in tables.sessions.items()}
+    of_projects = [key for key, state in tables.sessions.items() if state.project_id in gone.projects]
+    parents = {key: state.parent for key, state in tables.sessions.items()}
     keys = set(with_descendants((*gone.sessions, *of_projects), parents))
     named = set(map(str, parents))
 
@@ -262,41 +262,41 @@ def _removed(tables: MemoryTables, gone: Removal, found: Counter[str]) -> None:
             tables.traces,
             lambda _, trace: trace.session in set(map(str, keys)) or asked_there(trace),
         ),
-        "handovers": (tables.handovers, lambda _, one: one.session in keys),
+        "handovers": (tables.handovers, lambda _, handover: handover.session in keys),
         "memories": (tables.memories, lambda name, _: name in ids),
         "relations": (tables.relations, lambda edge, _: bool({edge[0], edge[1]} & ids)),
         "projects": (tables.projects, lambda name, _: name in gone.projects),
         "named_values": (tables.values, lambda name, _: name in gone.values),
     }
     for name in ids & tables.versions.keys():
-        found["versions"] += len(tables.versions.pop(name))
+        counts["versions"] += len(tables.versions.pop(name))
         tables.reasons.pop(name, None)
         tables.change_ids.pop(name, None)
         tables.vectors.pop(name, None)
     for table, (rows, goes) in over.items():
         out = [key for key, value in rows.items() if goes(key, value)]
-        found[table] += len(out)
+        counts[table] += len(out)
         for key in out:
             del rows[key]
     for key, state in list(tables.sessions.items()):
-        kept = tuple(entry for entry in state.ledger if entry.memory_id not in ids)
-        found["sessions"] += kept != state.ledger
-        tables.sessions[key] = replace(state, ledger=kept)
+        ledger = tuple(entry for entry in state.ledger if entry.memory_id not in ids)
+        counts["sessions"] += ledger != state.ledger
+        tables.sessions[key] = replace(state, ledger=ledger)
 
 
 def rewritten(
     tables: MemoryTables, clean: Callable[[str, str], str], gone: Removal | None = None
 ) -> dict[str, int]:
     """Remove `gone`, clean every text of `tables`; return how many values changed, by the name of a stored table."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     if gone is not None:
-        _removed(tables, gone, found)
-    quoting = {n for n, one in tables.memories.items() if gone is None or one.kind in gone.notes}
+        _removed(tables, gone, counts)
+    quoting = {n for n, memory in tables.memories.items() if gone is None or memory.kind in gone.notes}
 
     def changed(value: _T, scope: str, table: str) -> _T:
         before = encode(value)
         after = cleaned_json(before, lambda text: clean(text, scope))
-        found[table] += after != before
+        counts[table] += after != before
         return value if after == before else decode(type(value), after)
 
     for name, memory in [(name, tables.memories[name]) for name in tables.memories if name in quoting]:
@@ -321,10 +321,10 @@ def rewritten(
     for name, handover in list(tables.handovers.items()):
         payload = cleaned_json(handover.payload, lambda text: clean(text, ""))
         again = replace(handover, payload=payload, error=clean(handover.error, ""))
-        found["handovers"] += again != handover
+        counts["handovers"] += again != handover
         tables.handovers[name] = again
     for name, value in list(tables.values.items()):
         after = cleaned_json(value, lambda text: clean(text, "")) if may_hold_words(name) else value
-        found["named_values"] += after != value
+        counts["named_values"] += after != value
         tables.values[name] = after
-    return {table: count for table, count in sorted(found.items()) if count}
+    return {table: count for table, count in sorted(counts.items()) if count}

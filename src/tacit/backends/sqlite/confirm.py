@@ -52,12 +52,12 @@ def _holding(
     return dict(rows.fetchall())
 
 
-def best_hits(found: Sequence[ScoredIds], limit: int) -> list[Hit]:
+def best_hits(matches: Sequence[ScoredIds], limit: int) -> list[Hit]:
     """The best `limit` of what the arrays of several scopes found, ties by id."""
     # A few dozen each: sorting them as plain values is quicker than setting up arrays for it.
     best = sorted(
         (-score, name)
-        for ids, scores in found
+        for ids, scores in matches
         for score, name in zip(scores.tolist(), ids.tolist(), strict=True)
     )
     return [Hit(name.decode(), -score) for score, name in best[:limit]]

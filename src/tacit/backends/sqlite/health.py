@@ -93,7 +93,7 @@ def examinations() -> tuple[Examination, ...]:
         _lost_parents,
         *(partial(_miscounted, sql, sentence) for sql, sentence in _COUNTS),
     ]
-    steps = [Examination(find=one) for one in read]
+    steps = [Examination(find=statement) for statement in read]
     return (*steps[:3], first, *steps[3:], second)
 
 
@@ -222,7 +222,7 @@ def _examine_copy(path: Path, interrupted: InterruptCheck) -> None:
     try:
         with closing(connect(path, read_only=True)) as copy:
             copy.set_progress_handler(lambda: int(interrupted()), _OPERATIONS)
-            problems = _damage(copy) or [_damaged(one) for one in missing_parts(copy)]
+            problems = _damage(copy) or [_damaged(part) for part in missing_parts(copy)]
             copy.set_progress_handler(None, 0)
     except sqlite3.OperationalError as error:
         if interrupted():

@@ -53,16 +53,16 @@ def read_postings(
     scopes: tuple[StoredScope, ...],
     *,
     documents: int,
-    asked: bool = False,
+    on_demand: bool = False,
 ) -> Postings:
     """Choose the words to ask for, and ask; `QueryTerms.prepare` before keeps this short in a large store.
 
-    `documents` is what `documents_in` says. With `asked` somebody waits for the answer: more words are read.
+    `documents` is what `documents_in` says. With `on_demand` somebody waits for the answer: more words are read.
     """
     index = terms.index
     share = min(1.0, sum(scope.active for scope in scopes) / max(documents, 1))
     numbers: list[Numbers] = []
-    chosen = terms.choose(connection, words, documents=documents, share=share, asked=asked)
+    chosen = terms.choose(connection, words, documents=documents, share=share, on_demand=on_demand)
     for word in chosen:
         expression = any_word(index, [word])
         if share < NARROW_SHARE:
@@ -84,31 +84,33 @@ def score_bm25(
         kinds: numbers of the kinds that are wanted; None = any. What is rare is counted over all of them.
     """
     index = postings.index
-    found = _found(parts, postings)
-    idf = _idf(parts, found)
+    matches = _found(parts, postings)
+    idf = _idf(parts, matches)
     mean = _mean_length(parts, index)
     weighed: list[tuple[Positions, Scores]] = []
-    for part, one in zip(parts, found, strict=True):
-        chosen, sums = _summed(one, idf, part.rows.size)
+    for part, match in zip(parts, matches, strict=True):
+        chosen, sums = _summed(match, idf, part.rows.size)
         share = part.lengths[index][chosen] / mean
         scores = (sums * ((K1 + 1) / (1 + K1 * (1 - B + B * share)))).astype(np.float32)
         usable = part.rows.usable(now_ms, kinds)
         if usable is not None:
-            kept: NDArray[np.bool_] = usable[chosen]
-            chosen, scores = chosen[kept], scores[kept]
+            usable_rows: NDArray[np.bool_] = usable[chosen]
+            chosen, scores = chosen[usable_rows], scores[usable_rows]
         weighed.append((chosen, scores))
     return weighed
 
 
-def _summed(found: _WordMatches, idf: NDArray[np.float64], size: int) -> tuple[Positions, NDArray[np.number]]:
+def _summed(
+    matches: _WordMatches, idf: NDArray[np.float64], size: int
+) -> tuple[Positions, NDArray[np.number]]:
     """Positions that hold any word, ascending, and the sum of their words' weights, all of them above 0."""
     # Added word by word, so that memories that hold the same words get the same sum.
-    weights = idf.repeat(found.held)
+    weights = idf.repeat(matches.held)
     if size <= _DENSE:
-        sums = np.bincount(found.positions, weights, size)
+        sums = np.bincount(matches.positions, weights, size)
         chosen = sums.nonzero()[0]
         return chosen, sums[chosen]
-    chosen, places = np.unique(found.positions, return_inverse=True)
+    chosen, places = np.unique(matches.positions, return_inverse=True)
     return chosen, np.bincount(places, weights, len(chosen))
 
 
@@ -131,12 +133,12 @@ def build_word_table(
         now_ms: the time at which they must hold.
         kinds: numbers of the kinds that are wanted; None = any.
     """
-    found = _found(parts, postings)
-    idf = _idf(parts, found)
+    matches = _found(parts, postings)
+    idf = _idf(parts, matches)
     mean = _mean_length(parts, postings.index)
     tables: list[tuple[Positions, NDArray[np.float32]]] = []
     summed = score_bm25(parts, postings, now_ms=now_ms, kinds=kinds)
-    for part, one, (positions, sums) in zip(parts, found, summed, strict=True):
+    for part, match, (positions, sums) in zip(parts, matches, summed, strict=True):
         best, _ = part.rows.best(positions, sums, limit)
         further = part.positions_of(also)
         further = further[further >= 0]
@@ -146,7 +148,7 @@ def build_word_table(
         wanted = np.union1d(best, further)
         norm = (K1 + 1) / (1 + K1 * (1 - B + B * part.lengths[postings.index][wanted] / mean))
         table = np.zeros((len(wanted), len(idf)), np.float32)
-        by_word = np.split(one.positions, np.cumsum(one.held)[:-1]) if len(idf) else []
+        by_word = np.split(match.positions, np.cumsum(match.held)[:-1]) if len(idf) else []
         for word, (held, weight) in enumerate(zip(by_word, idf.tolist(), strict=True)):
             table[np.isin(wanted, held), word] = weight
         tables.append((wanted, (table * norm[:, None]).astype(np.float32)))
@@ -165,15 +167,15 @@ def _found(parts: Sequence[MemoryRows], postings: Postings) -> list[_WordMatches
     # All words are looked up at once; a memory that is not of a part is left out of it.
     words = len(postings.numbers)
     numbers = np.concatenate([np.empty(0, np.int64), *postings.numbers])
-    word_of = np.arange(words).repeat([len(one) for one in postings.numbers])
-    found: list[_WordMatches] = []
+    word_of = np.arange(words).repeat([len(numbers_of_word) for numbers_of_word in postings.numbers])
+    matches: list[_WordMatches] = []
     for part in parts:
         positions = part.positions_of(numbers)
-        known = positions >= 0
-        found.append(
-            _WordMatches(positions=positions[known], held=np.bincount(word_of[known], minlength=words))
+        in_part = positions >= 0
+        matches.append(
+            _WordMatches(positions=positions[in_part], held=np.bincount(word_of[in_part], minlength=words))
         )
-    return found
+    return matches
 
 
 def _idf(parts: Sequence[MemoryRows], found: Sequence[_WordMatches]) -> NDArray[np.float64]:

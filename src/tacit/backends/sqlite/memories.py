@@ -49,7 +49,7 @@ class MemoryReader:
                 f"SELECT id, version, status, use_count FROM memories WHERE id IN ({marks}) AND +scope IN ({visible})",
                 (*part, *(scope.number for scope in scopes)),
             ).fetchall()
-        found: dict[str, Memory] = {}
+        memories: dict[str, Memory] = {}
         with self._lock:
             for name, version, status, uses in rows:
                 cached = self._cache.get(name)
@@ -61,10 +61,10 @@ class MemoryReader:
                     memory = decode_memory(body, uses)
                     self._cache[name] = (version, memory)
                 # The column is what everybody else goes by.
-                found[name] = memory if memory.status == status else replace(memory, status=status)
+                memories[name] = memory if memory.status == status else replace(memory, status=status)
             while len(self._cache) > CACHED_MEMORIES:
                 self._cache.popitem(last=False)
-        return tuple(found[name] for name in wanted if name in found)
+        return tuple(memories[name] for name in wanted if name in memories)
 
 
 def list_memories(
@@ -150,14 +150,14 @@ def asked_rows(
     if where.as_of_ms is None:
         return "memories", [_IN_SCOPE, *_filters(where, values, past=False)], values
     values["as_of"] = where.as_of_ms
-    known = (
+    statuses = (
         "recorded_at_ms <= :as_of AND NOT EXISTS ("
         " SELECT 1 FROM versions AS w WHERE w.memory = v.memory AND w.version > v.version"
         " AND w.recorded_at_ms <= :as_of)"
         " AND json_extract(body, '$.validity.valid_from_ms') <= :as_of"
         " AND coalesce(json_extract(body, '$.validity.valid_to_ms') > :as_of, 1)"
     )
-    return "versions AS v", [known, _IN_SCOPE, *_filters(where, values, past=True)], values
+    return "versions AS v", [statuses, _IN_SCOPE, *_filters(where, values, past=True)], values
 
 
 def _of_session(where: MemoryFilter, values: dict[str, object]) -> list[str]:

@@ -128,12 +128,12 @@ def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
         partial = _partial(home)
         remove_database(partial)
         try:
-            found = find_rows(open_pages(home.database))
+            rows = find_rows(open_pages(home.database))
             purges = read_purges(home.purge_log)
-            purged = {name for one in purges for name in one.gone.memories}
+            purged = {name for purge in purges for name in purge.gone.memories}
             backup = _backup_rows(home)
-            report = _report(found, backup, purged, aside=_new_aside(home, clock), at_ms=clock.now_ms())
-            write_store(found, partial, values={DAMAGED_STORE.name(): DAMAGED_STORE.codec.write(report)})
+            report = _report(rows, backup, purged, aside=_new_aside(home, clock), at_ms=clock.now_ms())
+            write_store(rows, partial, values={DAMAGED_STORE.name(): DAMAGED_STORE.codec.write(report)})
             apply_purges(partial, purges)
             _exchange(home, Path(report.aside))
         except OSError as error:
@@ -144,12 +144,12 @@ def salvage(home: Home, clock: Clock, *, inode: int) -> Salvage | None:
 
 
 def _report(
-    found: FoundRows, backup: FoundRows | None, purged: set[str], *, aside: Path, at_ms: int
+    rows: FoundRows, backup: FoundRows | None, purged: set[str], *, aside: Path, at_ms: int
 ) -> Salvage:
-    """Complete `found` by `backup` and say what came of it."""
-    added = add_missing(found, backup) if backup is not None else 0
-    held = assemble_memories(found).keys() - purged
-    lost = sorted(found.known.keys() - held - purged)
+    """Complete `rows` by `backup` and return the report."""
+    added = add_missing(rows, backup) if backup is not None else 0
+    held = assemble_memories(rows).keys() - purged
+    lost = sorted(rows.known.keys() - held - purged)
     return Salvage(
         aside=str(aside),
         at_ms=at_ms,
@@ -157,7 +157,7 @@ def _report(
         from_backup=added,
         lost=tuple(lost[:LOST_NAMED]),
         lost_count=len(lost),
-        damaged_pages=found.damaged_pages,
+        damaged_pages=rows.damaged_pages,
     )
 
 
@@ -311,14 +311,14 @@ def examine(source: Path) -> int | None:
     try:
         if is_sound(source) and not log_is_damaged(source):
             return None
-        found = find_rows(open_pages(source))
+        rows = find_rows(open_pages(source))
     except OSError as error:
         raise StoreError(
             f"{source} cannot be read: {error.strerror or error}.", hint="Choose another file."
         ) from error
-    if found.empty:
+    if rows.empty:
         raise StoreCorrupt(
             f"{source} cannot be read as a backup: nothing of a Tacit store was found in it.",
             hint="Choose a file that `tacit backup` wrote.",
         )
-    return len(assemble_memories(found))
+    return len(assemble_memories(rows))

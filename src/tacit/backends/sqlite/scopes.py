@@ -38,7 +38,7 @@ def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[S
     """The stored scopes that `scope` shows, by number."""
     if not scope.scopes:
         return ()
-    names = [clean_text(str(one)) for one in scope.scopes]
+    names = [clean_text(str(name)) for name in scope.scopes]
     rows: list[tuple[int, int, int, int]] = []
     for start in range(0, len(names), _BATCH):
         part = names[start : start + _BATCH]
@@ -53,7 +53,7 @@ def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[S
 
 def visible_numbers(connection: sqlite3.Connection, scope: ScopeFilter) -> str:
     """The numbers of every scope that `scope` shows, as JSON for `json_each`; includes scopes that are empty today."""
-    names = json_list([clean_text(str(one)) for one in scope.scopes])
+    names = json_list([clean_text(str(name)) for name in scope.scopes])
     rows = connection.execute(
         "SELECT number FROM scopes WHERE name IN (SELECT value FROM json_each(?)) ORDER BY number", (names,)
     )

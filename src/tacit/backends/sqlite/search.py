@@ -84,21 +84,21 @@ class SqliteSearch:
             if not scopes:
                 return ranking.empty()
             stored = _identity(connection, identity)
-            found: list[ScoredIds] = []
+            matches: list[ScoredIds] = []
             now_ms = self._clock.now_ms()
-            asked = np.ascontiguousarray(vector, np.float32)
+            query = np.ascontiguousarray(vector, np.float32)
             held = 0
             samples: list[Scores] = []
-            for one in scopes if stored else ():
+            for stored_scope in scopes if stored else ():
                 assert stored is not None
-                with self._vectors.current(connection, one, stored) as index:
+                with self._vectors.current(connection, stored_scope, stored) as index:
                     held += index.rows.living
-                    positions, scores = index.nearest(asked, limit, now_ms, _numbers(kinds))
-                    found.append((index.rows.ids[positions], scores))
-                    samples.append(index.sampled(asked))
+                    positions, scores = index.nearest(query, limit, now_ms, _numbers(kinds))
+                    matches.append((index.rows.ids[positions], scores))
+                    samples.append(index.sampled(query))
             if not held:
                 _refuse_other_embedder(connection, scopes, identity)
-            return ranking.filled(best_hits(found, limit), _background(samples, held))
+            return ranking.filled(best_hits(matches, limit), _background(samples, held))
 
     def lexical(
         self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
@@ -126,9 +126,9 @@ class SqliteSearch:
         with self._ranking("lexical", scope, limit) as (connection, scopes, _):
             if not scopes:
                 return nothing
-            asked = {clean_text(word): column for column, word in reversed(list(enumerate(words)))}
-            read = [word for word in asked if query_words(word)]
-            postings = self._postings(connection, "words", read, scopes, asked=True)
+            columns = {clean_text(word): column for column, word in reversed(list(enumerate(words)))}
+            read = [word for word in columns if query_words(word)]
+            postings = self._postings(connection, "words", read, scopes, on_demand=True)
             if postings is None:
                 return replace(nothing, complete=False)
             numbers = connection.execute(
@@ -147,9 +147,9 @@ class SqliteSearch:
                     kinds=_numbers(kinds),
                 )
                 ids = np.concatenate([part.rows.ids[at] for part, (at, _) in zip(parts, tables, strict=True)])
-            found = np.concatenate([table for _, table in tables])
+            columns_of_words = np.concatenate([table for _, table in tables])
             scores = np.zeros((len(ids), len(words)), np.float32)
-            scores[:, [asked[word] for word in postings.words]] = found
+            scores[:, [columns[word] for word in postings.words]] = columns_of_words
             order = _best_rows(ids, scores.sum(axis=1), limit, also)
             return WordTable(
                 ids=tuple(name.decode() for name in ids[order].tolist()),
@@ -162,8 +162,8 @@ class SqliteSearch:
     ) -> list[MemoryRows]:
         """The memories of every scope, for this thread alone while `held` is open."""
         return [
-            held.enter_context(self._memories.current(connection, one))
-            for one in sorted(scopes, key=lambda one: one.number)
+            held.enter_context(self._memories.current(connection, stored_scope))
+            for stored_scope in sorted(scopes, key=lambda stored_scope: stored_scope.number)
         ]
 
     def _postings(
@@ -173,7 +173,7 @@ class SqliteSearch:
         words: Sequence[str],
         scopes: tuple[StoredScope, ...],
         *,
-        asked: bool = False,
+        on_demand: bool = False,
     ) -> Postings | None:
         """What the text index knows of `words`; None when it took too long."""
         # Not under the deadline: given up, it would be begun again at every search.
@@ -183,7 +183,7 @@ class SqliteSearch:
         connection.set_progress_handler(lambda: self._clock.monotonic_ms() > deadline, _STEPS)
         try:
             return read_postings(
-                connection, self._terms[index], words, scopes, documents=documents, asked=asked
+                connection, self._terms[index], words, scopes, documents=documents, on_demand=on_demand
             )
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
@@ -196,25 +196,25 @@ class SqliteSearch:
         self,
         space: str,
         index: TextIndex,
-        asked: Sequence[str],
+        words: Sequence[str],
         scope: ScopeFilter,
         limit: int,
         kinds: Sequence[str] | None,
     ) -> Ranking:
         with self._ranking(space, scope, limit) as (connection, scopes, ranking):
-            if not scopes or not asked:
+            if not scopes or not words:
                 return ranking.empty()
-            postings = self._postings(connection, index, asked, scopes)
+            postings = self._postings(connection, index, words, scopes)
             if postings is None:
                 return ranking.empty(complete=False)
             with ExitStack() as held:
                 parts = self._parts(connection, scopes, held)
                 weighed = score_bm25(parts, postings, now_ms=self._clock.now_ms(), kinds=_numbers(kinds))
-                found: list[ScoredIds] = []
-                for part, one in zip(parts, weighed, strict=True):
-                    positions, scores = part.rows.best(*one, limit)
-                    found.append((part.rows.ids[positions], scores))
-            return ranking.filled(best_hits(found, limit))
+                matches: list[ScoredIds] = []
+                for part, scored in zip(parts, weighed, strict=True):
+                    positions, scores = part.rows.best(*scored, limit)
+                    matches.append((part.rows.ids[positions], scores))
+            return ranking.filled(best_hits(matches, limit))
 
     def entity(
         self,
@@ -225,13 +225,13 @@ class SqliteSearch:
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
         """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
-        asked = sorted({(entity.kind, entity.key) for entity in clean_value(tuple(entities))})
+        wanted = sorted({(entity.kind, entity.key) for entity in clean_value(tuple(entities))})
         with self._ranking("entity", scope, limit) as (connection, scopes, ranking):
-            if not scopes or not asked:
+            if not scopes or not wanted:
                 return ranking.empty()
-            total = sum(one.active for one in scopes)
+            total = sum(stored_scope.active for stored_scope in scopes)
             linked: list[list[int]] = []
-            for kind, key in asked:
+            for kind, key in wanted:
                 rows = connection.execute(
                     "SELECT memory FROM memory_entities WHERE entity ="
                     f" (SELECT number FROM entities WHERE kind = :kind AND key = :key) AND {IN_SCOPE}",
@@ -264,21 +264,25 @@ class SqliteSearch:
             probabilities = self._action_numbers(connection, actions, scopes)
             probabilities[ALWAYS] = 1.0
             now_ms = self._clock.now_ms()
-            found: list[ScoredIds] = []
-            for one in scopes:
-                with self._memories.current(connection, one) as part:
+            matches: list[ScoredIds] = []
+            for stored_scope in scopes:
+                with self._memories.current(connection, stored_scope) as part:
                     positions, scores = part.fitting(
                         probabilities, want=limit, now_ms=now_ms, kinds=_numbers(kinds)
                     )
-                    found.append((part.rows.ids[positions], scores))
-            return ranking.filled(best_hits(found, limit))
+                    matches.append((part.rows.ids[positions], scores))
+            return ranking.filled(best_hits(matches, limit))
 
     def standing(
         self, kinds: Sequence[str], *, scope: ScopeFilter, limit: int, broadest: bool = False
     ) -> Ranking:
         """See the port."""
         with self._ranking("standing", scope, limit) as (connection, scopes, ranking):
-            pairs = [(one.number, kind) for one in scopes for kind in dict.fromkeys(map(clean_text, kinds))]
+            pairs = [
+                (stored_scope.number, kind)
+                for stored_scope in scopes
+                for kind in dict.fromkeys(map(clean_text, kinds))
+            ]
             now_ms = self._clock.now_ms()
             best: list[tuple[int, float, float, str]] = []
             for start in range(0, len(pairs), _UNION):
@@ -310,9 +314,9 @@ class SqliteSearch:
         scopes: Sequence[StoredScope],
     ) -> dict[int, float]:
         """Probability by action number, of the actions that any trigger in `scopes` can name."""
-        change = max(one.change for one in scopes)
-        known, numbers = self._actions
-        if known != change:
+        change = max(stored_scope.change for stored_scope in scopes)
+        known_change, numbers = self._actions
+        if known_change != change:
             rows = connection.execute("SELECT name, number FROM actions").fetchall()
             numbers = dict(rows)
             self._actions = (change, numbers)
@@ -329,9 +333,9 @@ class SqliteSearch:
     ) -> Generator[tuple[sqlite3.Connection, tuple[StoredScope, ...], _RankingTimer], None, None]:
         timed = _RankingTimer(space, self._clock)
         with self._database.read() as connection:
-            found = self._database.scopes(connection, scope) if limit > 0 else ()
+            stored = self._database.scopes(connection, scope) if limit > 0 else ()
             # A search finds only active memories, so scopes that have none are skipped.
-            yield connection, tuple(one for one in found if one.active), timed
+            yield connection, tuple(stored_scope for stored_scope in stored if stored_scope.active), timed
 
     def settle(self) -> None:
         """Wait for what is written in the background."""
@@ -382,12 +386,12 @@ def _best_rows(
     """Places of the `limit` best sums above 0 and of those of `also`, best first, ties by id."""
     order = np.lexsort((ids, -sums))
     wanted = {clean_text(name).encode() for name in also}
-    kept = [
+    chosen = [
         place
         for rank, place in enumerate(order.tolist())
         if (rank < limit and sums[place] > 0) or ids[place] in wanted
     ]
-    return np.array(kept, np.intp)
+    return np.array(chosen, np.intp)
 
 
 def _identity(connection: sqlite3.Connection, identity: EmbedderIdentity) -> StoredIdentity | None:
@@ -425,10 +429,10 @@ def _standing(
     """The best `limit` of every (scope, kind), read from the end of one index: pinned, breadth where asked, importance, id."""
     if not pairs:
         return []
-    one = (
+    query = (
         f"SELECT * FROM (SELECT pinned, {'breadth' if broadest else '0.0'}, importance, id FROM memories"
         f" WHERE scope = ? AND kind = ? AND {HOLDS.replace(':now', '?')}"
         f" ORDER BY pinned DESC, {'breadth DESC, ' if broadest else ''}importance DESC, id LIMIT ?)"
     )
     values = [value for scope, kind in pairs for value in (scope, kind, now_ms, now_ms, limit)]
-    return connection.execute(" UNION ALL ".join([one] * len(pairs)), values).fetchall()
+    return connection.execute(" UNION ALL ".join([query] * len(pairs)), values).fetchall()

@@ -121,9 +121,9 @@ class SqliteStore:
         self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
     ) -> tuple[Hit, ...]:
         """See the port."""
-        asked = replace(where, text=None, after=None)
+        wanted = replace(where, text=None, after=None)
         with self._database.read() as connection:
-            return word_search.find_memories(connection, clean_text(text), asked, scope=scope, limit=limit)
+            return word_search.find_memories(connection, clean_text(text), wanted, scope=scope, limit=limit)
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
         """See the port."""
@@ -399,24 +399,24 @@ class SqliteStore:
         if gone is not None and not dry_run:
             note_purge(self._purge_log, gone, at_ms=self._clock.now_ms())
         with self._database.read() as connection:
-            found = rewrite.rewrite_texts(connection, cleaning, dry_run=True)
-        if dry_run or not found:
-            return found
+            counts = rewrite.rewrite_texts(connection, cleaning, dry_run=True)
+        if dry_run or not counts:
+            return counts
         with self._database.write(durable=True) as connection:
-            found = rewrite.rewrite_texts(connection, cleaning, dry_run=False)
+            counts = rewrite.rewrite_texts(connection, cleaning, dry_run=False)
         rewrite.compact(self._database.path)
-        return found
+        return counts
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
         """See the port. Reads the whole file; writers wait for no more than the check of one text index."""
-        told = progress or health.no_progress
+        report = progress or health.no_progress
         problems: list[str] = []
         steps = health.examinations()
         for done, step in enumerate(steps):
-            told(done, len(steps))
+            report(done, len(steps))
             with self._database.write(durable=False) if step.writes else self._database.read() as connection:
                 problems += step.find(connection)
-        told(len(steps), len(steps))
+        report(len(steps), len(steps))
         return tuple(problems)
 
     def purged_memories(self) -> frozenset[str]:

@@ -25,20 +25,20 @@ def find_memories(
     connection: sqlite3.Connection, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
 ) -> tuple[Hit, ...]:
     """See the port."""
-    asked = _words(connection, text)
-    if limit <= 0 or not asked:
+    query = _words(connection, text)
+    if limit <= 0 or not query:
         return ()
     rows: list[tuple[str, str]] = []
     others = where
     if where.as_of_ms is None and (where.statuses is None or "active" in where.statuses):
-        rows += _proposed(connection, asked, replace(where, statuses=("active",)), scope)
+        rows += _proposed(connection, query, replace(where, statuses=("active",)), scope)
         statuses = where.statuses or ("active", "quarantined", "superseded", "retired")
-        others = replace(where, statuses=tuple(one for one in statuses if one != "active"))
+        others = replace(where, statuses=tuple(status for status in statuses if status != "active"))
     if others.as_of_ms is not None or others.statuses:
         rows += _all(connection, others, scope)
-    scored = ((word_score(content, asked), name) for name, content in rows)
-    found = sorted((-score, name) for score, name in scored if score > 0)
-    return tuple(Hit(memory_id=name, score=-score) for score, name in found[:limit])
+    scored = ((word_score(content, query), name) for name, content in rows)
+    best = sorted((-score, name) for score, name in scored if score > 0)
+    return tuple(Hit(memory_id=name, score=-score) for score, name in best[:limit])
 
 
 def _words(connection: sqlite3.Connection, text: str) -> tuple[QueryWord, ...]:
@@ -58,12 +58,12 @@ def _words(connection: sqlite3.Connection, text: str) -> tuple[QueryWord, ...]:
 
 
 def _proposed(
-    connection: sqlite3.Connection, asked: Sequence[QueryWord], where: MemoryFilter, scope: ScopeFilter
+    connection: sqlite3.Connection, query: Sequence[QueryWord], where: MemoryFilter, scope: ScopeFilter
 ) -> list[tuple[str, str]]:
     terms = dict.fromkeys(
-        f"{_quoted(one)}{' *' if word.begins and not word.near else ''}"
-        for word in asked
-        for one in (word.near or (word.stem,))
+        f"{_quoted(term)}{' *' if word.begins and not word.near else ''}"
+        for word in query
+        for term in (word.near or (word.stem,))
     )
     _, tests, values = asked_rows(connection, where, scope)
     values |= {"match": f"words : ({' OR '.join(terms)})", "most": CANDIDATES}

@@ -177,13 +177,13 @@ def put_vectors(
     change = next_change(connection)
     row = identity_number(connection, identity)
     for name, vector in zip(ids, np.asarray(vectors), strict=True):
-        found = connection.execute(
+        rows = connection.execute(
             "UPDATE memories SET change = ? WHERE id = ? RETURNING number, scope", (change, clean_text(name))
         ).fetchone()
-        if found is None:
+        if rows is None:
             raise NotFound(f"No memory {name!r} to store a vector for; nothing was changed.")
-        connection.execute("UPDATE scopes SET change = ? WHERE number = ?", (change, found[1]))
-        _put_vector(connection, int(found[0]), row, vector)
+        connection.execute("UPDATE scopes SET change = ? WHERE number = ?", (change, rows[1]))
+        _put_vector(connection, int(rows[0]), row, vector)
 
 
 def unrelate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> None:
@@ -191,7 +191,10 @@ def unrelate(connection: sqlite3.Connection, relations: Iterable[Relation]) -> N
     connection.executemany(
         "DELETE FROM relations WHERE type = ? AND source = (SELECT number FROM memories WHERE id = ?)"
         " AND target = (SELECT number FROM memories WHERE id = ?)",
-        [(one.type, clean_text(one.source_id), clean_text(one.target_id)) for one in relations],
+        [
+            (relation.type, clean_text(relation.source_id), clean_text(relation.target_id))
+            for relation in relations
+        ],
     )
 
 
@@ -221,18 +224,18 @@ def restore(connection: sqlite3.Connection, versions: Sequence[Recorded], uses: 
         InvalidInput: one is older than what is stored of its memory; the caller rolls back.
     """
     change = next_change(connection)
-    for one in clean_value(tuple(versions)):
+    for version in clean_value(tuple(versions)):
         newest = connection.execute(
             "SELECT max(recorded_at_ms) FROM versions WHERE memory = (SELECT number FROM memories WHERE id = ?)",
-            (one.memory.id,),
+            (version.memory.id,),
         ).fetchone()[0]
-        if newest is not None and newest > one.at_ms:
-            raise stale_version_error(one.memory.id)
-        before = _find(connection, one.memory.id)
-        put = MemoryWrite(memory=one.memory, reason=one.reason, vector="kept")
-        change_id = one.change_id or dated_change_id(one.at_ms)
-        number = _put_memory(connection, put, change=change, now_ms=one.at_ms, change_id=change_id)
-        if before is None or before.content_hash != one.memory.content_hash:
+        if newest is not None and newest > version.at_ms:
+            raise stale_version_error(version.memory.id)
+        before = _find(connection, version.memory.id)
+        put = MemoryWrite(memory=version.memory, reason=version.reason, vector="kept")
+        change_id = version.change_id or dated_change_id(version.at_ms)
+        number = _put_memory(connection, put, change=change, now_ms=version.at_ms, change_id=change_id)
+        if before is None or before.content_hash != version.memory.content_hash:
             connection.execute("DELETE FROM vectors WHERE memory = ?", (number,))
     connection.executemany(
         "UPDATE memories SET use_count = ?, version = version + 1 WHERE id = ? AND use_count <> ?",

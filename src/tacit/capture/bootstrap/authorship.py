@@ -99,21 +99,21 @@ class Authorship:
         head = head_of(self._root)
         if head is None:
             return ()
-        found: dict[str, None] = {}
+        commits: dict[str, None] = {}
         for commit, email in self._made_here():
-            if len(found) >= MAX_COMMITS:
+            if len(commits) >= MAX_COMMITS:
                 break
             try:
                 if author_of(head.objects, commit) == email:
-                    found.setdefault(commit)
+                    commits.setdefault(commit)
             except Unreadable:
                 continue  # a commit that was given up and cleaned away
-        return tuple(found)
+        return tuple(commits)
 
     def _made_here(self) -> Iterator[tuple[str, str]]:
         """Commits that the reflogs say were made here, newest first, with the e-mail address of who made them."""
-        found = find_checkout(self._root)
-        folders = (found.own, found.common) if found is not None else ()
+        checkout = find_checkout(self._root)
+        folders = (checkout.own, checkout.common) if checkout is not None else ()
         for log in dict.fromkeys(folder / "logs" / "HEAD" for folder in folders if folder is not None):
             try:
                 with log.open("rb") as file:

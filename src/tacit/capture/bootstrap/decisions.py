@@ -45,27 +45,27 @@ def read_decision(text: str) -> tuple[RuleLine, ...]:
         return ()
     content = _clean(title["title"]).rstrip(".")
     words = len(content.split())
-    told: list[str] = []
+    texts: list[str] = []
     for sentence in sentences[:3]:
         words += len(sentence.split())
         if words > MAX_WORDS:
             break
-        told.append(sentence)
-    if not told:
-        told = [" ".join(sentences[0].split()[: MAX_WORDS - len(content.split())]) + "..."]
+        texts.append(sentence)
+    if not texts:
+        texts = [" ".join(sentences[0].split()[: MAX_WORDS - len(content.split())]) + "..."]
     span = decided.strip().split("\n")[0].strip()
     line = body[: body.find(span)].count("\n") + 1 if span in body else 1
-    return (RuleLine(content=f"{content}: {' '.join(told)}", line=line, span=span),)
+    return (RuleLine(content=f"{content}: {' '.join(texts)}", line=line, span=span),)
 
 
 def _sections(body: str) -> dict[str, str]:
     """Text by heading, in lower case; the first of a name counts."""
-    found: dict[str, str] = {}
+    sections: dict[str, str] = {}
     heads = sorted((*_HEADING.finditer(body), *_RUN_IN.finditer(body)), key=lambda head: head.start())
     for number, head in enumerate(heads):
         until = heads[number + 1].start() if number + 1 < len(heads) else len(body)
-        found.setdefault(_clean(head["name"]).lower().rstrip(":"), body[head.end() : until].strip())
-    return found
+        sections.setdefault(_clean(head["name"]).lower().rstrip(":"), body[head.end() : until].strip())
+    return sections
 
 
 def _status(body: str, sections: dict[str, str]) -> str:
@@ -89,10 +89,10 @@ def _sentences(text: str) -> list[str]:
     chosen = _CHOSEN.match(plain.strip())
     lines = re.split(r"\n(?=\s*(?:[-*+]|\d+[.)])\s)", f"chosen is {chosen['rest']}" if chosen else plain)
     parts = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line) for line in lines]
-    told = [
+    sentences = [
         " ".join(sentence.split()) for part in parts for sentence in split_sentences(" ".join(part.split()))
     ]
-    whole = [sentence for sentence in told if len(sentence.split()) >= 4]
+    whole = [sentence for sentence in sentences if len(sentence.split()) >= 4]
     return [sentence for sentence in whole if not sentence.endswith(":")] or whole
 
 

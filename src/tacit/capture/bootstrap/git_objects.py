@@ -47,10 +47,10 @@ class Commit:
 
 def head_of(root: Path) -> Head | None:
     """Return the head commit of the work tree at `root`; None outside a repository or before its first commit."""
-    found = find_checkout(root)
-    if found is None or found.root != root or found.own is None or found.common is None:
+    checkout = find_checkout(root)
+    if checkout is None or checkout.root != root or checkout.own is None or checkout.common is None:
         return None
-    own, shared = found.own, found.common
+    own, shared = checkout.own, checkout.common
     try:
         text = (own / "HEAD").read_text("utf-8", "replace").strip()
         name = text.removeprefix("ref:").strip()
@@ -66,10 +66,10 @@ class Unreadable(Exception):
 
 def has_commits(root: Path) -> bool:
     """Whether the repository at `root` seems to hold commits, whatever can be read of them."""
-    found = find_checkout(root)
-    if found is None or found.common is None:
-        return found is not None  # a link that leads nowhere: nobody knows
-    shared = found.common
+    checkout = find_checkout(root)
+    if checkout is None or checkout.common is None:
+        return checkout is not None  # a link that leads nowhere: nobody knows
+    shared = checkout.common
     heads = shared / "refs" / "heads"
     return (shared / "packed-refs").is_file() or (
         heads.is_dir() and any(p.is_file() for p in heads.rglob("*"))
@@ -82,10 +82,10 @@ def parents_of(objects: Path, commit: str) -> tuple[str, ...]:
     Raises:
         Unreadable: if it cannot be read.
     """
-    found = _parse(commit, _whole(objects, commit, _COMMIT))
-    if found is None:
+    parsed = _parse(commit, _whole(objects, commit, _COMMIT))
+    if parsed is None:
         raise Unreadable(commit)
-    return found.parents
+    return parsed.parents
 
 
 def author_of(objects: Path, commit: str) -> str:
@@ -95,8 +95,8 @@ def author_of(objects: Path, commit: str) -> str:
         Unreadable: if it cannot be read.
     """
     head = _whole(objects, commit, _COMMIT).partition(b"\n\n")[0].decode("utf-8", "replace")
-    found = next((line for line in head.split("\n") if line.startswith("author ")), "")
-    return found.rpartition("<")[2].partition(">")[0]
+    author_line = next((line for line in head.split("\n") if line.startswith("author ")), "")
+    return author_line.rpartition("<")[2].partition(">")[0]
 
 
 def file_at(objects: Path, commit: str, path: str) -> str:
@@ -149,8 +149,8 @@ def _whole(objects: Path, name: str, kind: int) -> bytes:
             raise Unreadable(name)
     except OSError:
         raise Unreadable(name) from None
-    found, body = _Packs(objects).object(name)
-    if found != kind or len(body) >= MAX_OBJECT_BYTES:
+    stored_kind, body = _Packs(objects).object(name)
+    if stored_kind != kind or len(body) >= MAX_OBJECT_BYTES:
         raise Unreadable(name)
     return body
 
@@ -177,8 +177,8 @@ def _resolve(shared: Path, own: Path, name: str) -> str:
     for folder in (own, shared):
         file = folder / name
         if file.is_file():
-            told = file.read_text("utf-8", "replace").strip()
-            return told if _ID.fullmatch(told) else ""
+            text = file.read_text("utf-8", "replace").strip()
+            return text if _ID.fullmatch(text) else ""
     packed = shared / "packed-refs"
     if packed.is_file():
         for line in packed.read_text("utf-8", "replace").splitlines():
@@ -286,15 +286,15 @@ def _offset_in(index: BinaryIO, name: bytes) -> int:
     while low < high:
         middle = (low + high) // 2
         seek(names + middle * size)
-        found = read(size)
-        if found == name:
+        value = read(size)
+        if value == name:
             seek(names + whole * (size + 4) + middle * 4)
             at = int.from_bytes(read(4), "big")
             if at & 0x80000000:
                 seek(names + whole * (size + 8) + (at & 0x7FFFFFFF) * 8)
                 at = int.from_bytes(read(8), "big")
             return at
-        low, high = (middle + 1, high) if found < name else (low, middle)
+        low, high = (middle + 1, high) if value < name else (low, middle)
     return -1
 
 

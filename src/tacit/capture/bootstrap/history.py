@@ -57,14 +57,14 @@ def _habits(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
     if len(subjects) < MIN_COMMITS:
         return
     bare = [_NUMBER.sub("", subject).rstrip() for subject in subjects]
-    typed = [found for subject in bare if (found := _CONVENTIONAL.match(subject)) and found["type"] in _TYPES]
+    typed = [match for subject in bare if (match := _CONVENTIONAL.match(subject)) and match["type"] in _TYPES]
     share = len(subjects) * _HABIT
     if len(typed) >= share:
-        scoped = sum(found["scope"] is not None for found in typed) >= len(typed) * _HABIT
+        scoped = sum(match["scope"] is not None for match in typed) >= len(typed) * _HABIT
         form = "`type(scope): what changed`" if scoped else "`type: what changed`"
         yield f"Commit subjects here follow Conventional Commits: {form}", typed[0].string
     else:
-        keys = Counter(found["key"] for subject in bare if (found := _KEY.match(subject)))
+        keys = Counter(match["key"] for subject in bare if (match := _KEY.match(subject)))
         key, count = keys.most_common(1)[0] if keys else ("", 0)
         if count >= share:
             yield f"Commit subjects here begin with the issue's key, such as `{key}-123`", bare[0]
@@ -83,7 +83,7 @@ def _habits(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
 
 
 def _reverts(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
-    told = 0
+    count = 0
     for commit in commits:
         reverted = _REVERT.match(_subject(commit))
         lines = [line.strip() for line in commit.message.split("\n")[1:]]
@@ -92,20 +92,20 @@ def _reverts(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
         )
         if reverted and 4 <= len(reason.split()) <= 40 and not _ORDER.search(f"{reverted['what']} {reason}"):
             yield f'"{reverted["what"]}" was reverted: {reason.rstrip(".")}', reason
-            told += 1
-        if told >= _MOST_TOLD:
+            count += 1
+        if count >= _MOST_TOLD:
             return
 
 
 def _breaking(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
-    told = 0
+    count = 0
     for commit in commits:
-        found = _BREAKING.search(commit.message)
-        what = " ".join(found["what"].split()) if found else ""
+        match = _BREAKING.search(commit.message)
+        what = " ".join(match["what"].split()) if match else ""
         if 4 <= len(what.split()) <= 40 and not _ORDER.search(what):
             yield f"Breaking change: {what.rstrip('.')}", what
-            told += 1
-        if told >= _MOST_TOLD:
+            count += 1
+        if count >= _MOST_TOLD:
             return
 
 

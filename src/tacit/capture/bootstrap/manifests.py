@@ -50,8 +50,8 @@ def read_manifest(path: str, text: str) -> tuple[RuleLine, ...]:
     Raises:
         InvalidPayload: if it cannot be parsed.
     """
-    found = list(MANIFESTS[path](text))
-    unique = {content: (content, span) for content, span in found if len(content) <= _MAX_CONTENT}
+    facts = list(MANIFESTS[path](text))
+    unique = {content: (content, span) for content, span in facts if len(content) <= _MAX_CONTENT}
     lines = text.split("\n")
     return tuple(
         RuleLine(content=content, line=_line_of(lines, span), span=span[:_MAX_SPAN], command=True)
@@ -159,12 +159,12 @@ def _cargo(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _go_mod(text: str) -> Iterator[tuple[str, str]]:
-    told = {found["word"]: found["value"] for found in _GO.finditer(text)}
-    if "module" not in told:
+    versions = {match["word"]: match["value"] for match in _GO.finditer(text)}
+    if "module" not in versions:
         raise InvalidPayload("go.mod names no module.")
-    yield f"The Go module is `{told['module']}`", f"module {told['module']}"
-    if "go" in told:
-        yield f"Go {told['go']} or later is required (go.mod)", f"go {told['go']}"
+    yield f"The Go module is `{versions['module']}`", f"module {versions['module']}"
+    if "go" in versions:
+        yield f"Go {versions['go']} or later is required (go.mod)", f"go {versions['go']}"
 
 
 MANIFESTS: dict[str, Callable[[str], Iterator[tuple[str, str]]]] = {

@@ -161,8 +161,8 @@ def _patterns(front: str) -> tuple[str, ...]:
     raw = re.split(r",(?![^{]*\})", match["line"].strip().strip("[]")) + re.findall(
         r"-[ \t]+(.+)", match["list"]
     )
-    found = (part.strip().strip("\"'") for part in raw)
-    return tuple(pattern for pattern in found if pattern and pattern not in ("*", "**", "**/*"))
+    patterns = (part.strip().strip("\"'") for part in raw)
+    return tuple(pattern for pattern in patterns if pattern and pattern not in ("*", "**", "**/*"))
 
 
 def _fence_end(lines: list[str], start: int, marks: str) -> int:

@@ -96,8 +96,8 @@ def import_rule_files(
     Raises:
         StoreError: as the store; files imported before it stay imported.
     """
-    known = RULE_FILES.read(store, project.id)
-    states = {path: RULE_FILE.read(store, project.id, path) for path in known}
+    earlier_paths = RULE_FILES.read(store, project.id)
+    states = {path: RULE_FILE.read(store, project.id, path) for path in earlier_paths}
     files: list[RuleFile] = []
     changes: list[Change] = []
     present: list[str] = []
@@ -109,9 +109,9 @@ def import_rule_files(
         return run.preview(root, find_rule_files(root))
     if confirmed:
         RULES_CONFIRMED.write(store, root.as_posix(), project.id)
-    found = find_rule_files(root)
-    further = [file for file in find_project_files(root) if file not in found] if project_files else []
-    for file in (*found, *further):
+    rule_files = find_rule_files(root)
+    further = [file for file in find_project_files(root) if file not in rule_files] if project_files else []
+    for file in (*rule_files, *further):
         path = file.relative_to(root).as_posix()
         present.append(path)
         try:
@@ -120,21 +120,21 @@ def import_rule_files(
         except OSError:
             files.append(RuleFile(path=path, memories=len(run.ids(path)), status="unreadable"))
             continue
-        told, made = run.file(file_source(path, raw, project_id=project.id))
+        rule_file, made = run.file(file_source(path, raw, project_id=project.id))
         changes.extend(made)
-        files.append(told)
+        files.append(rule_file)
     history = history_source(root, project_id=project.id) if project_files else None
     if history is not None:
         present.append(HISTORY)
-        told, made = run.file(history)
+        rule_file, made = run.file(history)
         changes.extend(made)
-        if told.memories or told.status == "changed":
-            files.append(told)
-    for path in known:
+        if rule_file.memories or rule_file.status == "changed":
+            files.append(rule_file)
+    for path in earlier_paths:
         if path not in present:
             changes.extend(run.forget(path))
             files.append(RuleFile(path=path, memories=0, status="gone"))
-    if sorted(present) != sorted(known):
+    if sorted(present) != sorted(earlier_paths):
         RULE_FILES.write(store, tuple(sorted(present)), project.id)
     return RulesImport(files=tuple(files), changes=tuple(changes))
 
@@ -155,7 +155,7 @@ class _ProjectImport:
 
     def preview(self, root: Path, files: Sequence[Path]) -> RulesImport:
         """Return the statements that the rule files would add, as if the user confirmed them. Writes nothing."""
-        told: list[RuleFile] = []
+        rule_files: list[RuleFile] = []
         changes: list[Change] = []
         for file in files:
             path = file.relative_to(root).as_posix()
@@ -165,15 +165,19 @@ class _ProjectImport:
                 drafts = source.drafts(self.now_ms) if source.rules else ()
             except (OSError, InvalidPayload):
                 continue
-            known = {memory.content_hash for memory in self._active(path)}
+            stored_hashes = {memory.content_hash for memory in self._active(path)}
             made = [self.preparer.prepare(_as_users(draft, confirmed=True)) for draft in drafts]
-            added = [one for one in made if isinstance(one, Memory) and one.content_hash not in known]
+            added = [
+                item for item in made if isinstance(item, Memory) and item.content_hash not in stored_hashes
+            ]
             changes.extend(
-                Add(memory=one, reason=ChangeReason(cause=ChangeCause.READ_OFF, terms=(path,)))
-                for one in added
+                Add(memory=memory, reason=ChangeReason(cause=ChangeCause.READ_OFF, terms=(path,)))
+                for memory in added
             )
-            told.append(RuleFile(path=path, memories=len(added), status="imported" if added else "unchanged"))
-        return RulesImport(files=tuple(told), changes=tuple(changes))
+            rule_files.append(
+                RuleFile(path=path, memories=len(added), status="imported" if added else "unchanged")
+            )
+        return RulesImport(files=tuple(rule_files), changes=tuple(changes))
 
     def _active(self, path: str) -> tuple[Memory, ...]:
         scope = ScopeFilter.of(project_scope(self.project.id))
@@ -197,10 +201,10 @@ class _ProjectImport:
                 left_out=(ChangeReason(cause=ChangeCause.UNREADABLE_FILE, detail=str(error)),),
             ), ()
         left_out = tuple(change.reason for change in made if isinstance(change, Skip))
-        told = RuleFile(
+        rule_file = RuleFile(
             path=source.path, memories=len(self.ids(source.path)), status=status, left_out=left_out
         )
-        return told, made
+        return rule_file, made
 
     def follow(self, source: Source) -> tuple[FileStatus, tuple[Change, ...]]:
         """Bring the memories of one source up to date.
@@ -227,13 +231,13 @@ class _ProjectImport:
         removed = [
             memory for memory in gone if memory.provenance.tier < TrustTier.USER or users.removed(memory)
         ]
-        kept = [memory for memory in gone if memory not in removed]
+        remaining = [memory for memory in gone if memory not in removed]
         added = {
             key: _within(source.breadth, self.preparer.prepare(draft))
             for key, draft in wanted.items()
             if key not in old
         }
-        items, keys = _plan(added, removed, kept, source=source, at_ms=self.now_ms)
+        items, keys = _plan(added, removed, remaining, source=source, at_ms=self.now_ms)
         items.extend(
             Edit(
                 memory=_accepted(memory, self.now_ms),
@@ -251,11 +255,11 @@ class _ProjectImport:
             )
             keys.extend("" for _ in released)
         after = RuleFileState(digest=digest)
-        unsettled = bool(kept) or any(draft.provenance.tier < TrustTier.USER for draft in drafts)
+        unsettled = bool(remaining) or any(draft.provenance.tier < TrustTier.USER for draft in drafts)
 
         def finish(changes: Sequence[Change]) -> ValueChanges:
             nonlocal after
-            stay = {memory.id for memory in kept}
+            stay = {memory.id for memory in remaining}
             ids = {key: memory_id for key, memory_id in old.items() if key in wanted or memory_id in stay}
             for key, change in zip(keys, changes, strict=True):
                 if key:
@@ -281,14 +285,14 @@ class _ProjectImport:
         text, now = source.text, lines_of(source.text)
         if confirmed:
             return _UserShare(text=text, confirmed=True, lines=frozenset(map(_short, now)))
-        known = frozenset(before.lines) if before else frozenset[str]()
+        users_lines = frozenset(before.lines) if before else frozenset[str]()
         if (
             not self.followed
         ):  # nobody confirmed this project in this folder: nothing in it is taken for the user's
-            return _UserShare(text=text, lines=known)
+            return _UserShare(text=text, lines=users_lines)
         changed = self.authors.of(source.path, text)
         mine = now if changed.whole else changed.added & now
-        lines = (known & frozenset(map(_short, now))) | frozenset(map(_short, mine))
+        lines = (users_lines & frozenset(map(_short, now))) | frozenset(map(_short, mine))
         return _UserShare(text=text, lines=lines, changed=changed)
 
     def forget(self, path: str) -> tuple[Change, ...]:
@@ -365,9 +369,9 @@ class _UserShare:
             last += 1
         read = lines[line - 1 : last]
         above = lines[: line - 1]
-        heading = next((one for one in reversed(above) if one.lstrip().startswith("#")), "")
-        lead = next((one for one in reversed(above) if one.rstrip().endswith(":")), "")
-        keys = {_short(key) for one in (*read, heading, lead) if (key := line_key(one))}
+        heading = next((text for text in reversed(above) if text.lstrip().startswith("#")), "")
+        lead = next((text for text in reversed(above) if text.rstrip().endswith(":")), "")
+        keys = {_short(key) for text in (*read, heading, lead) if (key := line_key(text))}
         return keys <= self.lines
 
 
@@ -397,30 +401,30 @@ def _within(breadth: float, prepared: Memory | Skip) -> Memory | Skip:
 def _plan(
     added: Mapping[str, Memory | Skip],
     removed: Sequence[Memory],
-    kept: Sequence[Memory],
+    remaining: Sequence[Memory],
     *,
     source: Source,
     at_ms: int,
 ) -> tuple[list[Item], list[str]]:
     """What to do, with the content hash of the statement each item is for ("" = none)."""
     path = source.path
-    left = {memory.id: memory for memory in removed}
+    by_id = {memory.id: memory for memory in removed}
     items: list[Item] = []
     keys: list[str] = []
     for key, prepared in added.items():
-        old = _changed_from(prepared, left.values()) if isinstance(prepared, Memory) else None
+        old = _changed_from(prepared, by_id.values()) if isinstance(prepared, Memory) else None
         if (
             isinstance(prepared, Memory)
             and old is not None
             and prepared.provenance.tier < old.provenance.tier
         ):
             old = None  # the user took the old one out; what others wrote in its place waits by itself
-        against = _changed_from(prepared, kept) if isinstance(prepared, Memory) and old is None else None
+        against = _changed_from(prepared, remaining) if isinstance(prepared, Memory) and old is None else None
         if isinstance(prepared, Memory) and against is not None:
             reason = ChangeReason(cause=ChangeCause.CHANGED_BY_OTHERS, terms=(path,))
             items.append(Contradict(memory=prepared, other_id=against.id, reason=reason))
         elif isinstance(prepared, Memory) and old is not None:
-            del left[old.id]
+            del by_id[old.id]
             items.append(
                 Supersede(
                     memory=prepared,
@@ -434,7 +438,7 @@ def _plan(
         else:
             items.append(prepared)
         keys.append(key)
-    for memory in left.values():
+    for memory in by_id.values():
         items.append(
             Retire(
                 memory_id=memory.id,

@@ -98,7 +98,7 @@ def _names(names: Sequence[str], noun: str) -> str:
 
 def read_makefile(text: str) -> tuple[Recipe, ...]:
     """Its targets in order; no pattern rules, no special targets."""
-    found: dict[str, Recipe] = {}
+    recipes: dict[str, Recipe] = {}
     open_names: tuple[str, ...] = ()
     above, defining, chooses = "", False, False
     for line in _joined(text):
@@ -109,9 +109,9 @@ def read_makefile(text: str) -> tuple[Recipe, ...]:
             command = _QUIET.sub("", line.strip())
             if command and not command.startswith("#"):
                 for name in open_names:
-                    recipe = found[name]
+                    recipe = recipes[name]
                     commands = (*recipe.commands, command.replace("$$", "$"))
-                    found[name] = replace(
+                    recipes[name] = replace(
                         recipe, commands=commands, conditional=recipe.conditional or chooses
                     )
             continue
@@ -122,23 +122,26 @@ def read_makefile(text: str) -> tuple[Recipe, ...]:
         if target is not None:
             open_names = tuple(target["names"].split())
             # A second recipe of a target is another branch of a condition.
-            chooses = any(found[name].commands for name in open_names if name in found)
+            chooses = any(recipes[name].commands for name in open_names if name in recipes)
             needed, _, inline = target["rest"].partition(";")
             for name in open_names:
-                known = found.get(name, Recipe(name=name))
-                found[name] = replace(
-                    known,
-                    about=known.about or target["about"] or above,
-                    before=tuple(dict.fromkeys((*known.before, *needed.replace("|", " ").split()))),
-                    commands=(*known.commands, *([_QUIET.sub("", inline.strip())] if inline.strip() else [])),
+                earlier = recipes.get(name, Recipe(name=name))
+                recipes[name] = replace(
+                    earlier,
+                    about=earlier.about or target["about"] or above,
+                    before=tuple(dict.fromkeys((*earlier.before, *needed.replace("|", " ").split()))),
+                    commands=(
+                        *earlier.commands,
+                        *([_QUIET.sub("", inline.strip())] if inline.strip() else []),
+                    ),
                 )
         elif line.strip() and not line.lstrip().startswith("#"):
             open_names = ()
         above = line.lstrip("# ").strip() if line.startswith("# ") else ""
     # Files are no targets that somebody asks for.
     return tuple(
-        replace(recipe, before=tuple(name for name in recipe.before if name in found or "$" in name))
-        for recipe in found.values()
+        replace(recipe, before=tuple(name for name in recipe.before if name in recipes or "$" in name))
+        for recipe in recipes.values()
     )
 
 
@@ -147,20 +150,20 @@ def read_makefile(text: str) -> tuple[Recipe, ...]:
 
 def read_justfile(text: str) -> tuple[Recipe, ...]:
     """Its public recipes in order."""
-    found: dict[str, Recipe] = {}
+    recipes: dict[str, Recipe] = {}
     current, above, private = "", "", False
     for line in _joined(text):
         if line[:1].isspace():
             command = _QUIET.sub("", line.strip())
-            recipe = found.get(current)
+            recipe = recipes.get(current)
             if recipe is None or not command or recipe.commands[:1] == (_SCRIPT,):
                 continue
             if command.startswith("#!"):
-                found[current] = replace(
+                recipes[current] = replace(
                     recipe, commands=(_SCRIPT,), about=recipe.about or f"a script for `{command[2:].strip()}`"
                 )
             elif not command.startswith("#"):
-                found[current] = replace(recipe, commands=(*recipe.commands, command))
+                recipes[current] = replace(recipe, commands=(*recipe.commands, command))
             continue
         if not line.strip():
             continue
@@ -170,7 +173,7 @@ def read_justfile(text: str) -> tuple[Recipe, ...]:
             before, _, after = opened["rest"].partition("&&")
             current = "" if hidden else opened["name"]
             if current:
-                found[current] = Recipe(
+                recipes[current] = Recipe(
                     name=current, about=above, before=_called(before), after=_called(after)
                 )
             private = False
@@ -182,7 +185,8 @@ def read_justfile(text: str) -> tuple[Recipe, ...]:
             line.lstrip("# ").strip() if line.startswith("# ") else (above if line.startswith("[") else "")
         )
     return tuple(
-        replace(recipe, commands=()) if recipe.commands == (_SCRIPT,) else recipe for recipe in found.values()
+        replace(recipe, commands=()) if recipe.commands == (_SCRIPT,) else recipe
+        for recipe in recipes.values()
     )
 
 
@@ -246,7 +250,7 @@ def _task(name: str, value: object, tasks: Mapping[str, object]) -> Recipe | Non
     about = next((text for key in ("help", "description") if isinstance(text := table.get(key), str)), "")
     needed = table.get("deps")
     before = (
-        tuple(str(one).split()[0] for one in cast("list[object]", needed) if str(one).strip())
+        tuple(str(name).split()[0] for name in cast("list[object]", needed) if str(name).strip())
         if isinstance(needed, list)
         else ()
     )

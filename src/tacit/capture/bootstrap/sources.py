@@ -164,15 +164,15 @@ def _is_decision(path: str) -> bool:
 
 def _within(root: Path, paths: tuple[Path, ...]) -> tuple[Path, ...]:
     base = root.resolve()
-    found: dict[Path, Path] = {}
+    by_target: dict[Path, Path] = {}
     for path in paths:
-        if len(found) >= MAX_FILES:
+        if len(by_target) >= MAX_FILES:
             break
         if path.is_file():
             target = path.resolve()
             if target.is_relative_to(base):
-                found.setdefault(target, path)
-    return tuple(found.values())
+                by_target.setdefault(target, path)
+    return tuple(by_target.values())
 
 
 def _in_folders(root: Path, base: Path, folders: tuple[tuple[str, str], ...]) -> Iterator[Path]:

@@ -64,27 +64,27 @@ _DOUBT = lazy_regex(
 
 def confirms(text: str) -> bool:
     """Whether a prompt says that what was done before it solved the problem."""
-    first = next((one.text for one in spoken_sentences(text) if one.own), "")
+    first = next((sentence.text for sentence in spoken_sentences(text) if sentence.own), "")
     if re.fullmatch(rf"\W*{_THANKS}\W*", first, re.IGNORECASE):  # "Perfect!" and then what is
-        first = next((one.text for one in spoken_sentences(text)[1:2] if one.own), "")
-    found = _CONFIRMS.match(first)
-    return found is not None and len(first.split()) <= _MAX_WORDS and not _TAKES_BACK.search(first)
+        first = next((sentence.text for sentence in spoken_sentences(text)[1:2] if sentence.own), "")
+    match = _CONFIRMS.match(first)
+    return match is not None and len(first.split()) <= _MAX_WORDS and not _TAKES_BACK.search(first)
 
 
 def problem_in(text: str, before: str = "") -> str:
     """The sentence of a prompt that states a problem; `before` stands on where the prompt only says that it is still there."""
     if _STILL.match(text) and len(text.split()) <= _MAX_WORDS:
         return before
-    for one in spoken_sentences(text):
-        said = _OPENING.sub("", one.text).strip()
+    for sentence in spoken_sentences(text):
+        words = _OPENING.sub("", sentence.text).strip()
         if (
-            one.own
-            and 4 <= len(said.split()) <= _MAX_PROBLEM_WORDS
-            and _PROBLEM.search(said)
-            and not has_loose_reference(said)
-            and not (imperative(said) or _ORDER.match(said))
+            sentence.own
+            and 4 <= len(words.split()) <= _MAX_PROBLEM_WORDS
+            and _PROBLEM.search(words)
+            and not has_loose_reference(words)
+            and not (imperative(words) or _ORDER.match(words))
         ):
-            return said
+            return words
     return ""
 
 
@@ -94,13 +94,13 @@ def explained(problem: str, turn: Turn) -> str:
         return ""
     cause, fix = "", ""
     for sentence in split_sentences(turn.text):
-        said = " ".join(sentence.split())
-        if "```" in said or len(said.split()) > _MAX_SAID_WORDS or _DOUBT.search(said):
+        words = " ".join(sentence.split())
+        if "```" in words or len(words.split()) > _MAX_SAID_WORDS or _DOUBT.search(words):
             continue
-        if not cause and _CAUSE.search(said):
-            cause = said
-        elif not fix and (found := _FIX.match(said)):
-            fix = found["done"]
+        if not cause and _CAUSE.search(words):
+            cause = words
+        elif not fix and (match := _FIX.match(words)):
+            fix = match["done"]
     return _worded(problem, cause=cause, fix=fix)
 
 
@@ -111,8 +111,8 @@ def solved_by_user(problem: str, text: str) -> str:
 
 
 def _worded(problem: str, *, cause: str, fix: str) -> str:
-    told = f"{cause} {fix}"
-    if not (code_spans(told) or find_paths(told) or IDENTIFIER.search(told) or (cause and fix)):
+    solution = f"{cause} {fix}"
+    if not (code_spans(solution) or find_paths(solution) or IDENTIFIER.search(solution) or (cause and fix)):
         return ""
     closed = problem if problem.endswith(("?", "!")) else problem.rstrip(".") + "."
     parts = [closed[:1].upper() + closed[1:]]

@@ -50,16 +50,16 @@ def extend_work(
     turns: Sequence[Turn],
     *,
     decided: Sequence[str],
-    left: Sequence[str],
+    left_to_do: Sequence[str],
     fixed: Sequence[str],
     stated: Sequence[str] = (),
 ) -> SessionWork:
     """`work` with what `turns` add to it. `stated`: sentences that are memories of their own, and no request."""
     files = dict.fromkeys(work.files)
-    commits, asked, steps = dict.fromkeys(work.commits), work.asked, work.steps
+    commits, request, steps = dict.fromkeys(work.commits), work.asked, work.steps
     for turn in turns:
         if turn.role == "user":
-            asked = asked or _request(turn.text, stated)
+            request = request or _request(turn.text, stated)
         else:
             steps = named_steps(turn.text) or steps
         steps = tuple(step for step in steps if turn.role == "assistant" or not finished(step, (turn.text,)))
@@ -71,10 +71,10 @@ def extend_work(
                     commits[_commit(use, len(commits))] = None
     return replace(
         work,
-        asked=asked,
+        asked=request,
         files=tuple(files)[:50],
         decided=_joined(work.decided, decided),
-        left=_joined(work.left, left),
+        left=_joined(work.left, left_to_do),
         fixed=_joined(work.fixed, fixed),
         commits=tuple(commits)[-_MAX_COMMITS:],
         tasks=follow_tasks(work.tasks, turns),
@@ -94,14 +94,14 @@ def write_digest(work: SessionWork, *, failing: Sequence[str]) -> str:
     files = ", ".join(shown) + (f" and {more} more" if more > 0 else "")
     impl = [text for text in (work.asked, f"changed {files}" if files else "") if text]
     reports = (*done_tasks(work.tasks), *work.commits, *work.fixed)
-    left = tuple(text for text in work.left if not finished(text, reports))
-    todo = tuple(text for text in waiting if not finished(text, left))
+    left_to_do = tuple(text for text in work.left if not finished(text, reports))
+    todo = tuple(text for text in waiting if not finished(text, left_to_do))
     most = _MAX_LINES["next"]
     lines = (
         _Line(code="impl", texts=tuple(impl)),
         _Line(code="dec", texts=work.decided),
         _Line(code="block", texts=tuple(f"`{command}` still fails" for command in failing)),
-        _Line(code="next", texts=(*left[-most:], *todo[: max(0, most - len(left))])),
+        _Line(code="next", texts=(*left_to_do[-most:], *todo[: max(0, most - len(left_to_do))])),
         _Line(code="done", texts=_done(work)),
         _Line(code="fix", texts=work.fixed),
     )
@@ -116,8 +116,8 @@ def write_digest(work: SessionWork, *, failing: Sequence[str]) -> str:
 
 def _done(work: SessionWork) -> tuple[str, ...]:
     """The last commits by their subjects; how many there were where git said none; what else the agent finished."""
-    told = [text.partition(" ") for text in work.commits]
-    named = [f"{subject} ({commit})" for commit, _, subject in told if subject]
+    commits = [text.partition(" ") for text in work.commits]
+    named = [f"{subject} ({commit})" for commit, _, subject in commits if subject]
     silent = len(work.commits) - len(named)
     plural = "commit" if silent == 1 else "commits"
     most = _MAX_LINES["done"]
@@ -134,9 +134,13 @@ def _request(text: str, stated: Sequence[str]) -> str:
     if read_reply(text).small_talk:
         return ""
     sentences = [s.text for s in spoken_sentences(text) if len(s.text.split()) >= 4]
-    asking = (one for one in sentences if not any(span in one or one in span for span in stated))
-    requests = (one for one in asking if not (_ABOUT_BEFORE.search(one) or read_lead(one)))
-    return next((_short(one) for one in requests), "")
+    asking = (
+        sentence for sentence in sentences if not any(span in sentence or sentence in span for span in stated)
+    )
+    requests = (
+        sentence for sentence in asking if not (_ABOUT_BEFORE.search(sentence) or read_lead(sentence))
+    )
+    return next((_short(sentence) for sentence in requests), "")
 
 
 def _short(text: str) -> str:

@@ -102,13 +102,15 @@ def error_line(error: str) -> str:
         if shape is None and not (ENVIRONMENT.search(line) or USAGE.search(line) or _MISSES.search(line)):
             continue
         head = (shape["name"] or shape["place"] or shape["mark"]) if shape else ""
-        said = (shape["said"] or shape["at"] or shape["told"] or "") if shape else line
-        said = re.split(r"(?<=[\w'\"`)\]])[.!?;]+(?:\s|$)", said, maxsplit=1)[0].strip()
-        if _ORDER.search(said) or _ORDER.search(head):
+        message = (shape["said"] or shape["at"] or shape["told"] or "") if shape else line
+        message = re.split(r"(?<=[\w'\"`)\]])[.!?;]+(?:\s|$)", message, maxsplit=1)[0].strip()
+        if _ORDER.search(message) or _ORDER.search(head):
             if shape and shape["name"]:
                 return shape["name"]
             continue
-        colon = ":" if shape and shape["name"] and said else ""
-        found = f"{head}{colon} {said}".strip()
-        return found if len(found) <= MAX_ESSENCE else found[: MAX_ESSENCE - 3].rsplit(" ", 1)[0] + "..."
+        colon = ":" if shape and shape["name"] and message else ""
+        essence = f"{head}{colon} {message}".strip()
+        return (
+            essence if len(essence) <= MAX_ESSENCE else essence[: MAX_ESSENCE - 3].rsplit(" ", 1)[0] + "..."
+        )
     return ""

@@ -299,7 +299,7 @@ class Statement:
 def find_explicit(text: str) -> tuple[Statement, ...]:
     """Explicit statements in a user prompt, in order, without repeats."""
     pasted = pasted_document(text)
-    found: list[Statement] = []
+    statements: list[Statement] = []
     sentences = spoken_sentences(text)
     wrong_before = False
     for position, sentence in enumerate(sentences):
@@ -309,33 +309,36 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
             statement = _after_denial(sentence)
         if statement is None and position and not pasted:
             statement = _with_previous(sentences[position - 1], sentence)
-            if statement and found and found[-1].span == sentences[position - 1].text:
-                found.pop()  # the half of it that stood alone
+            if statement and statements and statements[-1].span == sentences[position - 1].text:
+                statements.pop()  # the half of it that stood alone
         if statement is not None and not sentence.own:
             statement = replace(statement, doubtful=True)
         wrong_before = position < 4 and bool(_DENIAL.fullmatch(sentence.text))
-        if statement and all(statement.content != other.content for other in found):
-            found.append(statement)
-    return tuple(found) if pasted else _with_listed(found, text)
+        if statement and all(statement.content != other.content for other in statements):
+            statements.append(statement)
+    return tuple(statements) if pasted else _with_listed(statements, text)
 
 
-def _with_listed(found: list[Statement], text: str) -> tuple[Statement, ...]:
+def _with_listed(statements: list[Statement], text: str) -> tuple[Statement, ...]:
     """The statements found, and those of listed habits, in the order of the text."""
-    pairs = [_plain(one.span) for one in found if one.cue == _TWO_SENTENCES]
+    pairs = [_plain(statement.span) for statement in statements if statement.cue == _TWO_SENTENCES]
     listed = [
-        one
+        statement
         for habits in find_lists(text)
-        for one in _listed(habits, text)
-        if not any(_plain(one.span) in pair for pair in pairs)
+        for statement in _listed(habits, text)
+        if not any(_plain(statement.span) in pair for pair in pairs)
     ]
     if not listed:
-        return tuple(found)
-    spans = [_plain(one.span) for one in listed]
+        return tuple(statements)
+    spans = [_plain(statement.span) for statement in listed]
     # A sentence of several items is replaced by them.
-    whole = [one for one in found if not any(span in _plain(one.span) for span in spans)]
+    whole = [
+        statement for statement in statements if not any(span in _plain(statement.span) for span in spans)
+    ]
     plain = _plain(text)
     merged = {
-        one.content: one for one in sorted([*whole, *listed], key=lambda one: plain.find(_plain(one.span)))
+        statement.content: statement
+        for statement in sorted([*whole, *listed], key=lambda statement: plain.find(_plain(statement.span)))
     }
     return tuple(merged.values())
 
@@ -364,9 +367,9 @@ def _listed(habits: HabitList, text: str) -> list[Statement]:
 
 
 def _inherited(item: str, habits: HabitList) -> Statement | None:
-    said, quotes = hide_quotes(item)
-    everywhere = bool(_EVERYWHERE.search(said))
-    body = _EVERYWHERE.sub(" ", said) if everywhere else said
+    words, quotes = hide_quotes(item)
+    everywhere = bool(_EVERYWHERE.search(words))
+    body = _EVERYWHERE.sub(" ", words) if everywhere else words
     heir = inherit(body, habits)
     if (
         heir is None
@@ -400,12 +403,12 @@ _NOTE_THAT = lazy_regex(r"^(?:please )?note that,?\s+", re.IGNORECASE)
 
 
 def _first(sentence: Sentence, cues: tuple[_Cue, ...]) -> Statement | None:
-    said, quotes = hide_quotes(sentence.text)
-    body = _LEAD.sub("", said, count=1)
+    words, quotes = hide_quotes(sentence.text)
+    body = _LEAD.sub("", words, count=1)
     body = _OUTDATED.sub("", body)
     noted = _NOTE_THAT.sub("", body)
     bodies = (body,) if noted == body else (noted, body)
-    return next((found for one in bodies if (found := _stated(one, sentence, quotes, cues))), None)
+    return next((statement for body in bodies if (statement := _stated(body, sentence, quotes, cues))), None)
 
 
 def _stated(
@@ -509,9 +512,9 @@ def _from_now_on(body: str) -> _Found | None:
 
 
 def _always(body: str) -> _Found | None:
-    asked = _ASKED_FORM.match(body)
-    if asked:
-        body = asked["rest"]
+    request = _ASKED_FORM.match(body)
+    if request:
+        body = request["rest"]
     elif _question(body):
         return None
     match = _ALWAYS.match(body)
@@ -547,9 +550,9 @@ def _ours(body: str) -> _Found | None:
 
 
 def _instead(body: str) -> _Found | None:
-    asked = _ASKED_USE.match(body)
-    if asked:
-        body = asked["rest"]
+    request = _ASKED_USE.match(body)
+    if request:
+        body = request["rest"]
     match = _USE_INSTEAD.match(body)
     if (
         match is None
@@ -600,9 +603,9 @@ def _standing(body: str) -> _Found | None:
     each = _EACH_TIME.match(body)
     if each is not None and _orders(body, each):
         return body, "preference", 0.85, "each time"
-    found = _DO_NOT.match(body)
-    if found is not None and found["verb"].lower() in IMPERATIVES | _TOUCHES:
-        general = found["ever"] or _WITHOUT_END.search(found["rest"]) or _BARE_PLURAL.match(found["rest"])
+    match = _DO_NOT.match(body)
+    if match is not None and match["verb"].lower() in IMPERATIVES | _TOUCHES:
+        general = match["ever"] or _WITHOUT_END.search(match["rest"]) or _BARE_PLURAL.match(match["rest"])
         return (body, "anti_pattern", 0.8, "do not") if general else None
     here = _HERE.match(body)
     if here is not None and not _PAST.fullmatch((here["verb"] or here["habit"] or "").lower()):
@@ -622,9 +625,9 @@ def _with_reason(body: str) -> _Found | None:
     ):
         return None
     for cue in (_from_now_on, _always, _ours, _instead, _prefer, _stop_doing, _standing):
-        found = cue(match["rest"])
-        if found:
-            return body, found[1], found[2], found[3]
+        statement = cue(match["rest"])
+        if statement:
+            return body, statement[1], statement[2], statement[3]
     return None
 
 
@@ -669,9 +672,9 @@ def _correction(body: str) -> _Found | None:
         return None
     rest = _LEAD.sub("", match["rest"], count=1)
     for cue in (_remember, _from_now_on, _always, _ours, _instead, _prefer, _stop_doing, _in_all_places):
-        found = cue(rest)
-        if found:
-            return found[0], "correction", max(found[2], 0.85), f"correction: {found[3]}"
+        statement = cue(rest)
+        if statement:
+            return statement[0], "correction", max(statement[2], 0.85), f"correction: {statement[3]}"
     return _stated_value(rest)
 
 
@@ -691,14 +694,16 @@ def _after_denial(sentence: Sentence) -> Statement | None:
     """The sentence after a bare "that's wrong."."""
     if sentence.doubted:
         return None
-    said, quotes = hide_quotes(sentence.text)
-    found = _correction(f"no, {_LEAD.sub('', said, count=1)}")
-    if found is None:
+    words, quotes = hide_quotes(sentence.text)
+    statement = _correction(f"no, {_LEAD.sub('', words, count=1)}")
+    if statement is None:
         return None
-    content = show_quotes(normalize_statement(found[0]), quotes)
+    content = show_quotes(normalize_statement(statement[0]), quotes)
     if not MIN_WORDS <= word_count(content) <= MAX_WORDS:
         return None
-    return Statement(content=content, span=sentence.text, kind=found[1], confidence=found[2], cue=found[3])
+    return Statement(
+        content=content, span=sentence.text, kind=statement[1], confidence=statement[2], cue=statement[3]
+    )
 
 
 _LOOSE_END = lazy_regex(
@@ -739,11 +744,11 @@ def _form(body: str) -> _Found | None:
     for clause in clauses:
         if word_count(clause) < _LEAST_FORM or has_loose_reference(_THIS_PROJECT.sub("", clause)):
             continue
-        found = standing_form(clause)
-        if found and _REASON_BEHIND.match(body[len(clause) :]) and body.startswith(clause):
-            found = (body, *found[1:])
-        if found and (found[2] == "can we not" or not _question(body)):
-            return found[0], found[1], 0.8, found[2]
+        form = standing_form(clause)
+        if form and _REASON_BEHIND.match(body[len(clause) :]) and body.startswith(clause):
+            form = (body, *form[1:])
+        if form and (form[2] == "can we not" or not _question(body)):
+            return form[0], form[1], 0.8, form[2]
     return None
 
 

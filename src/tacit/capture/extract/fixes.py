@@ -117,9 +117,9 @@ def repeats_command(failed: str, succeeded: str) -> bool:
     """
     if same_command(failed, succeeded):
         return True
-    asked = [part for part in _simple(failed) if part.name not in _NOT_WORTH and not part.built]
+    parts = [part for part in _simple(failed) if part.name not in _NOT_WORTH and not part.built]
     done = _simple(succeeded)
-    return bool(asked) and all(any(other.covers(part) for other in done) for part in asked)
+    return bool(parts) and all(any(other.covers(part) for other in done) for part in parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,15 +140,15 @@ class _Part:
 
 def _simple(command: str) -> list[_Part]:
     """The simple commands of a line; options and redirections left out."""
-    found: list[_Part] = []
+    parts: list[_Part] = []
     for part in _parts(_bare(command)):
         name = main_command(part)
         if name:
             words = frozenset(word for word in part.split() if not word.startswith("-"))
             paths = frozenset(word for word in words if "/" in word or "." in word)
             built = part.split()[0].startswith("./")
-            found.append(_Part(name=name, words=words - paths, paths=paths, built=built))
-    return found
+            parts.append(_Part(name=name, words=words - paths, paths=paths, built=built))
+    return parts
 
 
 def _parts(command: str) -> list[str]:
@@ -173,8 +173,10 @@ def _used(use: ToolUse, waiting: list[Failure]) -> list[Failure]:
 def _edited(failure: Failure, use: ToolUse) -> Failure:
     cause = failure.cause
     if not cause and use.said:
-        sentences = (one.strip() for one in re.split(r"(?<=[.!:])\s+", use.said))
-        cause = next((one.rstrip(".:") for one in sentences if _says_why(one, failure, use.paths)), "")
+        sentences = (sentence.strip() for sentence in re.split(r"(?<=[.!:])\s+", use.said))
+        cause = next(
+            (sentence.rstrip(".:") for sentence in sentences if _says_why(sentence, failure, use.paths)), ""
+        )
     paths = tuple(path for path in use.paths if path not in failure.edited)
     return replace(failure, edited=(*failure.edited, *paths)[-6:], cause=cause)
 
@@ -196,13 +198,13 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
     red = use.failed and is_red_test(use.error)
     if use.failed and not red:
         return _failed(use, turn, waiting)
-    kept: list[Failure] = []
+    failing: list[Failure] = []
     for failure in waiting:
         at_ms = turn.at_ms or failure.at_ms
         correction = _corrects(use.command, failure)
         if correction and not (red and correction.difference in ("option", "word")):
             if _looks_up(use.command):
-                kept.append(failure)
+                failing.append(failure)
                 continue
             if _ONCE.search(failure.command):
                 continue  # nobody calls it so again
@@ -215,8 +217,8 @@ def _ran(use: ToolUse, turn: Turn, waiting: list[Failure], fixes: list[Fix]) -> 
             continue
         if not red and _prepares(use.command, failure):
             failure = replace(failure, prepared=(*failure.prepared, _step(use.command))[-3:])  # noqa: PLW2901
-        kept.append(failure)
-    return kept
+        failing.append(failure)
+    return failing
 
 
 def _looks_up(command: str) -> bool:
@@ -233,7 +235,7 @@ def _prepares(command: str, failure: Failure) -> bool:
         return is_environment(failure.error) or is_misuse(failure.error)
     if len(command) > 160 or "\n" in command:
         return False
-    does = {found.lastgroup for part in _parts(command) if (found := _STEP.search(part))}
+    does = {match.lastgroup for part in _parts(command) if (match := _STEP.search(part))}
     return "prepares" in does or ("builds" in does and bool(_MISSING.search(failure.error)))
 
 
@@ -279,18 +281,18 @@ def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
 def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
     """`waiting` with `failure`; the same one again counts once more and keeps what was done since."""
     same = [
-        one
-        for one in waiting
-        if one.signature == failure.signature or repeats_command(one.command, failure.command)
+        failing
+        for failing in waiting
+        if failing.signature == failure.signature or repeats_command(failing.command, failure.command)
     ]
-    again = next((one for one in same if one.signature == failure.signature), None)
-    kept = [one for one in waiting if one not in same]
+    again = next((failing for failing in same if failing.signature == failure.signature), None)
+    others = [failing for failing in waiting if failing not in same]
     if again is None:
-        return [*kept, failure]
+        return [*others, failure]
     # What was tried before it failed again did not help.
     tried = replace(again, times=again.times + 1, edited=(), prepared=(), elsewhere=False)
     return [
-        *kept,
+        *others,
         tried if again.edited or again.prepared else replace(again, times=again.times + 1, elsewhere=False),
     ]
 
@@ -302,10 +304,12 @@ def _corrects(command: str, failure: Failure) -> Correction | None:
     missing = bool(names_missing(failure.error))
     if failure.edited and not missing:
         return None  # an edit may have been it
-    found = find_correction(failure.command, failure.error, command)
-    if found is not None:
+    correction = find_correction(failure.command, failure.error, command)
+    if correction is not None:
         return (
-            found if not failure.prepared or found.difference in ("program", "variable", "folder") else None
+            correction
+            if not failure.prepared or correction.difference in ("program", "variable", "folder")
+            else None
         )
     return None if failure.prepared or failure.elsewhere else _otherwise(command, failure)
 

@@ -169,15 +169,15 @@ def _standing_of(body: str) -> Standing | None:
 
 def find_lists(text: str) -> tuple[HabitList, ...]:
     """Lists of a prompt that stand in the user's own voice: bullets, lines, sentences in a row, clauses between semicolons."""
-    found: list[HabitList] = []
+    lists: list[HabitList] = []
     blocks = _blocks(own_text(text))
     for at, (lines, marked) in enumerate(blocks):
         before = blocks[at - 1][0][-1] if at and not blocks[at - 1][1] else ""
         if marked:
-            found.append(_marked_list(lines, before))
+            lists.append(_marked_list(lines, before))
         else:
-            found += _rows(lines)
-    return tuple(one for one in found if one.items)
+            lists += _rows(lines)
+    return tuple(habits for habits in lists if habits.items)
 
 
 def _blocks(text: str) -> list[tuple[list[str], bool]]:

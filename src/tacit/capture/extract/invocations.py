@@ -86,9 +86,9 @@ def find_correction(failed: str, error: str, ran: str) -> Correction | None:
     """Return the difference of `ran`, if it does the same work as `failed` and differs only in its invocation."""
     for wrong in _calls(failed):
         for right in _calls(ran):
-            found = _compare(wrong, right, error, ran)
-            if found is not None and max(len(found.wrong), len(found.right)) <= _MAX_SHOWN:
-                return found
+            correction = _compare(wrong, right, error, ran)
+            if correction is not None and max(len(correction.wrong), len(correction.right)) <= _MAX_SHOWN:
+                return correction
     return None
 
 
@@ -237,8 +237,8 @@ def _place(words: Sequence[str], name: str) -> int | None:
         if not word.startswith("-") and _program_family(word) == _program_family(name)
     ]
     joined = [at + 1 for at, pair in enumerate(itertools.pairwise(words)) if "-".join(pair) == name]
-    found = whole or near or joined
-    return found[0] if found else None
+    place = whole or near or joined
+    return place[0] if place else None
 
 
 def _base(word: str) -> str:
@@ -263,7 +263,7 @@ def _purpose(call: _Call) -> str:
 
 def _calls(command: str) -> list[_Call]:
     """The simple commands of a line, in order; what only filters another's output is left out."""
-    found: list[_Call] = []
+    calls: list[_Call] = []
     folder, step = "", ""
     variables: dict[str, str] = {}
     for operator, words in _segments(command):
@@ -271,8 +271,8 @@ def _calls(command: str) -> list[_Call]:
             continue
         own: dict[str, str] = {}
         rest = list(words[1:]) if words[0] == "env" else list(words)
-        while rest and (given := _ASSIGNMENT.match(rest[0])):
-            own[given["name"]] = given["value"]
+        while rest and (assignment := _ASSIGNMENT.match(rest[0])):
+            own[assignment["name"]] = assignment["value"]
             rest.pop(0)
         if not rest:
             variables |= own
@@ -283,16 +283,16 @@ def _calls(command: str) -> list[_Call]:
         elif rest[0] in ("source", "."):
             step = " ".join(rest)
         else:
-            found.append(_Call(words=tuple(rest), folder=folder, step=step, variables=variables | own))
-    return found
+            calls.append(_Call(words=tuple(rest), folder=folder, step=step, variables=variables | own))
+    return calls
 
 
 def _segments(command: str) -> list[tuple[str, list[str]]]:
     """What stands between the operators of a line, each with the operator before it."""
-    found: list[tuple[str, list[str]]] = [("", [])]
+    segments: list[tuple[str, list[str]]] = [("", [])]
     for token in _TOKEN.findall(_REDIRECTION.sub(" ", command)):
         if token[0] in ";&|":
-            found.append((token, []))
+            segments.append((token, []))
         else:
-            found[-1][1].append(token)
-    return found
+            segments[-1][1].append(token)
+    return segments

@@ -19,19 +19,19 @@ def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str
 
 
 def open_after(
-    pending: Sequence[Pending], left: Sequence[Failure], session: str
+    pending: Sequence[Pending], open_failures: Sequence[Failure], session: str
 ) -> tuple[tuple[Pending, ...], tuple[Failure, ...]]:
-    """The list after a reading that left `left` open, and which of these are the session's own."""
-    own = tuple(failure for failure in left if not failure.elsewhere)
+    """Return the list after a reading that left `open_failures`, and which of these are the session's own."""
+    own = tuple(failure for failure in open_failures if not failure.elsewhere)
     # What was done here about a failure of elsewhere, without success, counts for nothing in the next session.
-    still = {(failure.command, failure.signature) for failure in left if failure.elsewhere}
+    still = {(failure.command, failure.signature) for failure in open_failures if failure.elsewhere}
     others = [
-        one
-        for one in pending
-        if one.session != session and (one.failure.command, one.failure.signature) in still
+        item
+        for item in pending
+        if item.session != session and (item.failure.command, item.failure.signature) in still
     ]
-    found = (*others, *(Pending(session=session, failure=failure) for failure in own))
-    oldest_first = sorted(found, key=lambda one: (one.failure.at_ms, one.session, one.failure.command))
+    items = (*others, *(Pending(session=session, failure=failure) for failure in own))
+    oldest_first = sorted(items, key=lambda item: (item.failure.at_ms, item.session, item.failure.command))
     return tuple(oldest_first), own
 
 

@@ -39,12 +39,14 @@ class TurnStatement:
 
 def find_statements(turns: Iterable[Turn]) -> tuple[TurnStatement, ...]:
     """Everything that the user stated as a standing matter, in order; a repeated content counts once."""
-    found: dict[str, TurnStatement] = {}
+    statements: dict[str, TurnStatement] = {}
     for turn in turns:
         if turn.role == "user":
             for statement in find_explicit(turn.text):
-                found.setdefault(statement.content.lower(), TurnStatement(statement=statement, turn=turn))
-    return tuple(found.values())
+                statements.setdefault(
+                    statement.content.lower(), TurnStatement(statement=statement, turn=turn)
+                )
+    return tuple(statements.values())
 
 
 def may_teach(text: str, before: str = "") -> bool:
@@ -58,14 +60,14 @@ def may_teach(text: str, before: str = "") -> bool:
     if not words:
         return False
     spoken = Turn(index=0, number=1, role="user", text=words)
-    passages = [one.text for one in find_candidates([spoken], before=before)]
+    passages = [candidate.text for candidate in find_candidates([spoken], before=before)]
     stated = [statement.span for statement in find_explicit(words)] if passages else []
     return any(not any(span in passage or passage in span for span in stated) for passage in passages)
 
 
 def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
     """Return the open tasks that the user named, in order, without repeats."""
-    found: dict[str, None] = {}
+    tasks: dict[str, None] = {}
     for turn in turns:
         if turn.role == "user" and not pasted_document(turn.text):
             for sentence in spoken_sentences(turn.text):
@@ -76,5 +78,5 @@ def open_loops(turns: Iterable[Turn]) -> tuple[str, ...]:
                     and not sentence.text.rstrip().endswith("?")
                     and word_count(match["rest"]) >= 2
                 ):
-                    found.setdefault(normalize_statement(match["rest"]))
-    return tuple(found)
+                    tasks.setdefault(normalize_statement(match["rest"]))
+    return tuple(tasks)

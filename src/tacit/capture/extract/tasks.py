@@ -57,8 +57,8 @@ def named_steps(text: str) -> tuple[str, ...]:
         elif line.strip():
             break
     steps = (_safe_text(_MARKS.sub("", line)).strip(" .") for line in lines)
-    kept = (step for step in steps if len(step.split()) >= _LEAST_WORDS and not step.endswith("?"))
-    return tuple(dict.fromkeys(kept))[:MAX_STEPS]
+    whole_steps = (step for step in steps if len(step.split()) >= _LEAST_WORDS and not step.endswith("?"))
+    return tuple(dict.fromkeys(whole_steps))[:MAX_STEPS]
 
 
 def follow_tasks(before: tuple[Task, ...], turns: Iterable[Turn]) -> tuple[Task, ...]:
@@ -88,11 +88,11 @@ def touches_tasks(turns: Iterable[Turn]) -> bool:
 
 def _after(tasks: tuple[Task, ...], use: ToolUse) -> tuple[Task, ...]:
     if use.todos:
-        found = (
+        place = (
             (str(number), _safe_text(text), status)
             for number, (text, status) in enumerate(use.todos, start=1)
         )
-        return tuple(task for task in found if task[1])
+        return tuple(task for task in place if task[1])
     named = {task[0]: task for task in tasks}
     for number, text, status in use.tasks:
         name = number or str(len(named) + 1)

@@ -46,11 +46,11 @@ def _rows(path: Path, table: str, order: str) -> Iterator[tuple[Row | None, str]
     try:
         with database(path) as connection:
             count = connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0]
-            found = connection.execute(
+            cursor = connection.execute(
                 f'SELECT * FROM "{table}" ORDER BY {order} DESC LIMIT ?',
                 (MAX_ROWS,),
             )
-            for number, row in enumerate(found, start=1):
+            for number, row in enumerate(cursor, start=1):
                 yield dict(row), f"{path.name}, {table} {number}"
             if count > MAX_ROWS:
                 yield None, f"{count - MAX_ROWS} older rows of {table}: more than {MAX_ROWS} are not read"
@@ -59,11 +59,11 @@ def _rows(path: Path, table: str, order: str) -> Iterator[tuple[Row | None, str]
 
 
 def _read(
-    table: str, order: str, one: Callable[[Row, str], ForeignStatement | RefusedHook]
+    table: str, order: str, read_row: Callable[[Row, str], ForeignStatement | RefusedHook]
 ) -> Callable[[Path], Iterator[ForeignStatement | RefusedHook]]:
     def read(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
         for row, where in _rows(path, table, order):
-            yield RefusedHook(where=path.name, reason=where) if row is None else one(row, where)
+            yield RefusedHook(where=path.name, reason=where) if row is None else read_row(row, where)
 
     return read
 

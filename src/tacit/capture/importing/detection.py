@@ -39,14 +39,14 @@ def find_readers(path: Path, tool: str = "auto") -> tuple[tuple[Path, FormatRead
     if not path.exists():
         raise NotFound(f"There is nothing at {path}.")
     wanted = [reader for reader in READERS if tool in ("auto", reader.tool)]
-    found = tuple(_found(path, wanted))
-    if not found:
-        known = ", ".join(TOOLS)
+    readers = tuple(_found(path, wanted))
+    if not readers:
+        tools = ", ".join(TOOLS)
         raise InvalidInput(
             f"Nothing at {path.name} is known by its content.",
-            hint=f"Known: {known}, and exports of Tacit. Transcripts: `tacit import transcripts`.",
+            hint=f"Known: {tools}, and exports of Tacit. Transcripts: `tacit import transcripts`.",
         )
-    return found
+    return readers
 
 
 def _found(path: Path, wanted: list[FormatReader]) -> Iterator[tuple[Path, FormatReader]]:

@@ -79,9 +79,9 @@ def _tool_of(value: object) -> str:
     if any(isinstance(whole.get(part), list) for part in SUGAR_SECTIONS):
         return "sugar"
     entries = _listed(value)
-    samples = [one for one in map(fields_of, entries[:20]) if one]
+    samples = [fields for fields in map(fields_of, entries[:20]) if fields]
     for tool, signs in _SIGNS.items():
-        if samples and any(signs <= one.keys() for one in samples):
+        if samples and any(signs <= fields.keys() for fields in samples):
             return tool
     return ""
 
@@ -113,23 +113,23 @@ def _knows(tool: str) -> Callable[[Path], bool]:
 
 def _entries(path: Path, value: object, name: str) -> Iterator[tuple[Row, str] | RefusedHook]:
     """The objects of a list of the export, each with where it stands."""
-    found = _as_list(fields_of(value).get(name)) if name else _listed(value)
-    for number, one in enumerate(found, start=1):
+    entries = _as_list(fields_of(value).get(name)) if name else _listed(value)
+    for number, entry in enumerate(entries, start=1):
         where = f"{path.name}, {name or 'entry'} {number}"
         if number > MAX_ENTRIES:
             yield RefusedHook(
-                where=f"{where} to {len(found)}", reason=f"more than {MAX_ENTRIES} are not read"
+                where=f"{where} to {len(entries)}", reason=f"more than {MAX_ENTRIES} are not read"
             )
             return
-        if isinstance(one, dict):
-            yield cast(Row, one), where
+        if isinstance(entry, dict):
+            yield cast(Row, entry), where
         else:
-            said = one.reason if isinstance(one, _BadLine) else "no object"
-            yield RefusedHook(where=where, reason=said)
+            reason = entry.reason if isinstance(entry, _BadLine) else "no object"
+            yield RefusedHook(where=where, reason=reason)
 
 
 def _reading(
-    one: Callable[[Row, str], ForeignStatement | RefusedHook], *, lists: tuple[str, ...] = ()
+    read_row: Callable[[Row, str], ForeignStatement | RefusedHook], *, lists: tuple[str, ...] = ()
 ) -> Callable[[Path], Iterator[ForeignStatement | RefusedHook]]:
     def read(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
         try:
@@ -139,13 +139,13 @@ def _reading(
             return
         whole = fields_of(value)
         for name in [name for name in lists if isinstance(whole.get(name), list)] or [""]:
-            for found in _entries(path, value, name):
-                if isinstance(found, RefusedHook):
-                    yield found
+            for entry in _entries(path, value, name):
+                if isinstance(entry, RefusedHook):
+                    yield entry
                 elif name == "summaries":
-                    yield from statements.read_claude_mem_summary(*found)
+                    yield from statements.read_claude_mem_summary(*entry)
                 else:
-                    yield one(*found)
+                    yield read_row(*entry)
 
     return read
 

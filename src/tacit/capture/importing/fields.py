@@ -58,8 +58,8 @@ def moment_ms(value: object) -> int:
         seconds = seconds / 1000 if seconds > _LATEST_S else seconds
         return int(seconds * 1000) if seconds <= _LATEST_S else 0
     try:
-        told = datetime.fromisoformat(str(value).strip()[:40])
-        at_s = (told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(str(value).strip()[:40])
+        at_s = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError, OSError):
         return 0
     return int(at_s * 1000) if 0 < at_s <= _LATEST_S else 0
@@ -69,13 +69,13 @@ def words_of(value: object, *, most: int = MAX_TAGS, longest: int = MAX_TAG_CHAR
     """A list of short texts: a list, its JSON, or words between commas."""
     if isinstance(value, str):
         text = value.strip()
-        found = parsed(text) if text.startswith("[") else None
-        listed = cast(object, found) if isinstance(found, list) else text.split(",")
+        listed_values = parsed(text) if text.startswith("[") else None
+        listed = cast(object, listed_values) if isinstance(listed_values, list) else text.split(",")
     else:
         listed = value
     if not isinstance(listed, list | tuple):
         return ()
-    texts = [text_of(one) for one in cast(list[object], listed)[: 4 * most]]
+    texts = [text_of(item) for item in cast(list[object], listed)[: 4 * most]]
     return tuple(dict.fromkeys(text for text in texts if text and len(text) <= longest))[:most]
 
 

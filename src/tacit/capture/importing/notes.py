@@ -137,30 +137,30 @@ def _basic(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
             continue
         front = _front(text)
         at_ms = moment_ms(front.get("created") or front.get("date")) or changed_ms
-        found = list(_OBSERVATION.finditer(text))
-        if not found:
+        matches = list(_OBSERVATION.finditer(text))
+        if not matches:
             yield RefusedHook(where=name, reason="no observation in it")
-        for one in found:
+        for match in matches:
             yield _observation(
-                one, front, at_ms, where=f"{name}, line {text[: one.start()].count(chr(10)) + 1}"
+                match, front, at_ms, where=f"{name}, line {text[: match.start()].count(chr(10)) + 1}"
             )
 
 
-def _observation(one: re.Match[str], front: dict[str, str], at_ms: int, *, where: str) -> ForeignStatement:
-    words = one["text"].strip()
+def _observation(match: re.Match[str], front: dict[str, str], at_ms: int, *, where: str) -> ForeignStatement:
+    words = match["text"].strip()
     context = _CONTEXT.search(words)
     words = _CONTEXT.sub("", words) if context else words
     tags = tuple(tag["tag"] for tag in _TAG.finditer(words))
     content = _TAG.sub("", words).strip()
     title = front.get("title", "")
-    said = content if not title or title.lower() in content.lower() else f"{title}: {content}"
+    statement = content if not title or title.lower() in content.lower() else f"{title}: {content}"
     return ForeignStatement(
         tool="basic-memory",
-        original_id=f"{front.get('permalink', '') or title or where.split(',', maxsplit=1)[0]}#{_short(one['text'])}",
-        content=f"{said} ({context['context']})" if context else said,
-        kind=kind_named(one["category"]),
+        original_id=f"{front.get('permalink', '') or title or where.split(',', maxsplit=1)[0]}#{_short(match['text'])}",
+        content=f"{statement} ({context['context']})" if context else statement,
+        kind=kind_named(match["category"]),
         at_ms=at_ms,
-        tags=words_of([one["category"].strip(), *tags, *words_of(front.get("tags", "").strip("[]"))]),
+        tags=words_of([match["category"].strip(), *tags, *words_of(front.get("tags", "").strip("[]"))]),
         where=where,
     )
 

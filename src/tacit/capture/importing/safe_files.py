@@ -33,11 +33,11 @@ def head_of(path: Path, size: int = 4096) -> bytes:
     """
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
             raise InvalidInput(f"{path.name} is no plain file.")
-        if found.st_size > MAX_FILE_BYTES:
-            raise InvalidInput(f"{path.name} has {found.st_size} bytes; at most {MAX_FILE_BYTES} are read.")
+        if status.st_size > MAX_FILE_BYTES:
+            raise InvalidInput(f"{path.name} has {status.st_size} bytes; at most {MAX_FILE_BYTES} are read.")
         head = os.read(handle, size)
     finally:
         os.close(handle)
@@ -121,11 +121,11 @@ def database(path: Path) -> Generator[sqlite3.Connection]:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CELL_BYTES * 4)
         connection.set_authorizer(_reads_only)
-        left = [STEPS // 10_000]
+        steps_left = [STEPS // 10_000]
 
         def tick() -> int:
-            left[0] -= 1
-            return int(left[0] < 0)
+            steps_left[0] -= 1
+            return int(steps_left[0] < 0)
 
         connection.set_progress_handler(tick, 10_000)
         connection.row_factory = sqlite3.Row
@@ -148,10 +148,10 @@ def _reads_only(action: int, *_: object) -> int:
 
 def columns_of(connection: sqlite3.Connection, table: str) -> frozenset[str]:
     """Columns of a plain table; none where there is no such table, or a view or virtual table of that name."""
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)
     ).fetchone()
-    if found is None or "VIRTUAL" in str(found[0])[:40].upper():
+    if rows is None or "VIRTUAL" in str(rows[0])[:40].upper():
         return frozenset()
     quoted = table.replace('"', '""')
     return frozenset(str(row[1]) for row in connection.execute(f'PRAGMA table_info("{quoted}")').fetchall())

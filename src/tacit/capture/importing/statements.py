@@ -70,13 +70,13 @@ def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedHook:
     title = text_of(row.get("title"))
     facts = words_of(row.get("facts"), most=20, longest=1000)
     story = text_of(row.get("narrative")) or " ".join(facts[:3]) or text_of(row.get("text"))
-    said = f"{title.rstrip('.')}: {story}" if title and story else title or story
+    content = f"{title.rstrip('.')}: {story}" if title and story else title or story
     files = paths_of(row.get("files_modified") or row.get("files_read") or ())
     return _made(
         ForeignStatement(
             tool="claude-mem",
             original_id=f"observation-{row.get('id', '')}",
-            content=_first_sentences(said),
+            content=_first_sentences(content),
             kind=kind_named(row.get("type")),
             at_ms=moment_ms(row.get("created_at_epoch") or row.get("created_at")),
             tags=words_of(row.get("concepts") or ()),
@@ -91,14 +91,14 @@ def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | Ref
     """claude-mem 13, the summary of a session: what was learned, and what comes next."""
     made: list[ForeignStatement | RefusedHook] = []
     for field, kind in (("learned", "fact"), ("next_steps", "todo")):
-        said = text_of(row.get(field))
-        if said and said.lower() not in ("none", "n/a", "null"):
+        text = text_of(row.get(field))
+        if text and text.lower() not in ("none", "n/a", "null"):
             made.append(
                 _made(
                     ForeignStatement(
                         tool="claude-mem",
                         original_id=f"summary-{row.get('id', '')}-{field}",
-                        content=_first_sentences(said),
+                        content=_first_sentences(text),
                         kind=kind,
                         at_ms=moment_ms(row.get("created_at_epoch") or row.get("created_at")),
                         project=text_of(row.get("project")),
@@ -127,16 +127,16 @@ def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedHook:
     )
 
 
-def _made(found: ForeignStatement) -> ForeignStatement | RefusedHook:
-    if not found.content:
-        return RefusedHook(where=found.where, reason="no words in it")
-    if len(found.content) > MAX_CONTENT_CHARS:
+def _made(statement: ForeignStatement) -> ForeignStatement | RefusedHook:
+    if not statement.content:
+        return RefusedHook(where=statement.where, reason="no words in it")
+    if len(statement.content) > MAX_CONTENT_CHARS:
         return RefusedHook(
-            where=found.where, reason=f"{len(found.content)} characters; at most {MAX_CONTENT_CHARS}"
+            where=statement.where, reason=f"{len(statement.content)} characters; at most {MAX_CONTENT_CHARS}"
         )
-    if len(found.original_id) > 200:
-        return RefusedHook(where=found.where, reason="an id of more than 200 characters")
-    return found
+    if len(statement.original_id) > 200:
+        return RefusedHook(where=statement.where, reason="an id of more than 200 characters")
+    return statement
 
 
 def _first_sentences(text: str) -> str:

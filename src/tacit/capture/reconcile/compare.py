@@ -93,10 +93,10 @@ def parse_statement(text: str) -> ParsedStatement:
     rejected: set[str] = set()
     for match in _REJECTED.finditer(text):
         rejected.update(_stems(STATEMENT_WORD.findall(match["old"])))
-    kept = _REJECTED.sub(" ", text)
-    raw = STATEMENT_WORD.findall(kept)
-    negations = denials(kept)
-    order = tuple(_stems(STATEMENT_WORD.findall(strip_negation(kept)) if negations else raw))
+    plain = _REJECTED.sub(" ", text)
+    raw = STATEMENT_WORD.findall(plain)
+    negations = denials(plain)
+    order = tuple(_stems(STATEMENT_WORD.findall(strip_negation(plain)) if negations else raw))
     numbers = frozenset(word.lower().rstrip(".,:") for word in raw if _is_number(word))
     names = frozenset(word.lower() for word in raw if is_identifier(word))
     return ParsedStatement(

@@ -86,14 +86,14 @@ def replace_named(memory: Memory, named: Sequence[Memory], *, spoken_of: Collect
         spoken_of: ids of those that the user's quoted words speak of.
     """
     ended: list[Memory] = []
-    asked: list[tuple[Memory, ChangeReason]] = []
+    contested: list[tuple[Memory, ChangeReason]] = []
     for stored in named:
         against = _may_not_replace(memory, stored, spoken_of)
         if against:
-            asked.append((stored, against))
+            contested.append((stored, against))
         else:
             ended.append(stored)
-    questions = tuple(_said_to_replace([stored], but=against) for stored, against in asked)
+    questions = tuple(_said_to_replace([stored], but=against) for stored, against in contested)
     if ended:
         return Supersede(
             memory=memory,
@@ -101,9 +101,9 @@ def replace_named(memory: Memory, named: Sequence[Memory], *, spoken_of: Collect
             at_ms=memory.validity.valid_from_ms,
             reason=joined((_said_to_replace(ended), *questions)),
             further=tuple(stored.id for stored in ended[1:]),
-            contested=tuple(stored.id for stored, _ in asked),
+            contested=tuple(stored.id for stored, _ in contested),
         )
-    (first, _), *more = asked
+    (first, _), *more = contested
     return Contradict(
         memory=memory,
         other_id=first.id,
@@ -140,48 +140,48 @@ def _judged(
     memory: Memory, neighbours: Sequence[Neighbor], near: float, judge: Judge
 ) -> list[tuple[Memory, Judgment]]:
     """Every neighbour with its judgment; of two statements the later one is judged beside the earlier one."""
-    later = [one for one in neighbours if _age(memory, one.memory) >= 0]
-    texts = [(one.memory.content, one.cosine) for one in later]
+    later = [neighbor for neighbor in neighbours if _age(memory, neighbor.memory) >= 0]
+    texts = [(neighbor.memory.content, neighbor.cosine) for neighbor in later]
     # What an agent quotes the user for is looked at as closely as a correction: it must not stand beside what they said otherwise.
     correction = memory.kind == "correction" or memory.provenance.vouched
-    found = dict(
+    judgments = dict(
         zip(
-            (one.memory.id for one in later),
+            (neighbor.memory.id for neighbor in later),
             judge(memory.content, texts, near=near, correction=correction),
             strict=True,
         )
     )
-    for one in neighbours:
-        if one.memory.id not in found:
-            correction = one.memory.kind == "correction"
-            found[one.memory.id], *_ = judge(
-                one.memory.content, [(memory.content, one.cosine)], near=near, correction=correction
+    for neighbor in neighbours:
+        if neighbor.memory.id not in judgments:
+            correction = neighbor.memory.kind == "correction"
+            judgments[neighbor.memory.id], *_ = judge(
+                neighbor.memory.content, [(memory.content, neighbor.cosine)], near=near, correction=correction
             )
-    return [(one.memory, found[one.memory.id]) for one in neighbours]
+    return [(neighbor.memory, judgments[neighbor.memory.id]) for neighbor in neighbours]
 
 
 def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
     """Count the repetition; one that is no new statement changes nothing but what it adds to the words."""
-    given = _with_what_is_given(memory, stored)
+    completed = _with_what_is_given(memory, stored)
     if _promotes(memory, stored):
         return Merge(
-            memory=_promoted(memory, given),
+            memory=_promoted(memory, completed),
             reason=ChangeReason(cause=ChangeCause.CONFIRMED_BY_WORDS, memory_ids=(stored.id,)),
         )
-    known = _is_repeated(memory, stored)
-    proofs = max(stored.proofs, memory.proofs) if known else stored.proofs + memory.proofs
-    given = replace(given, proofs=proofs)
-    if known and given == stored:
-        return Skip(content=memory.content, reason=known, memory_id=stored.id)
-    given = replace(given, updated_at_ms=max(stored.updated_at_ms, memory.updated_at_ms))
-    if known:
-        return Merge(memory=given, reason=known)
+    repeated = _is_repeated(memory, stored)
+    proofs = max(stored.proofs, memory.proofs) if repeated else stored.proofs + memory.proofs
+    completed = replace(completed, proofs=proofs)
+    if repeated and completed == stored:
+        return Skip(content=memory.content, reason=repeated, memory_id=stored.id)
+    completed = replace(completed, updated_at_ms=max(stored.updated_at_ms, memory.updated_at_ms))
+    if repeated:
+        return Merge(memory=completed, reason=repeated)
     mine, theirs = memory.provenance, stored.provenance
     evidence = stored.evidence
     further = (words for words in (mine.span, *memory.evidence) if words and words != theirs.span)
     evidence = tuple(dict.fromkeys((*evidence, *further)))[-MAX_EVIDENCE:]
     merged = replace(
-        given,
+        completed,
         frequency=stored.frequency + 1,
         importance=min(1.0, max(stored.importance, memory.importance) + MERGE_IMPORTANCE),
         confidence=max(stored.confidence, memory.confidence),
@@ -311,15 +311,15 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
     """What to do about stored statements that `memory` cannot hold beside, nearest first."""
     ended: list[tuple[str, ChangeReason]] = []
     contested: list[tuple[str, ChangeReason]] = []
-    asked = False
+    ask = False
     for stored, judgment in conflicts:
         against = _forbidden(memory, stored)
-        told = _conflict_reason(stored, judgment, but=against)
+        reason_of = _conflict_reason(stored, judgment, but=against)
         if judgment.relation == "unsure":
-            if asked:
+            if ask:
                 continue  # one question is enough
-            asked = True
-            contested.append((stored.id, replace(told, detail="")))
+            ask = True
+            contested.append((stored.id, replace(reason_of, detail="")))
             continue
         if not against and _age(memory, stored) < 0:
             past = replace(
@@ -328,9 +328,9 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
             over = replace(memory, validity=past, status="superseded")
             return Add(memory=over, reason=ChangeReason(cause=ChangeCause.OLDER, memory_ids=(stored.id,)))
         if against:
-            contested.append((stored.id, told))
+            contested.append((stored.id, reason_of))
         else:
-            ended.append((stored.id, told))
+            ended.append((stored.id, reason_of))
     if contested and memory.provenance.vouched:
         # An agent found words of the user's for it, but the user said the opposite themselves: both wait in review.
         memory, ended, contested = replace(memory, status="quarantined"), [], [*ended, *contested]
@@ -340,7 +340,7 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
             memory=memory,
             old_id=old_id,
             at_ms=memory.validity.valid_from_ms,
-            reason=joined((reason, *(told for _, told in (*more, *contested)))),
+            reason=joined((reason, *(why for _, why in (*more, *contested)))),
             further=tuple(name for name, _ in more),
             contested=tuple(name for name, _ in contested),
         )
@@ -349,7 +349,7 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
         return Contradict(
             memory=memory,
             other_id=other_id,
-            reason=joined((reason, *(told for _, told in more))),
+            reason=joined((reason, *(why for _, why in more))),
             further=tuple(name for name, _ in more),
         )
     return Add(memory=memory)

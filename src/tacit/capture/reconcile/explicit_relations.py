@@ -256,17 +256,17 @@ def _parse_statement(text: str) -> _ParsedStatement:
 
 def _words(text: str, code: set[str] | frozenset[str] = frozenset()) -> list[str]:
     """The words of `text`, lightly stemmed; what is code stays as it is written."""
-    found: list[str] = []
+    words: list[str] = []
     for token in _TOKEN.findall(text):
         word = token.strip("`'’*").rstrip(".,:!`'’*") or token.strip("`'’")
         if word.endswith("?") and len(word) > 1:
-            found += [wording_stem(word.rstrip("?").lower()), "?"]
+            words += [wording_stem(word.rstrip("?").lower()), "?"]
             continue
         if word in code:
-            found.append(word)
+            words.append(word)
         elif word.lower() not in WORDING_STOP_WORDS and not set(word) <= set("-–—"):
-            found.append(wording_stem(word.lower()))
-    return found
+            words.append(wording_stem(word.lower()))
+    return words
 
 
 def _is_number(word: str) -> bool:
@@ -298,7 +298,7 @@ class _Replacement:
 @lru_cache(maxsize=256)
 def _find_replacements(text: str) -> tuple[_Replacement, ...]:
     flat = _OPENING.sub("", " ".join(text.split()))
-    found: list[_Replacement] = []
+    replacements: list[_Replacement] = []
     for pattern in _REPLACES:
         for match in pattern.finditer(flat):
             gone = _parse_statement(match["gone"])
@@ -312,18 +312,20 @@ def _find_replacements(text: str) -> tuple[_Replacement, ...]:
             value = _words(before)[-1:]
             if value and _is_number(value[0]) and any(_is_number(word) for word in gone.words):
                 limits -= set(value)  # "on 8080 instead of 8081": the new value limits nothing
-            found.append(_Replacement(gone=gone.words, rest=_content(f"{before} {behind}"), limits=limits))
-    return tuple(found)
+            replacements.append(
+                _Replacement(gone=gone.words, rest=_content(f"{before} {behind}"), limits=limits)
+            )
+    return tuple(replacements)
 
 
 def _limits(text: str, places: frozenset[str] = _PLACE_WORDS) -> frozenset[str]:
     """Content words behind the first word that says where, when or what for, up to the end of each clause."""
-    found: set[str] = set()
+    limits: set[str] = set()
     for clause in _CLAUSE.split(text):
         tokens = clause.split()
         at = next((place for place, word in enumerate(tokens) if word.lower() in places), len(tokens))
-        found |= _content(" ".join(tokens[at:]))
-    return frozenset(found) - _NEUTRAL
+        limits |= _content(" ".join(tokens[at:]))
+    return frozenset(limits) - _NEUTRAL
 
 
 def _replaces(new: str, old: str) -> bool:
@@ -336,15 +338,15 @@ def _replaces(new: str, old: str) -> bool:
     choice = _plain_choice(new)
     if theirs.denials > len([swap for swap in own if swap.gone]) or _NO_MORE.search(old):
         return False
-    kept = theirs.content
+    content = theirs.content
     for swap in own:
-        kept -= frozenset(swap.gone) - swap.rest
+        content -= frozenset(swap.gone) - swap.rest
     for swap in swaps:
         gone = frozenset(swap.gone) - _LINKS
-        if not gone <= kept or not _in_order(swap.gone, theirs.positive):
+        if not gone <= content or not _in_order(swap.gone, theirs.positive):
             continue
-        others = kept - gone - _NEUTRAL
-        if others <= swap.rest and swap.limits <= kept:
+        others = content - gone - _NEUTRAL
+        if others <= swap.rest and swap.limits <= content:
             # With nothing but the thing itself in common, the later one must be as plain as the earlier one.
             if others or choice:
                 return True
@@ -359,10 +361,10 @@ def _plain_choice(text: str) -> tuple[str, str] | None:
     switched = _PLAIN_SWITCH.match(flat)
     if switched is not None:
         return "use", switched["gone"]
-    found = _PLAIN_CHOICE.match(flat)
-    if found is None or not _PLACE_WORDS.isdisjoint(flat[: found.end("gone")].lower().split()):
+    match = _PLAIN_CHOICE.match(flat)
+    if match is None or not _PLACE_WORDS.isdisjoint(flat[: match.end("gone")].lower().split()):
         return None
-    return found["verb"], found["gone"]
+    return match["verb"], match["gone"]
 
 
 def _in_order(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
@@ -379,18 +381,18 @@ def _denies(new: str, old: _ParsedStatement) -> bool:
     if old.denials:
         return False
     flat = _OPENING.sub("", " ".join(new.split()))
-    found = _NO_MORE.search(flat)
-    if found is None or flat.endswith("?"):
+    match = _NO_MORE.search(flat)
+    if match is None or flat.endswith("?"):
         return False
-    starts = [match.end() for match in _CLAUSE.finditer(flat, 0, found.start())]
+    starts = [match.end() for match in _CLAUSE.finditer(flat, 0, match.start())]
     begin = starts[-1] if starts else 0
-    stop = _CLAUSE.search(flat, found.end())
+    stop = _CLAUSE.search(flat, match.end())
     clause = flat[begin : stop.start() if stop else len(flat)]
     if is_limited(flat[stop.start() :] if stop else ""):
         return False
-    said = _content(clause) - _NEUTRAL
+    content = _content(clause) - _NEUTRAL
     theirs = old.content - _NEUTRAL
-    return len(said) > 1 and said == theirs
+    return len(content) > 1 and content == theirs
 
 
 # --- another value
@@ -401,7 +403,7 @@ def _gives_new_value(new: str, old: str, *, correction: bool) -> bool:
     mine, theirs = _parse_statement(new).frame, _parse_statement(old).frame
     if len(mine) != len(theirs) or len(mine) < 2:
         return False
-    differing = [at for at, (one, other) in enumerate(zip(mine, theirs, strict=True)) if one != other]
+    differing = [at for at, (word, other) in enumerate(zip(mine, theirs, strict=True)) if word != other]
     if len(differing) != 1 or differing[0] == 0:
         return False
     value, before = mine[differing[0]], theirs[differing[0]]
@@ -414,10 +416,10 @@ def _gives_new_value(new: str, old: str, *, correction: bool) -> bool:
         return False
     if correction and numbers and not _PAST.search(new):
         return differing[0] >= len(mine) - 2
-    said = _NOW.search(new)
-    if said is None or (_PAST.search(new) and not said[0].endswith("to")):
+    match = _NOW.search(new)
+    if match is None or (_PAST.search(new) and not match[0].endswith("to")):
         return False
-    behind = new[said.end() :].lower()
+    behind = new[match.end() :].lower()
     return value.lower() in " ".join(behind.split()[:4])
 
 

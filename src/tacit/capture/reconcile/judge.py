@@ -79,11 +79,13 @@ def _adds_nothing(new: str, old: str, cosine: float, *, near: float) -> bool:
 
 
 def _judge_pair(new: str, old: str, cosine: float, *, near: float, correction: bool) -> Judgment:
-    found = find_explicit_relation(new, old, correction=correction)
-    if found == "same" or _adds_nothing(new, old, cosine, near=near):
+    relation = find_explicit_relation(new, old, correction=correction)
+    if relation == "same" or _adds_nothing(new, old, cosine, near=near):
         return Judgment(relation="same", verdict="same", why=_WHY["same"])
-    if found:
-        return Judgment(relation="conflict", verdict=found, why=_WHY[found], detail=_difference(new, old))
+    if relation:
+        return Judgment(
+            relation="conflict", verdict=relation, why=_WHY[relation], detail=_difference(new, old)
+        )
     verdict = compare(new, old, cosine=cosine)
     # One word differs: "run tests before pushing" beside "run lint before pushing" is no change of mind, unless the
     # statement itself says that it changes something.
@@ -96,7 +98,7 @@ def _judge_pair(new: str, old: str, cosine: float, *, near: float, correction: b
 def _difference(new: str, old: str) -> str:
     """What one says and the other does not: `8080 -> 9090`; about what both speak."""
     come, gone, both = (" ".join(words[:_SHOWN]) for words in differing_words(new, old))
-    told = f"{gone or '-'} -> {come or '-'}" if gone or come else ""
+    difference = f"{gone or '-'} -> {come or '-'}" if gone or come else ""
     if is_negated(new) != is_negated(old):
-        told = f"{told}, denied" if told else "denied"
-    return f"{told}; both on {both}" if told and both else told
+        difference = f"{difference}, denied" if difference else "denied"
+    return f"{difference}; both on {both}" if difference and both else difference

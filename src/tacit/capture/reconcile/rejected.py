@@ -35,30 +35,30 @@ class Rejected:
     def changed(self, *, add: Sequence[Memory], drop: Sequence[Memory]) -> ValueChanges:
         """The values that also hold `add` and no longer `drop`; {} where they are so already."""
         values: dict[ValueName, str | None] = {}
-        for scope in dict.fromkeys(one.scope for one in (*add, *drop)):
-            known = self.texts(scope)
-            added = (one.content for one in add if one.scope == scope)
-            out = {one.content for one in (*add, *drop) if one.scope == scope}
-            kept = (*(text for text in known if text not in out), *added)
-            if kept != known:
-                values |= REJECTED.change(kept, scope)
+        for scope in dict.fromkeys(memory.scope for memory in (*add, *drop)):
+            texts = self.texts(scope)
+            added = (memory.content for memory in add if memory.scope == scope)
+            out = {memory.content for memory in (*add, *drop) if memory.scope == scope}
+            remaining = (*(text for text in texts if text not in out), *added)
+            if remaining != texts:
+                values |= REJECTED.change(remaining, scope)
         return values
 
-    def match(self, content: str, known: Sequence[str], *, near: float) -> str:
-        """The statement among `known`, the rejected ones of its scope, that `content` repeats; "" = none.
+    def match(self, content: str, rejected: Sequence[str], *, near: float) -> str:
+        """Return the statement among `rejected`, those of its scope, that `content` repeats; "" = none.
 
         `near` = least cosine of a near duplicate.
         """
-        if not known:
+        if not rejected:
             return ""
         mine = parse_statement(content)
-        for text in known:
+        for text in rejected:
             if parse_statement(text).text == mine.text:
                 return text
         words = frozenset(mine.order)
         alike = [
             text
-            for text in known
+            for text in rejected
             if overlap(words, frozenset(parse_statement(text).order)) >= MIN_SHARED_WORDS
         ]
         return self._said_again(content, alike, near) if alike else ""

@@ -102,23 +102,23 @@ def ends_order(new: str, old: str) -> bool:
     ended = _ended(new)
     if ended is None or _MANY.search(old.strip()):
         return False
-    found = _ORDER.match(" ".join(old.split()).rstrip(".!"))
-    if found is None or _base(found["verb"]) not in _bases(ended.verb):
+    match = _ORDER.match(" ".join(old.split()).rstrip(".!"))
+    if match is None or _base(match["verb"]) not in _bases(ended.verb):
         return False
-    order = _use(found["verb"], found["what"])
+    order = _use(match["verb"], match["what"])
     if order.thing != ended.thing or not ended.where <= order.where:
         return False
-    return ended.where == order.where or (_base(found["verb"]) in _WHOLE and not order.bounded)
+    return ended.where == order.where or (_base(match["verb"]) in _WHOLE and not order.bounded)
 
 
 def orders_for_a_purpose(verb: str, thing: str, old: str) -> bool:
     """Whether `old` is a plain order to `verb` the `thing`, at most for some purpose: not in some place only."""
     if _MANY.search(old.strip()):
         return False
-    found = _ORDER.match(" ".join(old.split()).rstrip(".!"))
-    if found is None or _base(found["verb"]) != _base(verb):
+    match = _ORDER.match(" ".join(old.split()).rstrip(".!"))
+    if match is None or _base(match["verb"]) != _base(verb):
         return False
-    order = _use(found["verb"], found["what"])
+    order = _use(match["verb"], match["what"])
     return order.thing == _use(verb, thing).thing and not order.bounded
 
 
@@ -149,10 +149,10 @@ def ended_thing(text: str) -> tuple[frozenset[str], ...]:
 def _ended(text: str) -> _Use | None:
     """Return what `text` explicitly ends; None = nothing."""
     flat = " ".join(text.split())
-    found = _STOPPED.match(flat) or _NO_LONGER.match(flat) or _ANY_MORE.match(flat)
-    if found is None or flat.endswith("?"):
+    match = _STOPPED.match(flat) or _NO_LONGER.match(flat) or _ANY_MORE.match(flat)
+    if match is None or flat.endswith("?"):
         return None
-    what = found["what"] + (found.groupdict().get("rest") or "")  # "any more for the docs": not everywhere
+    what = match["what"] + (match.groupdict().get("rest") or "")  # "any more for the docs": not everywhere
     if cut := _CLAUSE_END.search(what):
         behind = what[cut.start() :]
         if _LIMITED.search(behind) or (cut["mark"] == "," and not _NEW_CLAUSE.match(behind)):
@@ -160,7 +160,7 @@ def _ended(text: str) -> _Use | None:
         what = what[: cut.start()]
     while (shorter := _EVER.sub("", what)) != what:
         what = shorter
-    use = _use(found["verb"], what)
+    use = _use(match["verb"], what)
     named = 0 < len(use.thing) <= _LONGEST and not (len(use.thing) == 1 and use.thing[0] in _PRONOUNS)
     return use if named else None
 

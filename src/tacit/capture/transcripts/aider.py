@@ -42,26 +42,26 @@ def read_aider(path: Path) -> Iterator[Transcript]:
 
 def _take(builder: TurnBuilder, text: str, at_ms: int) -> None:
     """Aider gives a time to the chat alone: prompts count on from it, a millisecond each, so that they stay in order."""
-    asked: list[str] = []
-    said: list[str] = []
+    prompt_lines: list[str] = []
+    reply_lines: list[str] = []
     calls = 0
 
     def flush() -> None:
-        if said:
-            builder.reply("\n".join(said), at_ms)
-            said.clear()
-        words = "\n".join(asked).strip()
-        if asked and not words.startswith("/"):
+        if reply_lines:
+            builder.reply("\n".join(reply_lines), at_ms)
+            reply_lines.clear()
+        words = "\n".join(prompt_lines).strip()
+        if prompt_lines and not words.startswith("/"):
             builder.user(words, at_ms + builder.prompts)
-        asked.clear()
+        prompt_lines.clear()
 
     for line in text.splitlines():
         if line.startswith("#### "):
-            if said:
+            if reply_lines:
                 flush()
-            asked.append(line[5:].rstrip())
+            prompt_lines.append(line[5:].rstrip())
             continue
-        if asked:
+        if prompt_lines:
             if not line.strip():
                 continue
             flush()
@@ -69,7 +69,7 @@ def _take(builder: TurnBuilder, text: str, at_ms: int) -> None:
             flush()
             calls += _did(builder, line[2:].strip(), f"call-{calls}", at_ms)
         elif not line.startswith(">"):
-            said.append(line)
+            reply_lines.append(line)
     flush()
 
 

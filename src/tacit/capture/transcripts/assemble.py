@@ -75,24 +75,24 @@ def time_of(value: object) -> int:
         return int(whole) if 0 < whole < _LATEST_MS else 0
     if isinstance(value, str) and value:
         try:
-            told = datetime.fromisoformat(value)
-            return int((told if told.tzinfo else told.replace(tzinfo=UTC)).timestamp() * 1000)
+            moment = datetime.fromisoformat(value)
+            return int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() * 1000)
         except (ValueError, OverflowError):
             return 0
     return 0
 
 
-def tool_use(name: str, call_id: str, raw: object, *, said: str = "") -> ToolUse:
+def tool_use(name: str, call_id: str, raw: object, *, words: str = "") -> ToolUse:
     """A tool call from its host's name and input (a mapping, or the text of a patch)."""
-    given: Mapping[str, object] = cast("Mapping[str, object]", raw) if isinstance(raw, Mapping) else {}
+    arguments: Mapping[str, object] = cast("Mapping[str, object]", raw) if isinstance(raw, Mapping) else {}
     tool = _TOOLS.get(name.lower(), name.lower())
-    command = given.get("command", given.get("cmd", ""))
+    command = arguments.get("command", arguments.get("cmd", ""))
     if isinstance(command, list):
         parts = [str(part) for part in cast("list[object]", command)]
         wrapped = len(parts) == 3 and parts[1] in ("-lc", "-c")
         command = parts[2] if wrapped else " ".join(parts)
-    paths = tuple(value for name in _PATH_FIELDS if isinstance(value := given.get(name), str) and value)
-    patch = raw if isinstance(raw, str) else given.get("input", given.get("patch", ""))
+    paths = tuple(value for name in _PATH_FIELDS if isinstance(value := arguments.get(name), str) and value)
+    patch = raw if isinstance(raw, str) else arguments.get("input", arguments.get("patch", ""))
     if tool == "edit" and isinstance(patch, str):
         paths = tuple(dict.fromkeys((*paths, *_PATCHED.findall(patch[: MAX_ERROR * 25]))))
     return ToolUse(
@@ -100,16 +100,16 @@ def tool_use(name: str, call_id: str, raw: object, *, said: str = "") -> ToolUse
         call_id=call_id,
         command=command[:MAX_COMMAND] if tool == "bash" and isinstance(command, str) else "",
         paths=paths,
-        said=said,
-        todos=_todos(given.get("todos", given.get("plan", given.get("todoList")))),
-        tasks=_task_changes(name.lower(), given),
+        said=words,
+        todos=_todos(arguments.get("todos", arguments.get("plan", arguments.get("todoList")))),
+        tasks=_task_changes(name.lower(), arguments),
     )
 
 
 def _todos(raw: object) -> tuple[tuple[str, str], ...]:
     if not isinstance(raw, list):
         return ()
-    found: list[tuple[str, str]] = []
+    todos: list[tuple[str, str]] = []
     for entry in cast("list[object]", raw):
         if isinstance(entry, Mapping):
             fields = cast("Mapping[str, object]", entry)
@@ -117,17 +117,17 @@ def _todos(raw: object) -> tuple[tuple[str, str], ...]:
                 (v for n in ("content", "text", "step", "title", "description") if (v := fields.get(n))), ""
             )
             if isinstance(text, str) and text.strip():
-                found.append((text.strip(), str(fields.get("status", "pending"))))
-    return tuple(found)
+                todos.append((text.strip(), str(fields.get("status", "pending"))))
+    return tuple(todos)
 
 
-def _task_changes(name: str, given: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
+def _task_changes(name: str, arguments: Mapping[str, object]) -> tuple[tuple[str, str, str], ...]:
     """Claude Code keeps its list one task at a time: `TaskCreate` (the result tells its number), `TaskUpdate`."""
-    subject = str(given.get("subject") or "").strip()
+    subject = str(arguments.get("subject") or "").strip()
     if name == "taskcreate" and subject:
         return (("", subject, "pending"),)
-    if name == "taskupdate" and given.get("taskId") is not None:
-        return ((str(given["taskId"]), subject, str(given.get("status") or "")),)
+    if name == "taskupdate" and arguments.get("taskId") is not None:
+        return ((str(arguments["taskId"]), subject, str(arguments.get("status") or "")),)
     return ()
 
 
@@ -180,7 +180,7 @@ class TurnBuilder:
     def call(self, name: str, call_id: str, raw: object, at_ms: int) -> None:
         """A tool call; its result comes later."""
         self._at_ms = self._at_ms or at_ms
-        use = tool_use(name, call_id, raw, said=self._said)
+        use = tool_use(name, call_id, raw, words=self._said)
         self._said = ""
         if call_id:
             self._by_id[call_id] = len(self._tools)
@@ -216,8 +216,8 @@ class TurnBuilder:
         if request_id and 0 <= cached <= read and 0 < read <= _MAX_TOKENS:
             self._asked.add(request_id)
             mark = hashlib.sha256(request_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
-            one = ModelRequest(at_ms=at_ms, input_tokens=read, cached_tokens=cached, mark=mark)
-            self._requests.append(one)
+            request = ModelRequest(at_ms=at_ms, input_tokens=read, cached_tokens=cached, mark=mark)
+            self._requests.append(request)
 
     def done(self) -> tuple[Turn, ...]:
         """All turns."""

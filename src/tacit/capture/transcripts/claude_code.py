@@ -72,8 +72,8 @@ def _row(line: bytes) -> object:
         return value
     fields = cast("dict[str, object]", value)
     message = fields.get("message")
-    said = {"content": cast("Fields", message).get("content")} if isinstance(message, dict) else None
-    return msgspec.convert({**{name: fields.get(name) for name in _NAMES}, "message": said}, _Row)
+    content = {"content": cast("Fields", message).get("content")} if isinstance(message, dict) else None
+    return msgspec.convert({**{name: fields.get(name) for name in _NAMES}, "message": content}, _Row)
 
 
 def read_claude_code(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
@@ -117,7 +117,7 @@ def _take(builder: TurnBuilder, row: _Row, *, subagents: bool) -> None:
         _take_reply(builder, content, at_ms)
     else:
         sources = (row.prompt_source, row.turn_origin, row.source)
-        machine = any(isinstance(one, str) and one in PROGRAM_SOURCES for one in sources)
+        machine = any(isinstance(source, str) and source in PROGRAM_SOURCES for source in sources)
         _take_prompt(builder, content, at_ms, machine=machine)
 
 
@@ -130,13 +130,13 @@ def _take_usage(builder: TurnBuilder, said: _Said, at_ms: int) -> None:
 
 def _typed_meanwhile(row: _Row) -> str:
     """Return the prompts typed while the agent worked. Claude Code keeps them as attachments, never as lines of the user."""
-    given = fields_of(row.attachment)
-    origin = fields_of(given.get("origin")).get("kind", "human")
-    if given.get("type") != "queued_command" or given.get("isMeta") or row.is_sidechain:
+    attachment = fields_of(row.attachment)
+    origin = fields_of(attachment.get("origin")).get("kind", "human")
+    if attachment.get("type") != "queued_command" or attachment.get("isMeta") or row.is_sidechain:
         return ""
-    if given.get("commandMode", "prompt") != "prompt" or origin != "human":
+    if attachment.get("commandMode", "prompt") != "prompt" or origin != "human":
         return ""
-    return text_of(given.get("prompt"))
+    return text_of(attachment.get("prompt"))
 
 
 def _take_prompt(builder: TurnBuilder, content: object, at_ms: int, *, machine: bool) -> None:

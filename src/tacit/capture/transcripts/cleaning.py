@@ -68,6 +68,6 @@ def refusal(error: str) -> tuple[bool, str]:
     """Whether a tool result says that the user refused the call, and the user's words in it, if any."""
     if not any(mark in error for mark in _REFUSED):
         return False, ""
-    said = _REFUSED_SAID.search(error)
-    words = clean_prompt(said.group(1)) if said else ""
+    match = _REFUSED_SAID.search(error)
+    words = clean_prompt(match.group(1)) if match else ""
     return True, "" if words.startswith(_ASKS_BACK) else words

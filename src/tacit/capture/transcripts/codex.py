@@ -108,13 +108,13 @@ def _outcome(output: object) -> tuple[bool, str]:
     """Whether a call failed, and what the model saw, with the exit code in front as other hosts write it."""
     fields = fields_of(output)
     text = output if isinstance(output, str) else text_of(output) or text_of(fields.get("content"))
-    told = fields_of(parse_json(text) if text.startswith("{") else None)
-    code = fields_of(told.get("metadata")).get("exit_code")
-    if told and isinstance(told.get("output"), str):
-        text = text_in(told, "output")
-    found = _EXIT.search(text[:2000])
-    number = code if isinstance(code, int) else int(found[1]) if found else 0
+    outcome = fields_of(parse_json(text) if text.startswith("{") else None)
+    code = fields_of(outcome.get("metadata")).get("exit_code")
+    if outcome and isinstance(outcome.get("output"), str):
+        text = text_in(outcome, "output")
+    exit_code = _EXIT.search(text[:2000])
+    number = code if isinstance(code, int) else int(exit_code[1]) if exit_code else 0
     failed = number != 0 or fields.get("success") is False
     at = _OUTPUT.search(text[:2000])
-    said = text[at.end() :].strip() if at else text
-    return failed, f"Exit code {number}\n{said}" if number else said or json.dumps(output)[:200]
+    shown = text[at.end() :].strip() if at else text
+    return failed, f"Exit code {number}\n{shown}" if number else shown or json.dumps(output)[:200]

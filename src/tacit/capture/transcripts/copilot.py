@@ -82,9 +82,9 @@ def read_copilot_chat(path: Path, since: Position | None = None) -> Transcript:
     for raw in list_of(chat.get("requests")):
         request = fields_of(raw)
         message = request.get("message")
-        said = message if isinstance(message, str) else text_in(fields_of(message), "text")
+        prompt = message if isinstance(message, str) else text_in(fields_of(message), "text")
         at_ms = time_of(request.get("timestamp"))
-        builder.user(said, at_ms)
+        builder.user(prompt, at_ms)
         for part in list_of(request.get("response")):
             answer = fields_of(part)
             value = answer.get("value")

@@ -105,7 +105,7 @@ def _markdown(text: str) -> DetectedFormat:
         return DetectedFormat(
             format="specstory", host=heading.host or "specstory", session_id=heading.session_id
         )
-    if len({found[1].lower()[0] for line in text.split("\n") if (found := HEADED.match(line))}) > 1:
+    if len({match[1].lower()[0] for line in text.split("\n") if (match := HEADED.match(line))}) > 1:
         return DetectedFormat(format="specstory", host="plain")
     return DetectedFormat(format="", reason=NO_CONVERSATION)
 
@@ -120,9 +120,9 @@ def _json(path: Path, text: str, *, more: bool) -> DetectedFormat:
         if len(rows) >= _ROWS:
             break
     objects = [fields_of(row) for row in rows if is_object(row)]
-    found = _of_rows(objects) if objects else None
-    if found is not None:
-        return found
+    by_rows = _of_rows(objects) if objects else None
+    if by_rows is not None:
+        return by_rows
     document = parse_json(text) if not more else None
     return _of_document(path, document, text, more=more, rows=objects)
 
@@ -150,9 +150,9 @@ def _of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
     if "context.append_message" in kinds or "context.append_loop_event" in kinds:
         return DetectedFormat(format="kimi", host="kimi")
     if any(_is_claude(row) for row in rows):
-        told = [row for row in rows if text_in(row, "sessionId") or text_in(row, "session_id")]
-        one = told[0] if told else first
-        session_id = text_in(one, "sessionId") or text_in(one, "session_id")
+        sessions = [row for row in rows if text_in(row, "sessionId") or text_in(row, "session_id")]
+        row = sessions[0] if sessions else first
+        session_id = text_in(row, "sessionId") or text_in(row, "session_id")
         cwd = next((text_in(row, "cwd") for row in rows if text_in(row, "cwd")), "")
         return DetectedFormat(format="claude-code", host="claude-code", session_id=session_id, cwd=cwd)
     if any(is_conversation(row) for row in rows):
@@ -192,12 +192,12 @@ def _of_document(
         )  # fmt: skip
     if is_storage_piece(fields):
         return DetectedFormat(format="", reason="a piece of a session, which is read with it")
-    found = list_of(document)
-    one = fields_of(found[0]) if found else fields
-    if {"sessionId", "messageId", "message"} <= set(one):
-        return DetectedFormat(format="gemini", host="gemini", session_id=text_in(one, "sessionId"))
-    if is_conversation(one) or is_message(one):
-        return DetectedFormat(format="conversations", host=_host_of(one))
+    entries = list_of(document)
+    entry = fields_of(entries[0]) if entries else fields
+    if {"sessionId", "messageId", "message"} <= set(entry):
+        return DetectedFormat(format="gemini", host="gemini", session_id=text_in(entry, "sessionId"))
+    if is_conversation(entry) or is_message(entry):
+        return DetectedFormat(format="conversations", host=_host_of(entry))
     return DetectedFormat(format="", reason=NO_CONVERSATION)
 
 
@@ -217,12 +217,12 @@ def _of_beginning(text: str) -> DetectedFormat:
     return DetectedFormat(format="", reason=NO_CONVERSATION)
 
 
-def _host_of(one: Fields) -> str:
-    if "mapping" in one:
+def _host_of(fields: Fields) -> str:
+    if "mapping" in fields:
         return "chatgpt"
-    if "chat_messages" in one:
+    if "chat_messages" in fields:
         return "claude-ai"
-    if is_object(one.get("message")):
+    if is_object(fields.get("message")):
         return "cursor"
-    messages = list_of(one.get("messages"))
-    return "opencode" if "info" in one or (messages and "info" in fields_of(messages[0])) else "plain"
+    messages = list_of(fields.get("messages"))
+    return "opencode" if "info" in fields or (messages and "info" in fields_of(messages[0])) else "plain"

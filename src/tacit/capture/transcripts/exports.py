@@ -39,7 +39,7 @@ def is_conversation(value: object) -> bool:
     if is_object(fields.get("mapping")):
         return True
     lists = (list_of(fields.get(name)) for name in ("turns", "messages", "chat_messages"))
-    return any(found and _is_message(found[0]) for found in lists)
+    return any(entries and _is_message(entries[0]) for entries in lists)
 
 
 def is_message(value: object) -> bool:
@@ -68,13 +68,13 @@ def read_conversations(path: Path) -> Iterator[Transcript]:
     if document is None:
         yield from _by_line(text)
         return
-    found = list_of(document) if is_list(document) else [document]
-    if found and _is_message(found[0]):
-        yield _conversation({"messages": found}, end)
+    conversations = list_of(document) if is_list(document) else [document]
+    if conversations and _is_message(conversations[0]):
+        yield _conversation({"messages": conversations}, end)
         return
-    for one in found:
-        if is_conversation(one):
-            yield _conversation(fields_of(one), _position(json.dumps(one, sort_keys=True)))
+    for conversation in conversations:
+        if is_conversation(conversation):
+            yield _conversation(fields_of(conversation), _position(json.dumps(conversation, sort_keys=True)))
 
 
 def _by_line(text: str) -> Iterator[Transcript]:
@@ -156,13 +156,13 @@ def _leaf(mapping: Fields) -> str:
 
 
 def _take_exported(builder: TurnBuilder, message: Fields) -> None:
-    said = text_in(message, "text") or text_of(message.get("content"))
+    words = text_in(message, "text") or text_of(message.get("content"))
     at_ms = time_of(message.get("created_at"))
     speaker = text_in(message, "sender") or text_in(message, "role")
     if _ROLES.get(speaker, speaker) == "user":
-        builder.user(said, at_ms)
+        builder.user(words, at_ms)
     elif speaker == "assistant":
-        builder.reply(said, at_ms)
+        builder.reply(words, at_ms)
 
 
 def read_kimi(path: Path) -> Iterator[Transcript]:

@@ -65,8 +65,8 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
         named = {str(row.get("messageId", number)): row for number, row in enumerate(rows)}
         return first, list(named.values()), 0
     if is_object(document) and "messages" in fields_of(document):
-        found = fields_of(document)
-        return found, [fields_of(message) for message in list_of(found.get("messages"))], 0
+        session = fields_of(document)
+        return session, [fields_of(message) for message in list_of(session.get("messages"))], 0
     meta: dict[str, object] = {}
     messages: dict[str, Fields] = {}
     bad = 0
@@ -83,9 +83,9 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
                 messages if len(again) <= 1 else {}
             )
         elif "$rewindTo" in fields:
-            kept = list(messages)
+            messages_before = list(messages)
             target = str(fields["$rewindTo"])
-            for name in kept[kept.index(target) :] if target in kept else ():
+            for name in messages_before[messages_before.index(target) :] if target in messages_before else ():
                 del messages[name]
         elif "type" in fields and "id" in fields:
             messages[str(fields["id"])] = fields
@@ -98,9 +98,9 @@ def _take(builder: TurnBuilder, message: Fields) -> None:
     at_ms = time_of(message.get("timestamp"))
     content = message.get("content", message.get("message"))
     if message.get("type") == "user":
-        said = text_of(content)
-        if not _CONTEXT.match(said):
-            builder.user(said, at_ms)
+        words = text_of(content)
+        if not _CONTEXT.match(words):
+            builder.user(words, at_ms)
     elif message.get("type") == "gemini":
         builder.reply(text_of(content), at_ms)
         for raw in list_of(message.get("toolCalls")):

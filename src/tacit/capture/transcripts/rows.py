@@ -155,5 +155,5 @@ def whole(
 ) -> Transcript:
     """What was read of a file at once."""
     turns = builder.done()
-    told = Position(offset=end.offset, head=end.head, prompts=builder.prompts, last=builder.last)
-    return Transcript(turns=turns, end=told, session_id=session_id, cwd=cwd, bad_lines=bad)
+    position = Position(offset=end.offset, head=end.head, prompts=builder.prompts, last=builder.last)
+    return Transcript(turns=turns, end=position, session_id=session_id, cwd=cwd, bad_lines=bad)

@@ -48,7 +48,7 @@ def read_sessions(
     host: str = "",
     session_ids: tuple[str, ...] = (),
     subagents: bool = False,
-    known: DetectedFormat | None = None,
+    detected: DetectedFormat | None = None,
 ) -> Iterator[Session]:
     """The sessions in a file, in order.
 
@@ -58,29 +58,31 @@ def read_sessions(
         host: whose it is where that is known; else the file's own word counts.
         session_ids: for OpenCode's database, only these; where one id is given, the one session of a file has it.
         subagents: read what subagents were told, too.
-        known: what `detect_format` said of the file, where it was asked already.
+        detected: the format of the file, if it is detected already.
 
     Raises:
         OSError: if the file cannot be read.
         HostError: if a host's database cannot be read.
         InvalidPayload: if it is no transcript.
     """
-    found = known or detect_format(path)
-    whose = host or found.host
-    if found.format == "opencode":
+    format_found = detected or detect_format(path)
+    whose = host or format_found.host
+    if format_found.format == "opencode":
         for name in session_ids or every_opencode_session(path, subagents=subagents):
             yield Session(host=whose, session_id=name, transcript=read_opencode(path, name))
-    elif found.format in _MANY:
-        for number, transcript in enumerate(_MANY[found.format](path)):
+    elif format_found.format in _MANY:
+        for number, transcript in enumerate(_MANY[format_found.format](path)):
             name = transcript.session_id or _made_id(path, number)
-            if found.format == "aider":
+            if format_found.format == "aider":
                 name = f"{_made_id(path.parent, 0)}-{name}"
             yield Session(host=whose, session_id=name, transcript=transcript)
-    elif found.format:
-        name = (session_ids[0] if len(session_ids) == 1 else "") or found.session_id or _made_id(path, 0)
-        transcript = read_one(path, found.format, since(whose, name), subagents=subagents)
-        if not transcript.cwd and found.cwd:
-            transcript = replace(transcript, cwd=found.cwd)
+    elif format_found.format:
+        name = (
+            (session_ids[0] if len(session_ids) == 1 else "") or format_found.session_id or _made_id(path, 0)
+        )
+        transcript = read_one(path, format_found.format, since(whose, name), subagents=subagents)
+        if not transcript.cwd and format_found.cwd:
+            transcript = replace(transcript, cwd=format_found.cwd)
         yield Session(host=whose, session_id=name, transcript=transcript)
 
 

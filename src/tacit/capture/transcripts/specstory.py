@@ -68,12 +68,12 @@ class Heading:
 
 def heading_of(text: str) -> Heading:
     """What the beginning of a SpecStory file says."""
-    found = _SESSION.search(text[:4000])
-    if not found:
+    match = _SESSION.search(text[:4000])
+    if not match:
         return Heading()
-    agent = found["agent"].lower()
+    agent = match["agent"].lower()
     host = next((name for words, name in _HOSTS.items() if agent.startswith(words)), "")
-    return Heading(host=host, session_id=found["id"] if host else "")
+    return Heading(host=host, session_id=match["id"] if host else "")
 
 
 def read_specstory(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
@@ -104,14 +104,14 @@ def _spoken(text: str) -> Iterator[tuple[str, bool, int, str]]:
     who, side, at_ms = "", False, 0
     lines: list[str] = []
     for line in text.replace("\r\n", "\n").split("\n"):
-        found = pattern.match(line) if line[:1] in "_#*" else None
-        if found and (not open_tools or pattern is HEADED):
+        match = pattern.match(line) if line[:1] in "_#*" else None
+        if match and (not open_tools or pattern is HEADED):
             if who:
                 yield who, side, at_ms, _words(lines)
-            told = found.groupdict().get("told") or ""
-            when = _WHEN.search(told)
-            who = "User" if found["who"].lower() in ("user", "human") else "Agent"
-            side, at_ms = bool(found.groupdict().get("side")), time_of(when[0]) if when else 0
+            time_text = match.groupdict().get("told") or ""
+            when = _WHEN.search(time_text)
+            who = "User" if match["who"].lower() in ("user", "human") else "Agent"
+            side, at_ms = bool(match.groupdict().get("side")), time_of(when[0]) if when else 0
             lines = []
             continue
         if line.startswith("<tool-use"):
@@ -148,15 +148,18 @@ def _take_tool(builder: TurnBuilder, tool: re.Match[str], call_id: str, at_ms: i
     name, kind, inside = tool["name"], tool["type"], tool["body"]
     for written, meant in _ENTITIES:
         inside = inside.replace(written, meant)
-    told = _SUMMARY.search(inside)
-    summary, rest = (told["text"], inside[told.end() :]) if told else ("", inside)
+    match = _SUMMARY.search(inside)
+    summary, rest = (match["text"], inside[match.end() :]) if match else ("", inside)
     shown = re.search(r"\*\*[^*]*\*\*\s*`(.+)`\s*\Z", summary, re.DOTALL)
     command = _COMMAND.search(rest) if kind == "shell" and not shown else None
     outputs = list(_OUTPUT.finditer(rest, command.end() if command else 0))
     output = outputs[-1]["text"] if outputs else ""
-    paths = [next(filter(None, found.groups())) for found in _PATH.finditer(f"{summary}\n{rest[:20_000]}")]
+    paths = [
+        next(filter(None, path_match.groups()))
+        for path_match in _PATH.finditer(f"{summary}\n{rest[:20_000]}")
+    ]
     typed = shown[1] if shown else (command["one"] or command["many"]) if command else ""
-    given: dict[str, object] = {
+    arguments: dict[str, object] = {
         "command": typed,
         "path": paths[0] if kind == "write" and paths else "",
         "todos": [
@@ -166,7 +169,7 @@ def _take_tool(builder: TurnBuilder, tool: re.Match[str], call_id: str, at_ms: i
         else None,
     }
     # A task created one by one is not followed: these files do not say when it was done.
-    builder.call(name if kind != "shell" else "bash", call_id, given, at_ms)
+    builder.call(name if kind != "shell" else "bash", call_id, arguments, at_ms)
     code = _EXIT.search(output[:2000])
     wrong = bool(code) and next(filter(None, code.groups()), "0") != "0" if code else False
     failed = (

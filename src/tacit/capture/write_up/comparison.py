@@ -94,18 +94,19 @@ def make_comparison(
     statements = [
         {
             "id": name,
-            "said": _day(one),
-            "by": _BY.get(one.provenance.speaker, one.provenance.speaker),
-            "text": prepare(one.content),
+            "said": _day(memory),
+            "by": _BY.get(memory.provenance.speaker, memory.provenance.speaker),
+            "text": prepare(memory.content),
         }
-        for name, one in named.items()
+        for name, memory in named.items()
     ]
-    asked = [
-        {"newer": names[pair.newer.id], "older": [names[one.id] for one in pair.older]} for pair in pairs
+    requested = [
+        {"newer": names[pair.newer.id], "older": [names[memory.id] for memory in pair.older]}
+        for pair in pairs
     ]
     parts = (
-        "Statements:\n" + "\n".join(json.dumps(one, ensure_ascii=False) for one in statements),
-        "Pairs:\n" + "\n".join(json.dumps(one) for one in asked),
+        "Statements:\n" + "\n".join(json.dumps(statement, ensure_ascii=False) for statement in statements),
+        "Pairs:\n" + "\n".join(json.dumps(pair) for pair in requested),
     )
     user = "\n\n".join(parts).replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     return WriterRequest(
@@ -137,38 +138,40 @@ def read_fates(text: str, pairs: Sequence[Pair]) -> PairDecisions:
         raw: object = json.loads(text)
     except ValueError as error:
         raise ProviderError(f"The model did not answer with JSON: {error}", reason="garbage") from error
-    found = _fields(raw).get("fates")
-    if not isinstance(found, list):
+    listed = _fields(raw).get("fates")
+    if not isinstance(listed, list):
         raise ProviderError("The model's answer has no list `fates`.", reason="garbage")
-    entries = cast("list[object]", found)
+    entries = cast("list[object]", listed)
     names = {memory.id: name for name, memory in short_ids(pairs).items()}
-    asked = {(names[pair.newer.id], names[one.id]) for pair in pairs for one in pair.older}
+    requested = {(names[pair.newer.id], names[memory.id]) for pair in pairs for memory in pair.older}
     fates: dict[tuple[str, str], PairDecision] = {}
-    kept: set[tuple[str, str]] = set()
+    unchanged: set[tuple[str, str]] = set()
     whole = len(entries) <= MOST_FATES
     for entry in entries[:MOST_FATES]:
-        one = _fate(entry)
-        if one is None or (one.newer, one.older) not in asked:
+        fate = _fate(entry)
+        if fate is None or (fate.newer, fate.older) not in requested:
             whole = False
             continue
-        pair = one.newer, one.older
-        if one.fate == "keep":
-            kept.add(pair)
-        elif fates.setdefault(pair, one).fate != one.fate:
+        pair = fate.newer, fate.older
+        if fate.fate == "keep":
+            unchanged.add(pair)
+        elif fates.setdefault(pair, fate).fate != fate.fate:
             whole = False
     return PairDecisions(
-        ruled=tuple(fates.values()), kept=frozenset(kept - set(fates)), whole=whole and not kept & set(fates)
+        ruled=tuple(fates.values()),
+        kept=frozenset(unchanged - set(fates)),
+        whole=whole and not unchanged & set(fates),
     )
 
 
 def _fate(raw: object) -> PairDecision | None:
-    given = _fields(raw)
-    newer, older, reason = given.get("newer"), given.get("older"), given.get("reason")
-    fate = next((name for name in get_args(PairFate) if name == given.get("fate")), None)
+    fields = _fields(raw)
+    newer, older, reason = fields.get("newer"), fields.get("older"), fields.get("reason")
+    fate = next((name for name in get_args(PairFate) if name == fields.get("fate")), None)
     if fate is None or not isinstance(newer, str) or not isinstance(older, str):
         return None
     return PairDecision(
-        newer=newer, older=older, fate=fate, better="newer" if given.get("better") == "newer" else "older",
+        newer=newer, older=older, fate=fate, better="newer" if fields.get("better") == "newer" else "older",
         reason=reason.strip()[:200] if isinstance(reason, str) else "",
     )  # fmt: skip
 

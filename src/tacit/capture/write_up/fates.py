@@ -39,10 +39,10 @@ def known_already(
     What was heard in the same session without a model has the kind that the form of a sentence suggests: the writer knows better, but
     makes nothing that ages of a rule. `standing` = names of the kinds of rules.
     """
-    for one in ruled:
-        if one.fate.fate != "merge":
+    for decision in ruled:
+        if decision.fate.fate != "merge":
             continue
-        stored = one.memory
+        stored = decision.memory
         trusted = may_supersede(memory.provenance.tier, stored.provenance.tier)
         if not trusted or memory.status == "quarantined":
             ages = stored.kind in standing and memory.kind not in standing

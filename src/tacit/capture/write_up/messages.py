@@ -37,46 +37,46 @@ def messages_of(
     """
     parts = _parted([replace(turn, text=redact(turn.text)) for turn in turns])
     chances: Mapping[int, float] = chances_of(parts) if chances_of is not None else {}
-    found: list[Message] = []
+    messages: list[Message] = []
     for turn in parts:
         text = shortened(turn.text).strip()
         if text:
-            found.append(
+            messages.append(
                 Message(
                     prompt=turn.number, role=turn.role, text=text, at_ms=turn.at_ms, chance=chances.get(turn.index, 0.0)
                 )
             )  # fmt: skip
-        found += [
+        messages += [
             Message(prompt=turn.number, role="tool", text=line, at_ms=turn.at_ms)
             for use in turn.tools
             if (line := redact(_failure(use)).strip())
         ]
-    return tuple(found)
+    return tuple(messages)
 
 
 def _parted(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """The turns, long ones of the agent as several, so that a part of them can be sent; tools stay with the last part."""
-    found: list[Turn] = []
+    parts: list[Turn] = []
     for turn in turns:
         texts = _parts(turn.text) if turn.role == "assistant" else [turn.text]
         for at, text in enumerate(texts, start=1):
             tools = turn.tools if at == len(texts) else ()
-            found.append(replace(turn, index=len(found), text=text, tools=tools))
-    return tuple(found)
+            parts.append(replace(turn, index=len(parts), text=text, tools=tools))
+    return tuple(parts)
 
 
 def with_messages(waiting: PendingSession, added: Sequence[Message]) -> PendingSession:
     """Append `added` to the waiting messages, and keep the newest `MOST_CHARS` characters."""
-    kept: list[Message] = []
+    fitting: list[Message] = []
     chars = 0
     messages = (*waiting.messages, *added)
-    for one in reversed(messages):
-        chars += len(one.text)
-        if chars > MOST_CHARS and kept:
+    for message in reversed(messages):
+        chars += len(message.text)
+        if chars > MOST_CHARS and fitting:
             break
-        kept.append(one)
-    lost = len(messages) - len(kept)
-    return replace(waiting, messages=tuple(reversed(kept)), taken=waiting.taken + lost)
+        fitting.append(message)
+    lost = len(messages) - len(fitting)
+    return replace(waiting, messages=tuple(reversed(fitting)), taken=waiting.taken + lost)
 
 
 def without_written(now: PendingSession, written: PendingSession) -> PendingSession:

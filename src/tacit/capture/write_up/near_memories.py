@@ -27,7 +27,7 @@ def find_near_memories(
     store: SearchableStore, embedder: Embedder, messages: Sequence[Numbered], *, scope: Scope
 ) -> Mapping[str, Memory]:
     """Memories near to the messages by words or by meaning, under ids made for this request: m1, m2, ..."""
-    texts = [one.text[:_TEXT_CHARS] for one in _telling(messages)]
+    texts = [message.text[:_TEXT_CHARS] for message in _telling(messages)]
     if not texts:
         return {}
     try:
@@ -51,9 +51,9 @@ def find_near_memories(
             for ranking in rankings:
                 for rank, hit in enumerate(ranking.hits):
                     scores[hit.memory_id] += 1 / (_OFFSET + rank)
-        found = store.get(sorted(scores, key=lambda name: (-scores[name], name)), scope=visible)
-    sent = [one for one in found if one.status == "active" and may_leave(one)][:MOST_NEAR]
-    return {f"m{number}": one for number, one in enumerate(sent, start=1)}
+        memories = store.get(sorted(scores, key=lambda name: (-scores[name], name)), scope=visible)
+    sent = [memory for memory in memories if memory.status == "active" and may_leave(memory)][:MOST_NEAR]
+    return {f"m{number}": memory for number, memory in enumerate(sent, start=1)}
 
 
 def may_leave(memory: Memory) -> bool:
@@ -63,8 +63,10 @@ def may_leave(memory: Memory) -> bool:
 
 def _telling(messages: Sequence[Numbered]) -> list[Numbered]:
     """The messages to search with: the user's and those with candidates, the newest; then the agent's."""
-    chosen = [one for one in messages if one.message.role == "user" or one.message.chance]
-    others = [one for one in messages if one.message.role == "assistant" and not one.message.chance]
+    chosen = [message for message in messages if message.message.role == "user" or message.message.chance]
+    others = [
+        message for message in messages if message.message.role == "assistant" and not message.message.chance
+    ]
     return [*chosen[-_MOST_TEXTS:], *others[-max(0, _MOST_TEXTS - len(chosen)) or len(others) :]][
         :_MOST_TEXTS
     ]

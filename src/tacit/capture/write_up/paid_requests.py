@@ -80,7 +80,7 @@ class PaidModel:
         """
         try:
             answer = self.writer.write(request)
-            found = read(answer.text)
+            content = read(answer.text)
         except ProviderError as error:
             if not self.stopped:
                 _LOG.warning(
@@ -89,17 +89,17 @@ class PaidModel:
                 self._keep(reserved.after_failure(str(error), now_ms=self._clock.now_ms()))
             raise
         self._step("answer read")
-        return answer, found
+        return answer, content
 
     def settled(
-        self, answer: WriterAnswer, tokens: int, *, reserved: Spending, kept: int, dropped: int
+        self, answer: WriterAnswer, tokens: int, *, reserved: Spending, accepted: int, dropped: int
     ) -> ValueChanges:
         """The account after an answer, to be stored with what it brought; `tokens` = what was set apart for it."""
         counted = replace(
             reserved,
             tokens=reserved.tokens - tokens + (answer.tokens_in or tokens),
             tokens_out=reserved.tokens_out + answer.tokens_out,
-            kept=reserved.kept + kept,
+            kept=reserved.kept + accepted,
             dropped=reserved.dropped + dropped,
             in_a_row=0,
         )

@@ -117,17 +117,17 @@ def make_request(
     described = {kind: BUILTIN_KINDS.of_stored(kind).description for kind in kinds}
     lines = "\n".join(f"- {kind}: {text}" if text else f"- {kind}" for kind, text in described.items())
     memories = [
-        {"memory": name, "kind": one.kind, "text": _sendable(prepare(one.content))}
-        for name, one in near.items()
+        {"memory": name, "kind": memory.kind, "text": _sendable(prepare(memory.content))}
+        for name, memory in near.items()
     ]
-    said = [
-        {"message": one.number, "role": one.message.role, "text": _sendable(prepare(one.text))}
-        for one in messages
+    conversation = [
+        {"message": message.number, "role": message.message.role, "text": _sendable(prepare(message.text))}
+        for message in messages
     ]
     parts = (
         f"Kinds:\n{lines}",
         f"Memories:\n{json.dumps(memories, ensure_ascii=False)}",
-        f"Messages:\n{json.dumps(said, ensure_ascii=False)}",
+        f"Messages:\n{json.dumps(conversation, ensure_ascii=False)}",
     )
     return WriterRequest(
         system=INSTRUCTIONS,
@@ -169,10 +169,10 @@ def read_answer(text: str, *, kinds: Sequence[str], near: Sequence[str] = ()) ->
         raw: object = json.loads(text)
     except ValueError as error:
         raise ProviderError(f"The model did not answer with JSON: {error}", reason="garbage") from error
-    found = _fields(raw).get("statements")
-    if not isinstance(found, list):
+    statements = _fields(raw).get("statements")
+    if not isinstance(statements, list):
         raise ProviderError("The model's answer has no list `statements`.", reason="garbage")
-    entries = [_statement(one, kinds, near) for one in cast("list[object]", found)[:MOST_ENTRIES]]
+    entries = [_statement(entry, kinds, near) for entry in cast("list[object]", statements)[:MOST_ENTRIES]]
     return tuple(entry for entry in entries if entry is not None)
 
 
@@ -194,9 +194,9 @@ def _items(raw: object) -> list[object]:
 
 
 def _statement(raw: object, kinds: Sequence[str], near: Sequence[str]) -> AnswerStatement | None:
-    given = _fields(raw)
-    content, kind, quote = given.get("content"), given.get("kind"), given.get("quote")
-    number, confidence = given.get("message"), given.get("confidence")
+    fields = _fields(raw)
+    content, kind, quote = fields.get("content"), fields.get("kind"), fields.get("quote")
+    number, confidence = fields.get("message"), fields.get("confidence")
     if not (isinstance(content, str) and isinstance(kind, str) and isinstance(quote, str)):
         return None
     if kind not in kinds or not content.strip() or not quote.strip():
@@ -205,18 +205,18 @@ def _statement(raw: object, kinds: Sequence[str], near: Sequence[str]) -> Answer
         return None
     if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         confidence = 0.5
-    when = [one.strip() for one in _items(given.get("when")) if isinstance(one, str) and one.strip()]
-    places = [place for one in _items(given.get("further")) if (place := _place(one)) is not None]
-    fates = [fate for one in _items(given.get("fates")) if (fate := _fate(one, near)) is not None]
+    when = [item.strip() for item in _items(fields.get("when")) if isinstance(item, str) and item.strip()]
+    places = [place for item in _items(fields.get("further")) if (place := _place(item)) is not None]
+    fates = [fate for item in _items(fields.get("fates")) if (fate := _fate(item, near)) is not None]
     return AnswerStatement(
         content=content.strip(), kind=kind, quote=quote.strip(), number=number, confidence=float(confidence),
-        further=tuple(places[:MOST_FURTHER]), when=tuple(one[:_WHEN_CHARS] for one in when[:MOST_WHEN]), fates=tuple(fates[:MOST_FATES]),
+        further=tuple(places[:MOST_FURTHER]), when=tuple(text[:_WHEN_CHARS] for text in when[:MOST_WHEN]), fates=tuple(fates[:MOST_FATES]),
     )  # fmt: skip
 
 
 def _place(raw: object) -> tuple[int, str] | None:
-    given = _fields(raw)
-    number, quote = given.get("message"), given.get("quote")
+    fields = _fields(raw)
+    number, quote = fields.get("message"), fields.get("quote")
     if (
         isinstance(number, bool)
         or not isinstance(number, int)
@@ -228,9 +228,9 @@ def _place(raw: object) -> tuple[int, str] | None:
 
 
 def _fate(raw: object, near: Sequence[str]) -> MemoryFate | None:
-    given = _fields(raw)
-    memory, reason = given.get("memory"), given.get("reason")
-    fate = next((name for name in get_args(Fate) if name == given.get("fate")), None)
+    fields = _fields(raw)
+    memory, reason = fields.get("memory"), fields.get("reason")
+    fate = next((name for name in get_args(Fate) if name == fields.get("fate")), None)
     if fate is None or not isinstance(memory, str) or memory not in near:
         return None
     return MemoryFate(

@@ -121,8 +121,8 @@ class SessionWriter:
         kinds: KindRegistry,
         reconciler: Reconciler,
         prepared: Callable[[Sequence[Draft]], list[Item]],
-        given: Callable[[SessionKey, Scope], Sequence[str]],
-        said: Callable[[SessionKey], Collection[str]],
+        injected_texts: Callable[[SessionKey, Scope], Sequence[str]],
+        captured_hashes: Callable[[SessionKey], Collection[str]],
         step: Step = no_step,
     ) -> None:
         """Write up with `model`.
@@ -136,8 +136,8 @@ class SessionWriter:
             kinds: kinds to choose from.
             reconciler: reconciles and stores.
             prepared: makes memories of drafts.
-            given: what was put into a session's context.
-            said: content hashes of what was captured of a session in real time.
+            injected_texts: returns the texts that were put into a session's context.
+            captured_hashes: returns the content hashes of what was captured of a session in real time.
             step: called between the steps of the work.
         """
         self._model = model
@@ -147,8 +147,8 @@ class SessionWriter:
         self._clock = clock
         self._reconciler = reconciler
         self._prepared = prepared
-        self._given = given
-        self._said = said
+        self._given = injected_texts
+        self._said = captured_hashes
         self._step = step
         self._kinds = tuple(kind.name for kind in kinds if kind.offered)
         self._standing = frozenset(kind.name for kind in kinds if kind.standing)
@@ -202,10 +202,11 @@ class SessionWriter:
     def _is_due(self, waiting: PendingSession, now_ms: int) -> bool:
         over = waiting.ended or now_ms - waiting.updated_ms >= self._model.settings.quiet_minutes * 60_000
         telling = (
-            any(one.chance for one in waiting.messages) or waiting.chars >= self._model.settings.least_chars
+            any(message.chance for message in waiting.messages)
+            or waiting.chars >= self._model.settings.least_chars
         )
-        left = self._left_for(waiting.key, now_ms)
-        return over and waiting.spoken and telling and left >= LEAST_TOKENS and self._may_send(waiting)
+        tokens_left = self._left_for(waiting.key, now_ms)
+        return over and waiting.spoken and telling and tokens_left >= LEAST_TOKENS and self._may_send(waiting)
 
     def _may_send(self, waiting: PendingSession) -> bool:
         return self._model.may_send(waiting.root)
@@ -322,15 +323,17 @@ class SessionWriter:
             vouches=self._model.vouches,
             extractor=self._model.writer.name,
         )
-        said = self._said(waiting.key)
+        captured = self._said(waiting.key)
         read = [(make_draft(statement, reading), statement) for statement in statements]
         pairs = [(draft, statement) for draft, statement in read if isinstance(draft, Draft)]
         dropped = tuple(draft for draft, _ in read if isinstance(draft, ChangeCause))
-        new = [(draft, statement) for draft, statement in pairs if content_hash(draft.content) not in said]
+        new = [
+            (draft, statement) for draft, statement in pairs if content_hash(draft.content) not in captured
+        ]
         items, judges, beside = self._items(new, prepared.near)
         cost = answer.tokens_in or prepared.tokens
         account = self._paid.settled(
-            answer, prepared.tokens, reserved=reserved, kept=len(pairs), dropped=len(dropped)
+            answer, prepared.tokens, reserved=reserved, accepted=len(pairs), dropped=len(dropped)
         )
         now_ms = self._clock.now_ms()
         request = replace(
@@ -341,9 +344,9 @@ class SessionWriter:
 
         def finish(_: Sequence[Change]) -> ValueChanges:
             now = WAITING.find(self._store, waiting.key)
-            left = without_written(now, waiting) if now is not None else None
+            remaining = without_written(now, waiting) if now is not None else None
             return {
-                **WAITING.change(left if left and left.messages else None, waiting.key),
+                **WAITING.change(remaining if remaining and remaining.messages else None, waiting.key),
                 **SESSION_SPENDING.change(on_session, waiting.key),
                 **account,
             }
@@ -372,25 +375,26 @@ class SessionWriter:
                 items.append(item)
                 continue
             ruled = [
-                MemoryDecision(memory=near[one.memory], fate=one)
-                for one in statement.fates
-                if one.memory in near
+                MemoryDecision(memory=near[fate.memory], fate=fate)
+                for fate in statement.fates
+                if fate.memory in near
             ]
-            known = known_already(item, ruled, standing=self._standing)
-            items.append(known or item)
-            if known is None and ruled:
+            repeated = known_already(item, ruled, standing=self._standing)
+            items.append(repeated or item)
+            if repeated is None and ruled:
                 judges[item.id] = FateJudge(item.content, ruled)
-                beside[item.id] = tuple(one.memory.id for one in ruled)
+                beside[item.id] = tuple(decision.memory.id for decision in ruled)
         return items, judges, beside
 
     def _unchanged(self, near: Mapping[str, Memory]) -> Mapping[str, Memory]:
         """Those of `near` that still say what the model was sent, as they are now: its answer may have taken minutes."""
-        names = [one.id for one in near.values()]
-        now = {one.id: one for one in self._store.get(names, scope=self._store.scopes())}
+        names = [memory.id for memory in near.values()]
+        now = {memory.id: memory for memory in self._store.get(names, scope=self._store.scopes())}
         return {
-            name: now[one.id]
-            for name, one in near.items()
-            if one.id in now and (now[one.id].status, now[one.id].content) == (one.status, one.content)
+            name: now[memory.id]
+            for name, memory in near.items()
+            if memory.id in now
+            and (now[memory.id].status, now[memory.id].content) == (memory.status, memory.content)
         }
 
 
@@ -400,18 +404,20 @@ def _with_few_waiting(items: Sequence[Item], drafts: Sequence[Draft]) -> list[It
     What the user said waits in any case. What the agent said itself is kept for answers on demand instead; what stands in a text that
     was handed over, or is dangerous, is not.
     """
-    waiting = [one for one in items if isinstance(one, Memory) and _may_be_too_many(one)]
-    shown = {one.id for one in sorted(waiting, key=lambda one: -one.confidence)[:MOST_WAITING]}
-    found: list[Item] = []
-    for one, draft in zip(items, drafts, strict=True):
-        if not isinstance(one, Memory) or not _may_be_too_many(one) or one.id in shown:
-            found.append(one)
+    waiting = [item for item in items if isinstance(item, Memory) and _may_be_too_many(item)]
+    shown = {memory.id for memory in sorted(waiting, key=lambda memory: -memory.confidence)[:MOST_WAITING]}
+    items_left: list[Item] = []
+    for item, draft in zip(items, drafts, strict=True):
+        if not isinstance(item, Memory) or not _may_be_too_many(item) or item.id in shown:
+            items_left.append(item)
         elif draft.doubtful:
-            found.append(Skip(content=one.content, reason=ChangeReason(cause=ChangeCause.ENOUGH_WAITING)))
+            items_left.append(
+                Skip(content=item.content, reason=ChangeReason(cause=ChangeCause.ENOUGH_WAITING))
+            )
         else:
-            on_demand = replace(one.provenance, tier=TrustTier.IMPORT)
-            found.append(replace(one, status="active", provenance=on_demand))
-    return found
+            on_demand = replace(item.provenance, tier=TrustTier.IMPORT)
+            items_left.append(replace(item, status="active", provenance=on_demand))
+    return items_left
 
 
 def _may_be_too_many(memory: Memory) -> bool:

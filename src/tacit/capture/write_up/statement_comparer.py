@@ -125,12 +125,12 @@ class StatementComparer:
                     self._keep(_after_failure(self._waiting(), prepared.statements))
                 return WriteUp(subject=prepared.subject, error=str(error))
             changes, relations = self._effects(prepared, fates)
-            values = self._paid.settled(answer, prepared.tokens, reserved=reserved, kept=0, dropped=0)
-            left = replace(self._waiting().without(set(prepared.statements)), most=MOST_COMPARED)
+            values = self._paid.settled(answer, prepared.tokens, reserved=reserved, accepted=0, dropped=0)
+            queue = replace(self._waiting().without(set(prepared.statements)), most=MOST_COMPARED)
             stored = self._reconciler.keep(
                 changes,
                 write=lambda write: self._reconciler.apply(_with_relations(write, relations)),
-                values={**values, **COMPARISONS.change(left)},
+                values={**values, **COMPARISONS.change(queue)},
             )
             return WriteUp(subject=prepared.subject, changes=stored)
 
@@ -145,18 +145,18 @@ class StatementComparer:
     def _next(self, *, at_once: bool) -> PreparedComparison | None:
         """The request to send now. What ended, and what has nothing near to it, does not wait any more."""
         waiting = self._waiting()
-        found: PreparedComparison | None = None
+        comparison: PreparedComparison | None = None
         if at_once or self._is_due(waiting):
             live = self._live(waiting.ids)
-            over = set(waiting.ids) - {one.id for one in live}
-            for one in self._requests(live, most=waiting.most):
-                if one.pairs:
-                    found = one
+            over = set(waiting.ids) - {memory.id for memory in live}
+            for prepared in self._requests(live, most=waiting.most):
+                if prepared.pairs:
+                    comparison = prepared
                     break
-                over.update(one.statements)
+                over.update(prepared.statements)
             waiting = waiting.without(over)
         self._keep(waiting)
-        return found
+        return comparison
 
     def _keep(self, waiting: ComparisonQueue) -> None:
         if waiting != COMPARISONS.find(self._store):
@@ -167,22 +167,22 @@ class StatementComparer:
         before = COMPARISONS.find(self._store)
         after = before.seen if before else self._margin()
         listed = self._listed(after)
-        known = set(before.known) if before else set[str]()
-        new = [one for one in listed if one.id not in known][:MOST_WAITING]
+        seen_ids = set(before.known) if before else set[str]()
+        new = [memory for memory in listed if memory.id not in seen_ids][:MOST_WAITING]
         if before is not None and not new:
             return before
-        newest_ms = max([before.newest_ms if before else 0, *(one.created_at_ms for one in listed)])
-        late = [one for one in listed if one.created_at_ms > newest_ms - LATE_MS][:MOST_WAITING]
-        found = ComparisonQueue(
+        newest_ms = max([before.newest_ms if before else 0, *(memory.created_at_ms for memory in listed)])
+        late = [memory for memory in listed if memory.created_at_ms > newest_ms - LATE_MS][:MOST_WAITING]
+        queue = ComparisonQueue(
             newest_ms=newest_ms,
             seen=_order(listed[len(late)]) if len(late) < len(listed) else after,
-            known=tuple(one.id for one in late),
+            known=tuple(memory.id for memory in late),
         )
         if before is None:  # What was there before a writer was configured is not compared.
-            return found
-        wanted = [one.id for one in reversed(new) if self._is_compared(one)]
+            return queue
+        wanted = [memory.id for memory in reversed(new) if self._is_compared(memory)]
         return replace(
-            found, ids=(*before.ids, *wanted)[-MOST_WAITING:], most=before.most, tries=before.tries
+            queue, ids=(*before.ids, *wanted)[-MOST_WAITING:], most=before.most, tries=before.tries
         )
 
     def _margin(self) -> tuple[int, str]:
@@ -192,16 +192,16 @@ class StatementComparer:
 
     def _listed(self, after: tuple[int, str]) -> list[Memory]:
         """Statements behind `after`, newest first: as many as can be known or are taken in at once, at least."""
-        found: list[Memory] = []
-        while len(found) <= 2 * MOST_WAITING:
+        memories: list[Memory] = []
+        while len(memories) <= 2 * MOST_WAITING:
             page = self._store.list_memories(
-                MemoryFilter(statuses=LIVE), scope=self._store.scopes(), limit=_PAGE, offset=len(found)
+                MemoryFilter(statuses=LIVE), scope=self._store.scopes(), limit=_PAGE, offset=len(memories)
             )
-            behind = [one for one in page if _order(one) > after]
-            found += behind
+            behind = [memory for memory in page if _order(memory) > after]
+            memories += behind
             if len(behind) < _PAGE:
                 break
-        return found
+        return memories
 
     def _is_compared(self, memory: Memory) -> bool:
         # What the writer itself wrote was sent the near memories together with the session.
@@ -225,17 +225,17 @@ class StatementComparer:
 
         A scope that cannot be asked about now is left out: its texts may not leave, or the embedder failed.
         """
-        left = list(live)
-        while left:
-            scope = left[0].scope
-            here = [one for one in left if one.scope == scope]
+        remaining = list(live)
+        while remaining:
+            scope = remaining[0].scope
+            here = [memory for memory in remaining if memory.scope == scope]
             try:
                 prepared = self._prepared(here[:most])
             except ProviderError as error:
                 _LOG.warning("statements are not compared now: %s", error.code, extra={"detail": str(error)})
                 prepared = None
-            taken = {one.id for one in here} if prepared is None else set(prepared.statements)
-            left = [one for one in left if one.id not in taken]
+            taken = {memory.id for memory in here} if prepared is None else set(prepared.statements)
+            remaining = [memory for memory in remaining if memory.id not in taken]
             if prepared is not None:
                 yield prepared
 
@@ -257,7 +257,7 @@ class StatementComparer:
             tokens = sum(self._model.tokens.count(text) for text in texts)
             if tokens <= self._model.settings.tokens_per_session or len(batch) == 1:
                 return PreparedComparison(
-                    statements=tuple(one.id for one in batch), pairs=pairs, request=request, tokens=tokens, root=root
+                    statements=tuple(memory.id for memory in batch), pairs=pairs, request=request, tokens=tokens, root=root
                 )  # fmt: skip
             batch = batch[: len(batch) // 2]
 
@@ -271,9 +271,9 @@ class StatementComparer:
         waiting = self._store.list_memories(
             MemoryFilter(statuses=("quarantined",)), scope=scope, limit=MOST_UNCONFIRMED
         )
-        vectors = self._embedder.embed([one.content for one in (*batch, *waiting)])
+        vectors = self._embedder.embed([memory.content for memory in (*batch, *waiting)])
         beside = vectors[len(batch) :]
-        found: dict[str, tuple[Memory, list[Memory]]] = {}
+        pairs: dict[str, tuple[Memory, list[Memory]]] = {}
         with self._store.at_once():
             for memory, vector in zip(batch, vectors, strict=False):
                 hits = self._store.search.semantic(
@@ -281,20 +281,20 @@ class StatementComparer:
                 ).hits
                 near = {hit.memory_id: hit.score for hit in hits}
                 stored = list(self._store.get(list(near), scope=scope))
-                for one, theirs in zip(waiting, beside, strict=True):
-                    if one.id not in near:
-                        near[one.id] = float(vector @ theirs)
-                        stored.append(one)
-                known = [
-                    one
-                    for one in sorted(stored, key=lambda one: (-near[one.id], one.id))
-                    if near[one.id] >= LEAST_COSINE and _stored_before(one, memory) and _is_live(one)
+                for other, theirs in zip(waiting, beside, strict=True):
+                    if other.id not in near:
+                        near[other.id] = float(vector @ theirs)
+                        stored.append(other)
+                candidates = [
+                    other
+                    for other in sorted(stored, key=lambda other: (-near[other.id], other.id))
+                    if near[other.id] >= LEAST_COSINE and _stored_before(other, memory) and _is_live(other)
                 ]
-                for one in known[:NEAREST]:
+                for other in candidates[:NEAREST]:
                     # What was imported later may have been said earlier.
-                    newer, older = (memory, one) if _said_ms(one) <= _said_ms(memory) else (one, memory)
-                    found.setdefault(newer.id, (newer, []))[1].append(older)
-        return tuple(Pair(newer=newer, older=tuple(older)) for newer, older in found.values())
+                    newer, older = (memory, other) if _said_ms(other) <= _said_ms(memory) else (other, memory)
+                    pairs.setdefault(newer.id, (newer, []))[1].append(older)
+        return tuple(Pair(newer=newer, older=tuple(older)) for newer, older in pairs.values())
 
     # --- the answer
 
@@ -304,27 +304,30 @@ class StatementComparer:
         """What the fates change. Statements that ended or changed while the model answered are left alone."""
         named = short_ids(prepared.pairs)
         now = {
-            one.id: one
-            for one in self._store.get([one.id for one in named.values()], scope=self._store.scopes())
-            if one.status in LIVE
+            memory.id: memory
+            for memory in self._store.get(
+                [memory.id for memory in named.values()], scope=self._store.scopes()
+            )
+            if memory.status in LIVE
         }
-        asked = {
-            name: now[one.id]
-            for name, one in named.items()
-            if one.id in now and now[one.id].content == one.content
+        compared = {
+            name: now[memory.id]
+            for name, memory in named.items()
+            if memory.id in now and now[memory.id].content == memory.content
         }
-        said = {(one.newer, one.older): one for one in fates.ruled}
+        fates_by_pair = {(fate.newer, fate.older): fate for fate in fates.ruled}
         changes: list[Change] = []
         relations: list[Relation] = []
         ended: set[str] = set()
-        current = {one.id: one for one in asked.values()}
+        current = {memory.id: memory for memory in compared.values()}
         names = {memory.id: name for name, memory in named.items()}
         for pair in prepared.pairs:
-            newer = asked.get(names[pair.newer.id])
+            newer = compared.get(names[pair.newer.id])
             ruled = [
-                (asked[name], fate)
-                for one in pair.older
-                if (name := names[one.id]) in asked and (fate := said.get((names[pair.newer.id], name)))
+                (compared[name], fate)
+                for old in pair.older
+                if (name := names[old.id]) in compared
+                and (fate := fates_by_pair.get((names[pair.newer.id], name)))
             ]
             for older, fate in ruled:
                 if newer is None or newer.id in ended or older.id in ended:
@@ -335,12 +338,12 @@ class StatementComparer:
                 ended.update(gone)
                 current.update(
                     {
-                        one.memory.id: one.memory
-                        for one in made
-                        if isinstance(one, Merge | Edit) and one.memory.status in LIVE
+                        change.memory.id: change.memory
+                        for change in made
+                        if isinstance(change, Merge | Edit) and change.memory.status in LIVE
                     }
                 )
-        relations += self._settled_questions(prepared, fates, asked, names)
+        relations += self._settled_questions(prepared, fates, compared, names)
         return changes, relations
 
     def _effect(self, newer: Memory, older: Memory, fate: PairDecision) -> _Effect:
@@ -394,10 +397,10 @@ class StatementComparer:
         asked = Relation(source_id=newer.id, target_id=older.id, type="contradicts")
         return [Edit(memory=newer, reason=reason)], [asked], ()
 
-    def _are_alike(self, one: Memory, other: Memory) -> bool:
+    def _are_alike(self, memory: Memory, other: Memory) -> bool:
         """Whether two statements are about the same matter by their vectors, for those that say it in other words."""
         try:
-            first, second = self._embedder.embed([one.content, other.content])
+            first, second = self._embedder.embed([memory.content, other.content])
         except ProviderError:
             return False
         return float(first @ second) >= SAME_MATTER_COSINE
@@ -408,17 +411,17 @@ class StatementComparer:
         trusted = may_supersede(stays.provenance.tier, goes.provenance.tier)
         if not trusted or not (may_touch(stays.content, goes) or self._are_alike(stays, goes)):
             return [], [], ()
-        said = (*stays.evidence, *goes.evidence, goes.provenance.span or goes.content)
+        texts = (*stays.evidence, *goes.evidence, goes.provenance.span or goes.content)
         files = tuple(dict.fromkeys((*stays.files, *goes.files)))[: max(MAX_FILES, len(stays.files))]
         # A proof is a session: one that both were seen to work in counts once.
         together = stays.session and stays.session == goes.session
-        kept = replace(
+        merged = replace(
             stays,
             frequency=stays.frequency + goes.frequency,
             importance=max(stays.importance, goes.importance),
             pinned=stays.pinned or goes.pinned,
             sensitivity=most_sensitive(stays.sensitivity, goes.sensitivity),
-            evidence=tuple(dict.fromkeys(said))[-MAX_EVIDENCE:],
+            evidence=tuple(dict.fromkeys(texts))[-MAX_EVIDENCE:],
             proofs=max(stays.proofs, goes.proofs) if together else stays.proofs + goes.proofs,
             files=files,
             entities=stays.entities if files == stays.files else link_entities(stays.content, files=files),
@@ -428,28 +431,28 @@ class StatementComparer:
         same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(stays.id,), detail=fate.reason)
         took = ChangeReason(cause=ChangeCause.TOOK_OVER, memory_ids=(goes.id,), detail=fate.reason)
         over = Edit(memory=self._ended(goes, stays.id), reason=same)
-        return [Merge(memory=kept, reason=took), over], [], (goes.id,)
+        return [Merge(memory=merged, reason=took), over], [], (goes.id,)
 
     def _settled_questions(
         self,
         prepared: PreparedComparison,
         fates: PairDecisions,
-        asked: Mapping[str, Memory],
+        compared: Mapping[str, Memory],
         names: Mapping[str, str],
     ) -> list[Relation]:
         """Questions that the model answers: both statements hold. Only of pairs of equal trust, and none that an agent's quotation is in.
 
         A pair that the answer leaves out is kept only where every entry of the answer could be read.
         """
-        ruled = {(one.newer, one.older) for one in fates.ruled}
+        ruled = {(fate.newer, fate.older) for fate in fates.ruled}
         both: set[tuple[str, str]] = set()
         for pair in prepared.pairs:
-            newer = asked.get(names[pair.newer.id])
-            for one in pair.older:
-                older = asked.get(names[one.id])
-                named = names[pair.newer.id], names[one.id]
-                kept = named in fates.kept or (fates.whole and named not in ruled)
-                if newer and older and kept and _of_equal_trust(newer, older):
+            newer = compared.get(names[pair.newer.id])
+            for old in pair.older:
+                older = compared.get(names[old.id])
+                named = names[pair.newer.id], names[old.id]
+                unchanged = named in fates.kept or (fates.whole and named not in ruled)
+                if newer and older and unchanged and _of_equal_trust(newer, older):
                     both |= {(newer.id, older.id), (older.id, newer.id)}
         edges = (
             self._store.relations(sorted({first for first, _ in both}), scope=self._store.scopes())
@@ -511,11 +514,11 @@ def _with_relations(write: WriteBatch, relations: Sequence[Relation]) -> WriteBa
     return replace(write, relations=(*write.relations, *relations))
 
 
-def _after_failure(queue: ComparisonQueue, asked: Sequence[str]) -> ComparisonQueue:
-    """The queue after the comparison of `asked` failed: the next request is smaller; what fails alone is given up in the end."""
-    if len(asked) > 1:
-        return replace(queue, most=len(asked) // 2)
-    (name,) = asked
+def _after_failure(queue: ComparisonQueue, requested: Sequence[str]) -> ComparisonQueue:
+    """Return the queue after the comparison of `requested` failed: the next request is smaller; what fails alone is given up in the end."""
+    if len(requested) > 1:
+        return replace(queue, most=len(requested) // 2)
+    (name,) = requested
     tried = queue.tries.get(name, 0) + 1
     if tried < MOST_TRIES:
         return replace(queue, most=1, tries={**queue.tries, name: tried})

@@ -52,18 +52,20 @@ def fit_messages(
 ) -> tuple[Numbered, ...]:
     """The messages, or parts of them, that fit into `most_tokens`, in order."""
     chosen: dict[int, tuple[str, int]] = {}
-    costs = [count(one.text) + EXTRA_TOKENS for one in messages]
+    costs = [count(message.text) + EXTRA_TOKENS for message in messages]
     if sum(costs) <= most_tokens:
-        chosen = {place: (one.text, 0) for place, one in enumerate(messages)}
+        chosen = {place: (message.text, 0) for place, message in enumerate(messages)}
     else:
-        left = most_tokens
-        for one in sorted(_variants(messages), key=lambda one: (one.rank, -one.value, -one.place)):
-            whole = one.text == messages[one.place].text
-            cost = costs[one.place] if whole else count(one.text) + EXTRA_TOKENS
-            more = cost - chosen.get(one.place, ("", 0))[1]
-            if 0 < more <= left:
-                chosen[one.place] = (one.text, cost)
-                left -= more
+        tokens_left = most_tokens
+        for variant in sorted(
+            _variants(messages), key=lambda variant: (variant.rank, -variant.value, -variant.place)
+        ):
+            whole = variant.text == messages[variant.place].text
+            cost = costs[variant.place] if whole else count(variant.text) + EXTRA_TOKENS
+            more = cost - chosen.get(variant.place, ("", 0))[1]
+            if 0 < more <= tokens_left:
+                chosen[variant.place] = (variant.text, cost)
+                tokens_left -= more
     return tuple(
         Numbered(number=place + 1, message=messages[place], text=text)
         for place, (text, _) in sorted(chosen.items())
@@ -71,29 +73,29 @@ def fit_messages(
 
 
 def _variants(messages: Sequence[Message]) -> list[_Variant]:
-    found: list[_Variant] = []
-    for place, one in enumerate(messages):
-        whole = one.text
+    variants: list[_Variant] = []
+    for place, message in enumerate(messages):
+        whole = message.text
 
         def add(rank: int, text: str, value: float = 0.0, *, place: int = place) -> None:
-            found.append(_Variant(rank=rank, value=value, place=place, text=text))
+            variants.append(_Variant(rank=rank, value=value, place=place, text=text))
 
-        if one.role == "user":
-            add(0, shortened(whole, head=900, tail=500), one.chance)
-            add(3, whole, one.chance)
-        elif one.role == "tool":
+        if message.role == "user":
+            add(0, shortened(whole, head=900, tail=500), message.chance)
+            add(3, whole, message.chance)
+        elif message.role == "tool":
             add(6, whole)
         else:
             telling = _telling(whole)
             following = next((other.role for other in messages[place + 1 :] if other.role != "tool"), "user")
             if following == "user":
                 add(1, _without_code(whole))
-            if one.chance:
-                add(2, _without_code(whole), one.chance)
+            if message.chance:
+                add(2, _without_code(whole), message.chance)
             add(4, gist(whole), telling)
             add(5, _without_code(whole), telling)
             add(7, whole, telling)
-    return found
+    return variants
 
 
 def gist(text: str, *, most_chars: int = GIST_CHARS) -> str:
@@ -105,13 +107,13 @@ def gist(text: str, *, most_chars: int = GIST_CHARS) -> str:
         sentence for line in bare.split("\n") for sentence in split_sentences(line) if len(sentence) > 15
     ]
     ranked = sorted(range(len(sentences)), key=lambda at: (-_telling(sentences[at]), at))
-    kept: list[int] = []
+    chosen: list[int] = []
     chars = 0
     for at in ranked:
         if chars + len(sentences[at]) <= most_chars:
-            kept.append(at)
+            chosen.append(at)
             chars += len(sentences[at])
-    return "\n".join(sentences[at] for at in sorted(kept))
+    return "\n".join(sentences[at] for at in sorted(chosen))
 
 
 def _without_code(text: str) -> str:

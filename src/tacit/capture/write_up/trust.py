@@ -68,35 +68,35 @@ def find_quote(quote: str, text: str) -> str:
     if len(words) < MIN_QUOTED_WORDS:
         return ""
     sequence = r"[\W_]+".join(map(re.escape, words))
-    found = re.search(rf"(?<!\w){sequence}(?!\w)", text, re.IGNORECASE)
-    return found[0] if found else ""
+    match = re.search(rf"(?<!\w){sequence}(?!\w)", text, re.IGNORECASE)
+    return match[0] if match else ""
 
 
 def names_in(content: str) -> tuple[str, ...]:
     """Return the names in a statement: code, paths, symbols, flags, numbers; without repeats."""
-    found = [word for code in _CODE.findall(content) for word in _WORD.findall(code)]
-    found += [
+    words = [word for code in _CODE.findall(content) for word in _WORD.findall(code)]
+    words += [
         word
         for word in _WORD.findall(_CODE.sub(" ", content))
         if _NAME.match(word) and not _PROSE.match(word)
     ]
-    names = (_END.sub("", word.strip(_EDGES)) for word in found)
+    names = (_END.sub("", word.strip(_EDGES)) for word in words)
     return tuple(dict.fromkeys(name for name in names if re.search(r"\w", name)))
 
 
 def find_ungrounded_reason(
-    content: str, said: Sequence[str], *, known: Sequence[str] = ()
+    content: str, sent_texts: Sequence[str], *, other_names: Sequence[str] = ()
 ) -> ChangeCause | None:
     """Return why the statement is not believed; None = it is.
 
     Args:
         content: the statement.
-        said: all that was sent of the session.
-        known: names that it may use without the session saying them, such as the project's.
+        sent_texts: all that was sent of the session.
+        other_names: names that it may use without the session saying them, such as the project's.
     """
     if not LEAST_WORDS <= word_count(content) <= MOST_WORDS:
         return ChangeCause.WRONG_LENGTH
-    whole = "\n".join((*said, *known)).casefold()
+    whole = "\n".join((*sent_texts, *other_names)).casefold()
     for name in names_in(content):
         if not _holds(whole, name.casefold()):
             return ChangeCause.NAMES_UNNAMED
@@ -165,14 +165,14 @@ class AnswerContext:
 
 def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | ChangeCause:
     """The statement as a draft, or why it is none."""
-    sent = next((one for one in reading.sent if one.number == statement.number), None)
+    sent = next((message for message in reading.sent if message.number == statement.number), None)
     if sent is None:
         return ChangeCause.NO_SUCH_MESSAGE
     span = find_quote(statement.quote, sent.text)
     if not span:
         return ChangeCause.NOT_QUOTED
     if why := find_ungrounded_reason(
-        statement.content, [one.text for one in reading.sent], known=(reading.project,)
+        statement.content, [message.text for message in reading.sent], other_names=(reading.project,)
     ):
         return why
     content = normalize_statement(statement.content)
@@ -190,7 +190,9 @@ def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | Ch
         elif sent.message.role == "assistant" == place.message.role:
             settled = _said_plainly(settled, also, quote_coverage(content, words))
     waiting, message = reading.waiting, sent.message
-    asked = next((one.text for one in waiting.messages[sent.number - 1 :: -1] if one.role == "user"), "")
+    question = next(
+        (message.text for message in waiting.messages[sent.number - 1 :: -1] if message.role == "user"), ""
+    )
     confidence = min(statement.confidence, MAX_QUESTION_CONFIDENCE if "?" in span else MAX_CONFIDENCE)
     return Draft(
         content=content,
@@ -210,23 +212,28 @@ def make_draft(statement: AnswerStatement, reading: AnswerContext) -> Draft | Ch
         explicit=settled.confirmed,
         doubtful=settled.doubtful or bool(danger_of(content)),
         evidence=tuple(dict.fromkeys(words for words in evidence if words != span)),
-        trigger=_trigger(content, statement, asked),
+        trigger=_trigger(content, statement, question),
     )
 
 
-def _said_plainly(settled: _Attribution, also: _Attribution, said: float) -> _Attribution:
+def _said_plainly(settled: _Attribution, also: _Attribution, coverage: float) -> _Attribution:
     """The agent's statement without doubt where it says in its own words, in a further place, what it first quotes or shows in code.
 
-    `said` = share of the statement's word stems that stand in the words of that place.
+    `coverage` = share of the statement's word stems that stand in the words of that place.
     """
-    if settled.doubtful and not also.doubtful and also.tier is settled.tier and said >= MIN_QUOTE_COVERAGE:
+    if (
+        settled.doubtful
+        and not also.doubtful
+        and also.tier is settled.tier
+        and coverage >= MIN_QUOTE_COVERAGE
+    ):
         return replace(settled, doubtful=False)
     return settled
 
 
 def _further(statement: AnswerStatement, reading: AnswerContext) -> list[tuple[Numbered, str]]:
     """The further places of a statement that say what it quotes of them, with the words."""
-    sent = {one.number: one for one in reading.sent}
+    sent = {message.number: message for message in reading.sent}
     return [
         (sent[number], words)
         for number, quote in statement.further
@@ -280,11 +287,16 @@ def _attribute(
 def _handed_on(span: str, text: str) -> bool:
     """Whether the user quotes or reports the words, or asks about them, rather than say them."""
     words = normalize_text(span)
-    around = [one.text for one in spoken_sentences(text) if _overlap(words, normalize_text(one.text))]
-    quoted = any(hide_quotes(one)[1] and words not in normalize_text(hide_quotes(one)[0]) for one in around)
-    asked = any(asks_about_text(one) == "all" or reports_others(one) for one in around)
+    around = [
+        sentence.text for sentence in spoken_sentences(text) if _overlap(words, normalize_text(sentence.text))
+    ]
+    quoted = any(
+        hide_quotes(sentence)[1] and words not in normalize_text(hide_quotes(sentence)[0])
+        for sentence in around
+    )
+    reported = any(asks_about_text(sentence) == "all" or reports_others(sentence) for sentence in around)
     lead = _before(span, text)
-    return quoted or asked or opens_report(lead) or bool(_NOTICE.match(lead)) or _is_dialog(text)
+    return quoted or reported or opens_report(lead) or bool(_NOTICE.match(lead)) or _is_dialog(text)
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -310,21 +322,21 @@ def _shown_apart(text: str) -> str:
 def _reply_to(number: int, messages: Sequence[Message]) -> tuple[Message | None, bool]:
     """The user's next message, and whether it answers just this one: the agent said nothing in between."""
     between = False
-    for one in messages[number:]:
-        if one.role == "user":
-            return one, not between
-        between = between or one.role == "assistant"
+    for message in messages[number:]:
+        if message.role == "user":
+            return message, not between
+        between = between or message.role == "assistant"
     return None, False
 
 
-def _trigger(content: str, statement: AnswerStatement, asked: str) -> Trigger:
+def _trigger(content: str, statement: AnswerStatement, question: str) -> Trigger:
     """The trigger that the writer gave, else one made from the words."""
     items: list[str] = []
-    for one in statement.when:
+    for item in statement.when:
         with suppress(InvalidInput):
-            parse_when(one, maker="model")
-            items.append(one)
+            parse_when(item, maker="model")
+            items.append(item)
     if items:
         with suppress(InvalidInput):
             return parse_when("\n".join(items), maker="model")
-    return make_trigger(content, kind=statement.kind, situation=read_situation(asked[:300]))
+    return make_trigger(content, kind=statement.kind, situation=read_situation(question[:300]))

@@ -104,19 +104,19 @@ def _remote(settings: EmbedderSettings, *, api_key: str, redact: Callable[[str],
 
     dialect = OLLAMA if settings.provider == "ollama" else OPENAI
     model = settings.model or dialect.model
-    known = model.partition(":")[0] if dialect is OLLAMA else model  # its names have a tag
+    base_name = model.partition(":")[0] if dialect is OLLAMA else model  # its names have a tag
     return RemoteEmbedder(
         dialect,
         model=model,
-        dimensions=_dimensions(settings, known, dialect.dimensions),
+        dimensions=_dimensions(settings, base_name, dialect.dimensions),
         client=JsonClient(settings.endpoint or dialect.endpoint, key=api_key, timeout_ms=settings.timeout_ms),
         prepare=redact,
     )
 
 
-def _dimensions(settings: EmbedderSettings, model: str, known: Mapping[str, int]) -> int:
+def _dimensions(settings: EmbedderSettings, model: str, lengths: Mapping[str, int]) -> int:
     """The vector length: as set, else as known for `model`."""
-    length = settings.dimensions or known.get(model, 0)
+    length = settings.dimensions or lengths.get(model, 0)
     if not length:
         raise ProviderError(
             f"The length of the vectors of {model!r} is not known.", hint="Set `embedder.dimensions` to it."

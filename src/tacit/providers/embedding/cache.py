@@ -52,38 +52,40 @@ class CachedEmbedder:
         keys = [
             hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
         ]
-        found, waiting, mine = self._claim(keys)
+        vectors, waiting, mine = self._claim(keys)
         if mine:
-            found |= self._compute({key: text for key, text in zip(keys, texts, strict=True) if key in mine})
+            vectors |= self._compute(
+                {key: text for key, text in zip(keys, texts, strict=True) if key in mine}
+            )
         for (
             key,
             promise,
         ) in waiting.items():  # after our own work, so that two callers never wait for each other
-            found[key] = promise.result()
+            vectors[key] = promise.result()
         out = np.empty((len(texts), self.identity.dimensions), dtype=np.float32)
         for row, key in enumerate(keys):
-            out[row] = found[key]
+            out[row] = vectors[key]
         return out
 
     def _claim(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Vectors], dict[bytes, _Promise], set[bytes]]:
         """Split the keys: known; being made by another thread; ours to make."""
-        found: dict[bytes, Vectors] = {}
+        vectors: dict[bytes, Vectors] = {}
         waiting: dict[bytes, _Promise] = {}
         mine: set[bytes] = set()
         with self._lock:
             now = self._clock.monotonic_ms()
             for key in dict.fromkeys(keys):
-                kept = self._kept.get(key)
-                if kept is not None and now < kept[0]:
+                cached = self._kept.get(key)
+                if cached is not None and now < cached[0]:
                     self._kept.move_to_end(key)
-                    found[key] = kept[1]
+                    vectors[key] = cached[1]
                 elif key in self._promised:
                     promise = waiting[key] = self._promised[key] or Future()
                     self._promised[key] = promise
                 else:
                     mine.add(key)
                     self._promised[key] = None
-        return found, waiting, mine
+        return vectors, waiting, mine
 
     def _compute(self, wanted: dict[bytes, str]) -> dict[bytes, Vectors]:
         failure: ProviderError | None = None

@@ -151,16 +151,16 @@ def _check_modules(folder: Path) -> None:
 
 def _pooling(config: Mapping[str, object], folder: Path) -> Pooling:
     chosen = [name for name, value in config.items() if name.startswith("pooling_mode_") and value is True]
-    known: dict[str, Pooling] = {
+    poolings: dict[str, Pooling] = {
         "pooling_mode_mean_tokens": "mean",
         "pooling_mode_cls_token": "cls",
         "pooling_mode_max_tokens": "max",
     }
     if not chosen:
         return "mean"
-    if len(chosen) > 1 or chosen[0] not in known:
+    if len(chosen) > 1 or chosen[0] not in poolings:
         raise ProviderError(f"{folder} asks for a pooling that is not supported: {', '.join(chosen)}.")
-    return known[chosen[0]]
+    return poolings[chosen[0]]
 
 
 def make_encode(folder: Path, max_tokens: int) -> Encode:
@@ -215,9 +215,9 @@ def _read(path: Path) -> object:
 def _digest(model: Path, extra: str) -> str:
     """Eight hex digits from the size and evenly spread samples of the file: other weights, another digest."""
     size = model.stat().st_size
-    found = hashlib.blake2b(f"{size}/{extra}".encode(), digest_size=4)
+    digest = hashlib.blake2b(f"{size}/{extra}".encode(), digest_size=4)
     with model.open("rb") as file:
         for index in range(_SAMPLES):
             file.seek(size * index // _SAMPLES)
-            found.update(file.read(_SAMPLE_BYTES))
-    return found.hexdigest()
+            digest.update(file.read(_SAMPLE_BYTES))
+    return digest.hexdigest()

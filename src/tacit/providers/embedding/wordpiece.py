@@ -59,9 +59,9 @@ class WordPiece:
 
     def _split(self, word: str) -> tuple[int, ...]:
         """The longest known piece from the left, again and again; [UNK] for the whole word if one part is unknown."""
-        known = self._vocabulary.get(word)
-        if known is not None:
-            return (known,)
+        number = self._vocabulary.get(word)
+        if number is not None:
+            return (number,)
         if len(word) > _LONGEST_WORD:
             return (self._unknown,)
         pieces: list[int] = []

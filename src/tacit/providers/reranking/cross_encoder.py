@@ -41,14 +41,14 @@ class CrossEncoder:
     def score(self, text: str, other: str) -> float:
         """See the port."""
         encode = self._model.loaded().encode
-        asked = encode(text)
-        if len(asked) > QUESTION_TOKENS:
-            asked = [*asked[: QUESTION_TOKENS - 1], asked[-1]]
+        query = encode(text)
+        if len(query) > QUESTION_TOKENS:
+            query = [*query[: QUESTION_TOKENS - 1], query[-1]]
         held = encode(other)[1:]
-        room = self._model.max_tokens - len(asked)
+        room = self._model.max_tokens - len(query)
         if len(held) > room:
             held = [*held[: room - 1], held[-1]]
-        logits = self._model.run([*asked, *held], [0] * len(asked) + [1] * len(held)).reshape(-1)
+        logits = self._model.run([*query, *held], [0] * len(query) + [1] * len(held)).reshape(-1)
         match logits.size:
             case 1:
                 return _sigmoid(float(logits[0]))

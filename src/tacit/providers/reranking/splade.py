@@ -56,5 +56,5 @@ class Splade:
         positive = np.maximum(logits, np.float32(0))
         weights = np.log1p(positive).max(axis=0) if logits.ndim == 2 else positive
         places = np.flatnonzero(weights)
-        kept = weights[places]
-        return places, (kept / max(float(np.linalg.norm(kept)), 1e-12)).astype(np.float32)
+        chosen = weights[places]
+        return places, (chosen / max(float(np.linalg.norm(chosen)), 1e-12)).astype(np.float32)

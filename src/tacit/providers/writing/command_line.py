@@ -142,7 +142,7 @@ class CommandLineWriter:
         executable = find_program(client.program, self._environ)
         with _scratch() as folder:
             job = Job(
-                request=_guarded(request, told=not client.takes_schema),
+                request=_guarded(request, by_system=not client.takes_schema),
                 model=self._model,
                 executable=executable,
                 work=folder / "work",
@@ -219,9 +219,9 @@ def find_program(name: str, environ: Mapping[str, str]) -> str:
     """
     home = Path(environ.get("HOME") or Path.home())
     usual = os.pathsep.join(str(home / folder) for folder in USUAL_FOLDERS)
-    found = shutil.which(name, path=f"{environ.get('PATH', '')}{os.pathsep}{usual}")
-    if found:
-        return str(Path(found).absolute())
+    path = shutil.which(name, path=f"{environ.get('PATH', '')}{os.pathsep}{usual}")
+    if path:
+        return str(Path(path).absolute())
     raise ProviderError(
         f"The program `{name}` is not installed, or not on the daemon's PATH.",
         hint="Install it, or set `capture.extractor.provider` to another one.",
@@ -306,10 +306,10 @@ def _scratch() -> Generator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _guarded(request: WriterRequest, *, told: bool) -> WriterRequest:
-    """The request without `@`; `told` adds the shape of the answer to the instructions."""
+def _guarded(request: WriterRequest, *, by_system: bool) -> WriterRequest:
+    """Return the request without `@`; `by_system` adds the shape of the answer to the instructions."""
     system = request.system
-    if told and request.schema is not None:
+    if by_system and request.schema is not None:
         shape = json.dumps(request.schema, ensure_ascii=False)
         system += (
             f"\n\nAnswer with one JSON object and nothing else. It has to fit this JSON schema:\n{shape}"

@@ -48,7 +48,9 @@ class FakeWriter:
 def _notes(question: str) -> list[dict[str, object]]:
     kind = question.partition("\n- ")[2].partition("\n")[0].partition(":")[0]
     try:
-        messages = [object_of(one) for one in items_of(json.loads(question.partition("\nMessages:\n")[2]))]
+        messages = [
+            object_of(message) for message in items_of(json.loads(question.partition("\nMessages:\n")[2]))
+        ]
     except ValueError:
         return []
     return [

@@ -30,11 +30,11 @@ def main(scratch: Path, seconds: float, command: list[str]) -> None:
     status, orphaned = "missing", False
     try:
         with (
-            (scratch / "input").open("rb") as given,
+            (scratch / "input").open("rb") as stdin,
             (scratch / "out").open("wb") as out,
             (scratch / "err").open("wb") as err,
         ):
-            child = subprocess.Popen(command, stdin=given, stdout=out, stderr=err)
+            child = subprocess.Popen(command, stdin=stdin, stdout=out, stderr=err)
     except OSError:
         child = None
     if child is not None:

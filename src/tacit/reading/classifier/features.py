@@ -53,10 +53,10 @@ def stems_of(text: str, limit: int = WORDS) -> list[str]:
 def prompt_words(text: str) -> set[str]:
     """Words `w:`, pairs `b:` and the first two words `f0:`, `f1:` of a prompt."""
     stems = stems_of(shortened(text))
-    found = {f"w:{word}" for word in stems}
-    found.update(f"b:{a} {b}" for a, b in pairwise(stems))
-    found.update(f"f{i}:{word}" for i, word in enumerate(stems[:2]))
-    return found
+    words = {f"w:{word}" for word in stems}
+    words.update(f"b:{a} {b}" for a, b in pairwise(stems))
+    words.update(f"f{i}:{word}" for i, word in enumerate(stems[:2]))
+    return words
 
 
 class WordRows:
@@ -89,10 +89,12 @@ class WordRows:
     def of_stems(self, stems: Sequence[str]) -> list[int]:
         """Rows of the known words of the stems of a text, ascending, without repeats."""
         words, pairs = self._words, self._pairs
-        found = {words[word] for word in stems if word in words}
-        found.update([pairs[a][b] for a, b in pairwise(stems) if a in pairs and b in pairs[a]])
-        found.update([known[word] for known, word in zip(self._firsts, stems, strict=False) if word in known])
-        return sorted(found)
+        rows = {words[word] for word in stems if word in words}
+        rows.update([pairs[a][b] for a, b in pairwise(stems) if a in pairs and b in pairs[a]])
+        rows.update(
+            [firsts[word] for firsts, word in zip(self._firsts, stems, strict=False) if word in firsts]
+        )
+        return sorted(rows)
 
 
 @lru_cache(maxsize=256)

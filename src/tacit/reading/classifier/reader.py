@@ -48,14 +48,14 @@ class SituationReader:
         )
         if rules.nothing_coming:
             return rules
-        asked = PromptInput(
+        prompt = PromptInput(
             text=text,
             previous_end=previous_end[-END_CHARS:],
             files=recent_files,
             vector=self._vector(text[:VECTOR_CHARS]),
             end_vector=self._end_of(previous_end),
         )
-        return self._model.read(rules, asked)
+        return self._model.read(rules, prompt)
 
     def warm(self) -> None:
         """Load the weights and the stemmer, and read once, so that the tables of the rules are built too."""

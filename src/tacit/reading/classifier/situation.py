@@ -72,10 +72,10 @@ class SituationModel:
         self._end_index = {word: number for number, word in enumerate(weights.names["end_words"])}
         self._sets: dict[str, _Weights] = {}
         for name in (WORDS, VECTORS):
-            found = weights.under(name)
-            if found:
-                bias = found.pop("bias")[0]
-                self._sets[name] = _Weights(bias, found)
+            matrices = weights.under(name)
+            if matrices:
+                bias = matrices.pop("bias")[0]
+                self._sets[name] = _Weights(bias, matrices)
         self._ended = lru_cache(maxsize=KEPT_ENDS)(self._by_end)
 
     @property
@@ -99,31 +99,33 @@ class SituationModel:
             said[self._classes.index(NOTHING)] = 1.0
         return said
 
-    def _chances(self, said: Row, rules: Situation, asked: PromptInput) -> Row:
-        with_vector = asked.vector is not None and VECTORS in self._sets
+    def _chances(self, by_rules: Row, rules: Situation, prompt: PromptInput) -> Row:
+        with_vector = prompt.vector is not None and VECTORS in self._sets
         weights = self._sets[VECTORS if with_vector else WORDS]
-        logits = weights.bias + RULES_SHARE * _logit(said)
+        logits = weights.bias + RULES_SHARE * _logit(by_rules)
         ends = (
-            self._ended(VECTORS if with_vector else WORDS, asked.previous_end) if asked.previous_end else ()
+            self._ended(VECTORS if with_vector else WORDS, prompt.previous_end) if prompt.previous_end else ()
         )
-        logits = logits + _plus(self._plain(weights.matrices, asked, said), ends, accepted=rules.accepted)
+        logits = logits + _plus(
+            self._plain(weights.matrices, prompt, by_rules), ends, accepted=rules.accepted
+        )
         if with_vector:
-            logits = logits + _by_vectors(weights.matrices, asked, accepted=rules.accepted)
+            logits = logits + _by_vectors(weights.matrices, prompt, accepted=rules.accepted)
         return (1.0 / (1.0 + np.exp(-logits))).astype(np.float32, copy=False)
 
-    def read(self, rules: Situation, asked: PromptInput) -> Situation:
+    def read(self, rules: Situation, prompt: PromptInput) -> Situation:
         """`rules` joined with the fitted chances; as it is where the rules are certain that nothing is coming."""
         if rules.nothing_coming:
             return rules
-        said = self._said(rules)
-        fitted = self._chances(said, rules, asked)
-        chances: list[float] = (1.0 - (1.0 - fitted) * (1.0 - RULES_KEPT * said)).tolist()
-        found = [
+        by_rules = self._said(rules)
+        fitted = self._chances(by_rules, rules, prompt)
+        chances: list[float] = (1.0 - (1.0 - fitted) * (1.0 - RULES_KEPT * by_rules)).tolist()
+        likely = [
             (-round(chance, 3), name)
             for name, chance in zip(self._classes, chances, strict=True)
             if chance >= _LEAST and name != NOTHING
         ]
-        actions = tuple([(name, -negated) for negated, name in sorted(found)[:MAX_CLASSES]])
+        actions = tuple([(name, -negated) for negated, name in sorted(likely)[:MAX_CLASSES]])
         nothing = chances[self._classes.index(NOTHING)] if NOTHING in self._classes else 0.0
         if nothing >= NOTHING_FROM and not rules.accepted:
             return replace(
@@ -134,10 +136,10 @@ class SituationModel:
             )
         return replace(rules, actions=actions)
 
-    def _plain(self, matrices: Mapping[str, Matrix], asked: PromptInput, said: Row) -> Row:
-        total = cues(asked.text, previous_end=asked.previous_end, files=asked.files) @ matrices["cue"]
-        total += said @ matrices["rule"]
-        rows = self._rows.of(asked.text)
+    def _plain(self, matrices: Mapping[str, Matrix], prompt: PromptInput, by_rules: Row) -> Row:
+        total = cues(prompt.text, previous_end=prompt.previous_end, files=prompt.files) @ matrices["cue"]
+        total += by_rules @ matrices["rule"]
+        rows = self._rows.of(prompt.text)
         if rows:
             total += _sum(matrices["word"], rows) / np.sqrt(np.float32(len(rows)))
         return total
@@ -159,12 +161,12 @@ class SituationModel:
         return tuple(parts)
 
 
-def _by_vectors(matrices: Mapping[str, Matrix], asked: PromptInput, *, accepted: bool) -> Row:
-    assert asked.vector is not None
-    total = asked.vector @ matrices["prompt"]
-    if asked.end_vector is not None:
-        end = asked.end_vector
-        total = total + end @ matrices["end"] + (shortness(asked.text) * end) @ matrices["end_short"]
+def _by_vectors(matrices: Mapping[str, Matrix], prompt: PromptInput, *, accepted: bool) -> Row:
+    assert prompt.vector is not None
+    total = prompt.vector @ matrices["prompt"]
+    if prompt.end_vector is not None:
+        end = prompt.end_vector
+        total = total + end @ matrices["end"] + (shortness(prompt.text) * end) @ matrices["end_short"]
         if accepted:
             total = total + end @ matrices["end_accepted"]
     return total

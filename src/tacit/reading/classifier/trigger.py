@@ -66,12 +66,12 @@ class TriggerModel:
         self._index = {word: number for number, word in enumerate(weights.names["words"])}
         self._sets: dict[str, _Weights] = {}
         for name in (WORDS, VECTORS):
-            found = weights.under(name)
-            if found:
-                classes = {key: matrix for key, matrix in found.items() if not key.startswith("breadth.")}
+            matrices = weights.under(name)
+            if matrices:
+                classes = {key: matrix for key, matrix in matrices.items() if not key.startswith("breadth.")}
                 breadth = {
                     key.removeprefix("breadth."): matrix
-                    for key, matrix in found.items()
+                    for key, matrix in matrices.items()
                     if key.startswith("breadth.")
                 }
                 self._sets[name] = _Weights(
@@ -92,16 +92,16 @@ class TriggerModel:
         self, rules: Trigger, content: str, *, kind: str, vector: Row | None = None
     ) -> tuple[Row, float]:
         """Weight of every class of `classes` (0-1) and the breadth (1-3) of the statement `content`."""
-        said = said_by_rules(rules, self._classes)
+        by_rules = said_by_rules(rules, self._classes)
         weights = self._sets[VECTORS if vector is not None and VECTORS in self._sets else WORDS]
         inputs: dict[str, Row] = {
             "kind": np.concatenate([self._kind(kind), statement_cues(content)]).astype(np.float32),
-            "rule": said,
+            "rule": by_rules,
         }
         if vector is not None:
             inputs["vector"] = vector
         rows = sorted(self._index[word] for word in statement_words(content) if word in self._index)
-        logits = weights.bias + RULES_SHARE * _logit(RULES_TRUST * said)
+        logits = weights.bias + RULES_SHARE * _logit(RULES_TRUST * by_rules)
         breadth = weights.breadth_bias
         for key, row in inputs.items():
             if key in weights.classes:
@@ -120,11 +120,11 @@ class TriggerModel:
             return rules
         fitted, breadth = self.weigh(rules, content, kind=kind, vector=vector)
         weights = np.maximum(fitted, RULES_KEPT * said_by_rules(rules, self._classes))
-        found = [
+        weighted = [
             (self._classes[place], round(float(weights[place]), 2))
             for place in np.flatnonzero(weights >= MIN_WEIGHT)
         ]
-        actions = tuple(sorted(found, key=lambda item: (-item[1], item[0]))[:MAX_CLASSES])
+        actions = tuple(sorted(weighted, key=lambda item: (-item[1], item[0]))[:MAX_CLASSES])
         return replace(rules, actions=actions, breadth=round(breadth, 2))
 
     def _kind(self, kind: str) -> Row:
@@ -146,10 +146,10 @@ def said_by_rules(rules: Trigger, classes: tuple[str, ...]) -> Row:
 def statement_words(content: str) -> set[str]:
     """Words `w:`, pairs `b:` and the first two words `f:` of a statement."""
     stems = stems_of(content[:STATEMENT_CHARS], _WORDS)
-    found = {f"w:{word}" for word in stems}
-    found.update(f"b:{a} {b}" for a, b in pairwise(stems))
-    found.update(f"f:{word}" for word in stems[:2])
-    return found
+    words = {f"w:{word}" for word in stems}
+    words.update(f"b:{a} {b}" for a, b in pairwise(stems))
+    words.update(f"f:{word}" for word in stems[:2])
+    return words
 
 
 def statement_cues(content: str) -> Row:

@@ -43,12 +43,12 @@ _QUOTES = ('""', "''", "\u201c\u201d", "\u2018\u2019")
 def typed_command(prompt: str) -> str:
     """The command that `prompt` is: `remember TEXT` or `forget ID`; "" when it is none of them."""
     line = prompt.strip()
-    found = _COMMAND.fullmatch(line)
-    if found is None or len(line.splitlines()) != 1:
+    command = _COMMAND.fullmatch(line)
+    if command is None or len(line.splitlines()) != 1:
         return ""
-    if found["verb"] is None:
-        return f"forget {found['id']}"
-    return f"remember {_unquoted(found['text'])}"
+    if command["verb"] is None:
+        return f"forget {command['id']}"
+    return f"remember {_unquoted(command['text'])}"
 
 
 def _unquoted(text: str) -> str:

@@ -274,20 +274,20 @@ def _letter(lines: list[str]) -> set[int]:
 
 def _announced(lines: list[str]) -> set[int]:
     """Lines that a line before them announces as a text, titles, and lines of a chat."""
-    found: set[int] = set()
+    announced: set[int] = set()
     until: Literal["", "list", "block", "end"] = ""
-    said = ""
+    words = ""
     for number, line in enumerate(lines):
         blank, bullet = not line.strip(), _BULLET.match(line) is not None
         if (until == "block" and blank) or (until == "list" and not blank and not bullet):
             until = ""
         if until:
-            found.add(number)
+            announced.add(number)
             continue
         if blank:
             continue
-        goes_on = _BULLET.match(said) is not None and line[:2].isspace() and not bullet
-        before, said = said, said if goes_on else line
+        goes_on = _BULLET.match(words) is not None and line[:2].isspace() and not bullet
+        before, words = words, words if goes_on else line
         if (
             bullet
             and before
@@ -295,23 +295,23 @@ def _announced(lines: list[str]) -> set[int]:
             and not _OWN_LEAD.search(before)
             and not _COLON.search(before)
         ):
-            found.add(number)  # a list below a title
+            announced.add(number)  # a list below a title
             until = "list"
             continue
         chat = _CHAT.match(line)
         label = (chat["name"] or "").split()[0].lower() if chat and chat["name"] else ""
         if _TITLE.match(line):
-            found.add(number)
+            announced.add(number)
         elif _SPEAKS.match(line) or (
             chat is not None and label not in _OWN_LABELS and not _WORK_LEAD.match(line)
         ):
-            found.add(number)
+            announced.add(number)
             until = "block"
         elif _COLON.search(line):
             own = _OWN_LEAD.search(line) and asks_about_text(line) != "all"
             if not own:
                 until = "list" if _WORK_LEAD.match(line) and _next_is_bullet(lines, number) else "end"
-    return found
+    return announced
 
 
 def _next_is_bullet(lines: list[str], number: int) -> bool:

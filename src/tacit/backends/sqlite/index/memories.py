@@ -146,17 +146,17 @@ class MemoryRows:
     def positions_of(self, numbers: Numbers) -> Positions:
         """Where each of `numbers` stands, -1 for what is no active memory of this scope; shape (len(numbers),)."""
         rows = self.rows
-        found = _lookup(rows.numbers[: self.sorted_until], numbers)
+        positions = _lookup(rows.numbers[: self.sorted_until], numbers)
         if rows.dead:
-            found[(found >= 0) & ~rows.alive[found]] = -1
+            positions[(positions >= 0) & ~rows.alive[positions]] = -1
         if self.sorted_until < rows.size:
             tail = rows.numbers[self.sorted_until :]
             order = np.argsort(tail, kind="stable")
             again = _lookup(tail[order], numbers)
             behind = order[again] + self.sorted_until
             lives = (again >= 0) & rows.alive[behind]
-            found[lives] = behind[lives]
-        return found
+            positions[lives] = behind[lives]
+        return positions
 
 
 def _greatest(products: NDArray[np.uint16], want: int) -> Positions:
@@ -207,18 +207,18 @@ def _refresh(connection: sqlite3.Connection, partition: MemoryRows, scope: Store
     since = partition.change
     if since < scope.moved:
         since = -1
-    found = _read(connection, scope.number, since)
-    if since >= 0 and partition.rows.dead + len(found) > max(1000, partition.rows.living // 2):
+    rows = _read(connection, scope.number, since)
+    if since >= 0 and partition.rows.dead + len(rows) > max(1000, partition.rows.living // 2):
         since = -1
-        found = _read(connection, scope.number, since)
+        rows = _read(connection, scope.number, since)
     if since < 0:
         partition.rows = Rows()
         partition.weights = np.zeros((1, 0), np.uint8)
         partition.lengths = _no_lengths()
         partition.sorted_until = 0
     else:
-        partition.rows.remove([row[0] for row in found])
-    _append(partition, [row for row in found if row[4] == "active"])
+        partition.rows.remove([row[0] for row in rows])
+    _append(partition, [row for row in rows if row[4] == "active"])
     partition.means.clear()
     partition.change = scope.change
 
@@ -235,30 +235,30 @@ def _read(connection: sqlite3.Connection, scope: int, since: int) -> Sequence[_F
     ).fetchall()
 
 
-def _append(partition: MemoryRows, found: Sequence[_Found]) -> None:
-    if not found:
+def _append(partition: MemoryRows, rows: Sequence[_Found]) -> None:
+    if not rows:
         return
-    blobs = [row[5] or b"" for row in found]
+    blobs = [row[5] or b"" for row in rows]
     pairs = np.frombuffer(b"".join(blobs), _PAIR_TYPE)
     owners = np.repeat(np.arange(len(blobs)), [len(blob) // PAIR.size for blob in blobs])
     actions = max(len(partition.weights), int(pairs["action"].max(initial=ALWAYS)) + 1)
     size = partition.rows.size
-    weights = np.zeros((actions, size + len(found)), np.uint8)
+    weights = np.zeros((actions, size + len(rows)), np.uint8)
     weights[: len(partition.weights), :size] = partition.weights
     weights[pairs["action"].astype(np.intp), size + owners] = pairs["weight"]
     partition.weights = weights
-    _lengthen(partition, "words", [row[6] for row in found])
-    _lengthen(partition, "code", [row[7] for row in found])
-    numbers = [row[0] for row in found]
+    _lengthen(partition, "words", [row[6] for row in rows])
+    _lengthen(partition, "code", [row[7] for row in rows])
+    numbers = [row[0] for row in rows]
     # What is written again keeps its number: it stands behind the others, out of order, until all are read anew.
     if partition.sorted_until == size and (not size or numbers[0] > partition.rows.numbers[-1]):
-        partition.sorted_until += len(found)
+        partition.sorted_until += len(rows)
     partition.rows.extend(
         numbers,
-        [row[1].encode() for row in found],
-        [row[2] for row in found],
-        [FOREVER if row[3] is None else row[3] for row in found],
-        [kind_number(row[8]) for row in found],
+        [row[1].encode() for row in rows],
+        [row[2] for row in rows],
+        [FOREVER if row[3] is None else row[3] for row in rows],
+        [kind_number(row[8]) for row in rows],
     )
 
 

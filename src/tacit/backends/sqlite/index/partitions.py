@@ -92,12 +92,12 @@ class VectorPartitions:
         from_file: bool = True,
     ) -> VectorRows:
         if from_file and scope.active >= SMALL_ROWS:
-            found = read_sidecar(self._folder, self._key(scope, identity))
-            if found is not None and scope.moved <= found.change <= scope.change:
+            sidecar = read_sidecar(self._folder, self._key(scope, identity))
+            if sidecar is not None and scope.moved <= sidecar.change <= scope.change:
                 rows = Rows()
-                rows.extend(found.numbers, found.ids, found.valid_from, found.valid_to, found.kinds)
-                partition.index = SignBitVectors(rows, found.vectors, found.bits)
-                partition.change = found.change
+                rows.extend(sidecar.numbers, sidecar.ids, sidecar.valid_from, sidecar.valid_to, sidecar.kinds)
+                partition.index = SignBitVectors(rows, sidecar.vectors, sidecar.bits)
+                partition.change = sidecar.change
                 return self._catch_up(connection, partition, partition.index, scope, identity)
         rows, vectors = _read_all(connection, scope.number, identity)
         partition.change = scope.change
@@ -134,13 +134,13 @@ class VectorPartitions:
 
     def _fold(self, index: SignBitVectors) -> SignBitVectors:
         """Base and tail as one new base, without what was removed."""
-        kept = np.flatnonzero(index.rows.alive)
+        alive = np.flatnonzero(index.rows.alive)
         rows = Rows()
         old = index.rows
         rows.extend(
-            old.numbers[kept], old.ids[kept], old.valid_from[kept], old.valid_to[kept], old.kinds[kept]
+            old.numbers[alive], old.ids[alive], old.valid_from[alive], old.valid_to[alive], old.kinds[alive]
         )
-        return SignBitVectors(rows, index.gather(kept))
+        return SignBitVectors(rows, index.gather(alive))
 
     def _key(self, scope: StoredScope, identity: StoredIdentity) -> SidecarKey:
         return SidecarKey(
@@ -219,20 +219,20 @@ def _read_changed(
     connection: sqlite3.Connection, scope: int, identity: StoredIdentity, since: int
 ) -> tuple[list[int], Rows, HalfVectors]:
     """Numbers of all rows written after `since`, and those of them that belong into the index."""
-    found = connection.execute(
+    changed = connection.execute(
         "SELECT m.number, m.id, m.valid_from_ms, m.valid_to_ms, m.status, m.kind, v.vector FROM memories AS m"
         " LEFT JOIN vectors AS v ON v.memory = m.number AND v.identity = ? AND length(v.vector) = ?"
         " WHERE m.scope = ? AND m.change > ? ORDER BY m.change, m.number",
         (identity.number, 2 * identity.dimensions, scope, since),
     ).fetchall()
-    kept = [row for row in found if row[4] == "active" and row[6] is not None]
+    current = [row for row in changed if row[4] == "active" and row[6] is not None]
     rows = Rows()
     rows.extend(
-        [row[0] for row in kept],
-        [row[1].encode() for row in kept],
-        [row[2] for row in kept],
-        [FOREVER if row[3] is None else row[3] for row in kept],
-        [kind_number(row[5]) for row in kept],
+        [row[0] for row in current],
+        [row[1].encode() for row in current],
+        [row[2] for row in current],
+        [FOREVER if row[3] is None else row[3] for row in current],
+        [kind_number(row[5]) for row in current],
     )
-    blob = b"".join([row[6] for row in kept])
-    return [row[0] for row in found], rows, np.frombuffer(blob, "<f2").reshape(-1, identity.dimensions)
+    blob = b"".join([row[6] for row in current])
+    return [row[0] for row in changed], rows, np.frombuffer(blob, "<f2").reshape(-1, identity.dimensions)

@@ -93,12 +93,12 @@ class Stemmer:
 
     def stems(self, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
         """The index terms of each word; a word that FTS5 sees nothing in has none."""
-        asked = list(words)
+        unknown = list(words)
         with self._lock:
-            fresh = [word for word in dict.fromkeys(asked) if word not in self._known]
+            fresh = [word for word in dict.fromkeys(unknown) if word not in self._known]
             if len(self._known) + len(fresh) > _CACHED_STEMS:
                 self._known.clear()
-                fresh = list(dict.fromkeys(asked))
+                fresh = list(dict.fromkeys(unknown))
             other: list[str] = []
             for word in fresh:
                 term = self._plain(word)
@@ -108,17 +108,19 @@ class Stemmer:
                     other.append(word)
             if other:
                 self._learn(other)
-            return {word: self._known[word] for word in asked}
+            return {word: self._known[word] for word in unknown}
 
     def _learn(self, words: list[str]) -> None:
         if all(word.isascii() and word.isalnum() for word in words):  # then every word is one term
             terms = self._terms_of([" ".join(words)])
             self._known.update({word: (term,) for word, (_, term) in zip(words, terms, strict=True)})
             return
-        found: dict[int, list[str]] = {}
+        words_by_number: dict[int, list[str]] = {}
         for number, term in self._terms_of(words):
-            found.setdefault(number, []).append(term)
-        self._known.update({word: tuple(found.get(number, ())) for number, word in enumerate(words)})
+            words_by_number.setdefault(number, []).append(term)
+        self._known.update(
+            {word: tuple(words_by_number.get(number, ())) for number, word in enumerate(words)}
+        )
 
     def _terms_of(self, texts: list[str]) -> list[tuple[int, str]]:
         """The terms of every text in order, each with the number of its text."""
@@ -158,7 +160,7 @@ class QueryTerms:
         *,
         documents: int,
         share: float,
-        asked: bool = False,
+        on_demand: bool = False,
     ) -> tuple[str, ...]:
         """The rarest of `words`, rarest first; then those that stand in one document or in none.
 
@@ -167,20 +169,20 @@ class QueryTerms:
             words: what was asked, without repeats.
             documents: size of the index.
             share: part of the index (0-1) that the search may visit.
-            asked: whether somebody waits for the answer.
+            on_demand: whether somebody waits for the answer.
         """
-        most_terms = ASKED_TERMS if asked else MAX_TERMS[self.index]
+        most_terms = ASKED_TERMS if on_demand else MAX_TERMS[self.index]
         by_stem: dict[tuple[str, ...], str] = {}
         for word, stems in self._stemmer.stems(words).items():
             if stems:
                 by_stem.setdefault(stems, word)
-        known = self._current(connection, documents).by_term
+        frequencies = self._current(connection, documents).by_term
         # A word that is not in the table stands in one document or in none. To find out which costs more than to ask
         # the index for it, so such words are asked for beside the others.
-        rare = [stems for stems in by_stem if not all(stem in known for stem in stems)]
-        common = [stems for stems in by_stem if all(stem in known for stem in stems)]
-        weighed = sorted((min(known[stem] for stem in stems), stems) for stems in common)
-        most = ASKED_POSTINGS if asked else MAX_POSTINGS[self.index]
+        rare = [stems for stems in by_stem if not all(stem in frequencies for stem in stems)]
+        common = [stems for stems in by_stem if all(stem in frequencies for stem in stems)]
+        weighed = sorted((min(frequencies[stem] for stem in stems), stems) for stems in common)
+        most = ASKED_POSTINGS if on_demand else MAX_POSTINGS[self.index]
         budget = most if share >= NARROW_SHARE else most * min(1 / max(share, 1e-9), _MOST_SKIPPED)
         chosen: list[str] = []
         postings = 0
@@ -197,16 +199,19 @@ class QueryTerms:
 
     def _current(self, connection: sqlite3.Connection, documents: int) -> _Frequencies:
         """Frequencies, read again when the index has grown by a quarter; they only choose words, so older ones do."""
-        known = self._frequencies
-        if known is not None and known.documents * 3 // 4 <= documents <= known.documents * 5 // 4 + _SLACK:
-            return known
+        frequencies = self._frequencies
+        if (
+            frequencies is not None
+            and frequencies.documents * 3 // 4 <= documents <= frequencies.documents * 5 // 4 + _SLACK
+        ):
+            return frequencies
         with self._lock:
             rows = connection.execute(
                 f"SELECT term, doc FROM text_{self.index}_terms WHERE doc > 1"
             ).fetchall()
-            known = _Frequencies(documents, dict(rows))
-            self._frequencies = known
-        return known
+            frequencies = _Frequencies(documents, dict(rows))
+            self._frequencies = frequencies
+        return frequencies
 
     def close(self) -> None:
         """Release the scratch index."""

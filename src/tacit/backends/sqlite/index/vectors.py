@@ -191,14 +191,14 @@ class SignBitVectors:
     def _near_signs(self, vector: Vectors, want: int, usable: NDArray[np.bool_] | None) -> Positions:
         size = self._size
         distance = self._distance[:size]
-        asked = sign_bits(vector[np.newaxis, :])
+        signs = sign_bits(vector[np.newaxis, :])
         if size <= AT_ONCE:
-            counts = np.bitwise_count(self._bits[:, :size] ^ asked)
+            counts = np.bitwise_count(self._bits[:, :size] ^ signs)
             np.add.reduce(counts, axis=0, dtype=np.uint16, out=distance)
         else:
             xor, count = self._xor[:size], self._count[:size]
             distance[:] = 0
-            for column, word in zip(self._bits, asked[:, 0], strict=True):
+            for column, word in zip(self._bits, signs[:, 0], strict=True):
                 np.bitwise_xor(column[:size], word, out=xor)
                 np.bitwise_count(xor, out=count)
                 np.add(distance, count, out=distance)
@@ -216,11 +216,11 @@ class SignBitVectors:
         split = len(self.base)
         if not self.appended:
             return self.base.take(positions, axis=0)
-        found = np.empty((len(positions), self._dimensions), np.float16)
+        vectors = np.empty((len(positions), self._dimensions), np.float16)
         old = positions < split
-        found[old] = self.base[positions[old]]
-        found[~old] = self._tail[positions[~old] - split]
-        return found
+        vectors[old] = self.base[positions[old]]
+        vectors[~old] = self._tail[positions[~old] - split]
+        return vectors
 
 
 def _among_nearest(

@@ -40,9 +40,9 @@ def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[st
     """
     sound = is_sound(path)
     if sound:
-        found = _look(path, cleaning)
-        if found is not None and (dry_run or not found):
-            return found
+        counts = _look(path, cleaning)
+        if counts is not None and (dry_run or not counts):
+            return counts
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         if sound:
@@ -52,10 +52,10 @@ def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[st
             if rows.empty:
                 raise StoreCorrupt(f"Nothing of {path} can be read.")
             write_store(rows, partial, values={})
-        found = _clean(partial, cleaning)
-        if not found and not sound and _holds(path, cleaning):
-            found = {"damaged": 1}
-        if found and not dry_run:
+        counts = _clean(partial, cleaning)
+        if not counts and not sound and _holds(path, cleaning):
+            counts = {"damaged": 1}
+        if counts and not dry_run:
             partial.replace(path)
             for part in ("-wal", "-shm", "-journal"):
                 Path(f"{path}{part}").unlink(missing_ok=True)
@@ -64,7 +64,7 @@ def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[st
         raise device_error(error, path) from error
     finally:
         remove_database(partial)
-    return found
+    return counts
 
 
 def is_sound(path: Path) -> bool:
@@ -134,14 +134,14 @@ def _clean(path: Path, cleaning: Cleaning) -> Mapping[str, int]:
         with closing(connect(path)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE").fetchone()
             connection.execute("BEGIN IMMEDIATE")
-            found = rewrite_texts(connection, cleaning, dry_run=False)
+            counts = rewrite_texts(connection, cleaning, dry_run=False)
             connection.execute("COMMIT")
             connection.execute("VACUUM")
         with path.open("rb") as file:
             os.fsync(file.fileno())
     except sqlite3.Error as error:
         raise translate(error, path) from error
-    return found
+    return counts
 
 
 def _holds(path: Path, cleaning: Cleaning) -> bool:

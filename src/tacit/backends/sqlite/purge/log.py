@@ -43,8 +43,8 @@ def note_purge(path: Path, gone: Removal, *, at_ms: int) -> None:
     Raises:
         StoreError: if the log cannot be written.
     """
-    known = read_purges(path)
-    if known and known[-1].gone == gone:
+    logged = read_purges(path)
+    if logged and logged[-1].gone == gone:
         return
     line = msgspec.json.encode(LoggedPurge(at_ms=at_ms, gone=gone)) + b"\n"
     try:
@@ -64,11 +64,11 @@ def read_purges(path: Path) -> tuple[LoggedPurge, ...]:
         lines = path.read_bytes().splitlines()
     except OSError:
         return ()
-    found: list[LoggedPurge] = []
+    purges: list[LoggedPurge] = []
     for line in lines:
         with suppress(msgspec.MsgspecError, ValueError):
-            found.append(msgspec.json.decode(line, type=LoggedPurge))
-    return tuple(found)
+            purges.append(msgspec.json.decode(line, type=LoggedPurge))
+    return tuple(purges)
 
 
 def apply_purges(path: Path, purges: Sequence[LoggedPurge]) -> int:
@@ -85,24 +85,24 @@ def apply_purges(path: Path, purges: Sequence[LoggedPurge]) -> int:
     try:
         with closing(connect(path)) as connection:
             newest = int(connection.execute(_NEWEST).fetchone()[0])
-            later = [one.gone for one in purges if one.at_ms >= newest]
+            later = [purge.gone for purge in purges if purge.at_ms >= newest]
             gone = Removal(
-                memories=tuple(sorted({name for one in purges for name in one.gone.memories})),
-                sessions=tuple(dict.fromkeys(key for one in later for key in one.sessions)),
-                projects=tuple(sorted({name for one in later for name in one.projects})),
-                values=tuple(sorted({name for one in later for name in one.values})),
+                memories=tuple(sorted({name for purge in purges for name in purge.gone.memories})),
+                sessions=tuple(dict.fromkeys(key for removal in later for key in removal.sessions)),
+                projects=tuple(sorted({name for removal in later for name in removal.projects})),
+                values=tuple(sorted({name for removal in later for name in removal.values})),
             )
             words = ForgottenWords(words_to_forget(_versions(connection, gone.memories)))
             cleaning = Cleaning(lambda text, _scope: words.without(text), gone)
             connection.execute("BEGIN IMMEDIATE")
-            found = rewrite_texts(connection, cleaning, dry_run=False)
+            counts = rewrite_texts(connection, cleaning, dry_run=False)
             connection.execute("COMMIT")
-            if found:
+            if counts:
                 connection.execute("VACUUM")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     except sqlite3.Error as error:
         raise translate(error, path) from error
-    return sum(found.values())
+    return sum(counts.values())
 
 
 def _versions(connection: sqlite3.Connection, ids: Sequence[str]) -> list[Memory]:

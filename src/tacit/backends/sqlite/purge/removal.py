@@ -66,15 +66,15 @@ class RowRemoval:
             sql = f"SELECT count(*) FROM {table} WHERE {where}"
             found[table] += connection.execute(sql, self.values).fetchone()[0]
 
-    def remove(self, connection: sqlite3.Connection, found: Counter[str]) -> None:
-        """Take it, and count it into `found`."""
+    def remove(self, connection: sqlite3.Connection, counts: Counter[str]) -> None:
+        """Remove the rows, and count them into `counts`."""
         rows = connection.execute(
             f"SELECT scope, status FROM memories WHERE {self.where['memories']}", self.values
         ).fetchall()
         for table in _OF_MEMORY:
             connection.execute(f"DELETE FROM {table} WHERE memory IN {_NUMBERS}", self.values)
         for table, where in self.where.items():
-            found[table] += connection.execute(f"DELETE FROM {table} WHERE {where}", self.values).rowcount
+            counts[table] += connection.execute(f"DELETE FROM {table} WHERE {where}", self.values).rowcount
         if rows:
             _mark_scopes_changed(connection, rows)
 

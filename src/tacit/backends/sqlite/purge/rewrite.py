@@ -62,8 +62,8 @@ class Cleaning:
         return any(name in text for name in self._ids) or self._clean(text, "") != text
 
     def _kept(self, form: str, text: str, scope: str, work: CleanAt) -> str:
-        said = f"{form}\0{scope}\0{text}".encode("utf-8", "surrogatepass")
-        mark = blake2b(said, digest_size=_MARK_BYTES).digest()
+        content = f"{form}\0{scope}\0{text}".encode("utf-8", "surrogatepass")
+        mark = blake2b(content, digest_size=_MARK_BYTES).digest()
         if mark in self._same:
             return text
         after = self._other.get(mark)
@@ -81,33 +81,33 @@ class Cleaning:
     def _of_session(self, body: str, scope: str) -> str:
         value: dict[str, Any] = json.loads(body) if self._ids else {}
         ledger: list[dict[str, str]] = value.get("ledger") or []
-        kept = [entry for entry in ledger if entry["memory_id"] not in self._ids]
-        if len(kept) < len(ledger):
-            body = json.dumps({**value, "ledger": kept}, ensure_ascii=False, separators=(",", ":"))
+        remaining = [entry for entry in ledger if entry["memory_id"] not in self._ids]
+        if len(remaining) < len(ledger):
+            body = json.dumps({**value, "ledger": remaining}, ensure_ascii=False, separators=(",", ":"))
         return self._cleaned(body, scope)
 
 
 def rewrite_texts(connection: sqlite3.Connection, cleaning: Cleaning, *, dry_run: bool) -> Mapping[str, int]:
     """Remove what is gone and clean every text of every table; with `dry_run` only read, and count the rows that would change."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     if not dry_run:
         connection.execute("PRAGMA secure_delete = ON")
     going = None
     if cleaning.gone is not None:
         going = RowRemoval(connection, cleaning.gone)
-        (going.count if dry_run else going.remove)(connection, found)
-    rewriting = _Rewriting(connection, cleaning, going, found, dry_run=dry_run)
+        (going.count if dry_run else going.remove)(connection, counts)
+    rewriting = _Rewriting(connection, cleaning, going, counts, dry_run=dry_run)
     rewriting.memories()
     rewriting.versions()
     rewriting.sessions()
     for table, key, column in (*_BODIES, *_TEXTS):
         rewriting.texts(table, key, column)
-    if found["memories"] and not dry_run:
+    if counts["memories"] and not dry_run:
         connection.execute("DELETE FROM entities WHERE number NOT IN (SELECT entity FROM memory_entities)")
         for index in TEXT_INDEXES:  # merged terms are written anew, without what is gone
             connection.execute(f"INSERT INTO {index} ({index}) VALUES ('rebuild')")
             connection.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
-    return {table: count for table, count in sorted(found.items()) if count}
+    return {table: count for table, count in sorted(counts.items()) if count}
 
 
 class _Rewriting:
@@ -118,14 +118,14 @@ class _Rewriting:
         connection: sqlite3.Connection,
         cleaning: Cleaning,
         going: RowRemoval | None,
-        found: Counter[str],
+        counts: Counter[str],
         *,
         dry_run: bool,
     ) -> None:
         self._connection = connection
         self._cleaning = cleaning
         self._going = going
-        self._found = found
+        self._found = counts
         self._dry_run = dry_run
         self._values = going.values if going else {}
         # With something gone the texts of notes alone are cleaned: what else says the same is another memory.
@@ -152,10 +152,10 @@ class _Rewriting:
             after = self._cleaning.body(body, name)
             if after == body:
                 continue
-            told = self._cleaning.text(source, name)
+            source_after = self._cleaning.text(source, name)
             if self._changes("memories"):
                 change = change or next_change(self._connection)
-                self._put_memory(number, scope, change, (body, after, told, uses))
+                self._put_memory(number, scope, change, (body, after, source_after, uses))
 
     def _put_memory(self, number: int, scope: int, change: int, row: tuple[str, str, str, int]) -> None:
         body, after, source, uses = row

@@ -92,8 +92,8 @@ class PageFile:
         if number in self._newer:
             return self._newer[number]
         start = (number - 1) * self.page_bytes
-        found = bytes(self._database[start : start + self.page_bytes]) if number > 0 else b""
-        return found if len(found) == self.page_bytes else b""
+        content = bytes(self._database[start : start + self.page_bytes]) if number > 0 else b""
+        return content if len(content) == self.page_bytes else b""
 
 
 def open_pages(path: Path) -> PageFile:
@@ -240,8 +240,8 @@ def _checksums(words: _Words, starts: _Words) -> _Words:
 def _factors(pairs: int) -> tuple[_Words, _Words]:
     """The powers of the step's matrix for each pair of words, and for the sums before them."""
     power = [[1, 0], [0, 1]]
-    found = np.empty((pairs, 2, 2), np.uint32)
+    factors = np.empty((pairs, 2, 2), np.uint32)
     for at in range(pairs - 1, -1, -1):
-        found[at] = power
+        factors[at] = power
         power = [[(row[0] + row[1]) & 0xFFFFFFFF, (row[0] + 2 * row[1]) & 0xFFFFFFFF] for row in power]
-    return found, np.array(power, np.uint32)
+    return factors, np.array(power, np.uint32)

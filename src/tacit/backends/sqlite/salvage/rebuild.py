@@ -41,15 +41,15 @@ class SalvagedMemory:
     versions: Mapping[int, tuple[int, str, str, str]]
 
 
-def assemble_memories(found: FoundRows) -> dict[str, SalvagedMemory]:
+def assemble_memories(rows: FoundRows) -> dict[str, SalvagedMemory]:
     """The memories by id. One whose row is lost is put together from its newest version."""
     versions: dict[int, dict[int, tuple[int, str, str, str]]] = {}
-    for (number, version), recorded in found.versions.items():
+    for (number, version), recorded in rows.versions.items():
         versions.setdefault(number, {})[version] = recorded
     held: dict[str, SalvagedMemory] = {}
-    for number in sorted(found.memories.keys() | versions.keys()):
+    for number in sorted(rows.memories.keys() | versions.keys()):
         history = versions.get(number, {})
-        row = found.memories.get(number)
+        row = rows.memories.get(number)
         if history and (row is None or row.version < max(history)):
             newest = max(history)
             row = MemoryRow(version=newest, uses=row.uses if row else -1, body=history[newest][2])
@@ -58,20 +58,20 @@ def assemble_memories(found: FoundRows) -> dict[str, SalvagedMemory]:
         memory = decode(Memory, row.body)
         if row.uses < 0:
             row = replace(row, uses=memory.use_count)
-        known = held.get(memory.id)
-        if known is None or known.row.version < row.version or found.known.get(memory.id) == number:
+        earlier = held.get(memory.id)
+        if earlier is None or earlier.row.version < row.version or rows.known.get(memory.id) == number:
             held[memory.id] = SalvagedMemory(number=number, row=row, memory=memory, versions=history)
     return held
 
 
-def add_missing(found: FoundRows, backup: FoundRows) -> int:
-    """Add to `found` what only `backup` holds; what `found` holds stays as it is. Returns how many memories came in.
+def add_missing(rows: FoundRows, backup: FoundRows) -> int:
+    """Add to `rows` what only `backup` holds; what `rows` holds stays as it is. Returns the number of added memories.
 
     Relations, records and values come along where pages are damaged: else they were removed on purpose.
     """
-    mine, theirs = assemble_memories(found), assemble_memories(backup)
+    mine, theirs = assemble_memories(rows), assemble_memories(backup)
     numbers = {held.number: mine[name].number for name, held in theirs.items() if name in mine}
-    taken = {held.number for held in mine.values()} | set(found.memories) | {n for n, _ in found.versions}
+    taken = {held.number for held in mine.values()} | set(rows.memories) | {n for n, _ in rows.versions}
     free = max(taken, default=0) + 1
     added = 0
     for name, held in theirs.items():
@@ -80,49 +80,49 @@ def add_missing(found: FoundRows, backup: FoundRows) -> int:
             free = max(free, number) + 1
             taken.add(number)
             numbers[held.number] = number
-            found.memories[number] = held.row
+            rows.memories[number] = held.row
             added += 1
             vector = backup.vectors.get(held.number)
             if vector is not None:
-                identity = _identity(found, backup.identities.get(vector[0]))
+                identity = _identity(rows, backup.identities.get(vector[0]))
                 if identity:
-                    found.vectors[number] = (identity, vector[1])
+                    rows.vectors[number] = (identity, vector[1])
         newest = mine[name].row.version if name in mine else held.row.version
         for version, recorded in held.versions.items():
             if version <= newest:
-                found.versions.setdefault((numbers[held.number], version), recorded)
-    if added or found.damaged_pages:
+                rows.versions.setdefault((numbers[held.number], version), recorded)
+    if added or rows.damaged_pages:
         for (source, target, kind), weight in backup.relations.items():
             if source in numbers and target in numbers:
-                found.relations.setdefault((numbers[source], numbers[target], kind), weight)
+                rows.relations.setdefault((numbers[source], numbers[target], kind), weight)
         for row in backup.exposures:
-            found.exposures.setdefault(row)
-        found.sessions = {**backup.sessions, **found.sessions}
-        found.traces = {**backup.traces, **found.traces}
-        found.handovers = {**backup.handovers, **found.handovers}
-        found.projects = {**backup.projects, **found.projects}
-        found.values = {**backup.values, **found.values}
+            rows.exposures.setdefault(row)
+        rows.sessions = {**backup.sessions, **rows.sessions}
+        rows.traces = {**backup.traces, **rows.traces}
+        rows.handovers = {**backup.handovers, **rows.handovers}
+        rows.projects = {**backup.projects, **rows.projects}
+        rows.values = {**backup.values, **rows.values}
     return added
 
 
-def _identity(found: FoundRows, wanted: tuple[str, int] | None) -> int:
+def _identity(rows: FoundRows, wanted: tuple[str, int] | None) -> int:
     if wanted is None:
         return 0
-    for number, identity in found.identities.items():
+    for number, identity in rows.identities.items():
         if identity == wanted:
             return number
-    number = max(found.identities, default=0) + 1
-    found.identities[number] = wanted
+    number = max(rows.identities, default=0) + 1
+    rows.identities[number] = wanted
     return number
 
 
-def write_store(found: FoundRows, target: Path, *, values: Mapping[str, str]) -> dict[str, SalvagedMemory]:
-    """Write a store of `found` and of the named `values` to `target`, which must not exist; returns its memories.
+def write_store(rows: FoundRows, target: Path, *, values: Mapping[str, str]) -> dict[str, SalvagedMemory]:
+    """Write a store of `rows` and of the named `values` to `target`, which must not exist; returns its memories.
 
     Raises:
         StoreError: if the file cannot be written.
     """
-    held = assemble_memories(found)
+    held = assemble_memories(rows)
     try:
         with closing(connect(target)) as connection:
             target.chmod(0o600)
@@ -131,9 +131,9 @@ def write_store(found: FoundRows, target: Path, *, values: Mapping[str, str]) ->
             for version in range(1, SCHEMA_VERSION + 1):
                 migrate_one(connection, version)
             _put_memories(connection, held)
-            _put_relations(connection, found, {one.number for one in held.values()})
-            _put_vectors(connection, found, held)
-            _put_records(connection, found, values)
+            _put_relations(connection, rows, {memory.number for memory in held.values()})
+            _put_vectors(connection, rows, held)
+            _put_records(connection, rows, values)
             connection.execute("COMMIT")
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
         with target.open("rb") as file:
@@ -147,8 +147,8 @@ def write_store(found: FoundRows, target: Path, *, values: Mapping[str, str]) ->
 
 def _put_memories(connection: sqlite3.Connection, held: Mapping[str, SalvagedMemory]) -> None:
     change = 1
-    for one in held.values():
-        memory, number = one.memory, one.number
+    for salvaged in held.values():
+        memory, number = salvaged.memory, salvaged.number
         scope = scope_number(connection, memory.scope)
         connection.execute(
             "INSERT INTO memories (number, id, scope, kind, status, source, valid_from_ms, valid_to_ms, created_at_ms,"
@@ -157,15 +157,15 @@ def _put_memories(connection: sqlite3.Connection, held: Mapping[str, SalvagedMem
             (
                 number, memory.id, scope, memory.kind, memory.status, memory.provenance.source,
                 memory.validity.valid_from_ms, memory.validity.valid_to_ms, memory.created_at_ms, memory.importance,
-                int(memory.pinned), memory.error_signature, one.row.uses, change, one.row.version, one.row.body,
+                int(memory.pinned), memory.error_signature, salvaged.row.uses, change, salvaged.row.version, salvaged.row.body,
                 memory.trigger.reach,
             ),
         )  # fmt: skip
-        versions = dict(one.versions) or {
-            one.row.version: (
+        versions = dict(salvaged.versions) or {
+            salvaged.row.version: (
                 memory.updated_at_ms,
                 "recovered",
-                one.row.body,
+                salvaged.row.body,
                 dated_change_id(memory.updated_at_ms),
             )
         }
@@ -186,32 +186,32 @@ def _put_memories(connection: sqlite3.Connection, held: Mapping[str, SalvagedMem
     )
 
 
-def _put_relations(connection: sqlite3.Connection, found: FoundRows, numbers: set[int]) -> None:
+def _put_relations(connection: sqlite3.Connection, rows: FoundRows, numbers: set[int]) -> None:
     connection.executemany(
         "INSERT INTO relations (source, target, type, weight) VALUES (?, ?, ?, ?)",
         [
             (*key, weight)
-            for key, weight in sorted(found.relations.items())
+            for key, weight in sorted(rows.relations.items())
             if key[0] in numbers and key[1] in numbers
         ],
     )
 
 
 def _put_vectors(
-    connection: sqlite3.Connection, found: FoundRows, held: Mapping[str, SalvagedMemory]
+    connection: sqlite3.Connection, found_rows: FoundRows, held: Mapping[str, SalvagedMemory]
 ) -> None:
     """Keep vectors that can be those of their memories; the others are made anew by `reindex`."""
     connection.executemany(
         "INSERT INTO identities (number, name, dimensions) VALUES (?, ?, ?)",
-        [(number, *identity) for number, identity in sorted(found.identities.items())],
+        [(number, *identity) for number, identity in sorted(found_rows.identities.items())],
     )
     rows: list[tuple[int, int, bytes]] = []
-    for one in held.values():
-        identity, vector = found.vectors.get(one.number, (0, b""))
-        _, dimensions = found.identities.get(identity, ("", 0))
-        row = found.memories.get(one.number)
-        if row is one.row and _is_vector(vector, dimensions):
-            rows.append((one.number, identity, vector))
+    for memory in held.values():
+        identity, vector = found_rows.vectors.get(memory.number, (0, b""))
+        _, dimensions = found_rows.identities.get(identity, ("", 0))
+        row = found_rows.memories.get(memory.number)
+        if row is memory.row and _is_vector(vector, dimensions):
+            rows.append((memory.number, identity, vector))
     connection.executemany("INSERT INTO vectors (memory, identity, vector) VALUES (?, ?, ?)", rows)
 
 
@@ -221,20 +221,20 @@ def _is_vector(vector: bytes, dimensions: int) -> bool:
     return bool(np.isfinite(np.frombuffer(vector, "<f2")).all())
 
 
-def _put_records(connection: sqlite3.Connection, found: FoundRows, values: Mapping[str, str]) -> None:
+def _put_records(connection: sqlite3.Connection, rows: FoundRows, values: Mapping[str, str]) -> None:
     many = connection.executemany
     many(
         "INSERT INTO sessions (host, session_id, last_signal_at_ms, body) VALUES (?, ?, ?, ?)",
-        found.sessions.values(),
+        rows.sessions.values(),
     )
     many(
-        "INSERT INTO traces (id, session, surface, at_ms, body) VALUES (?, ?, ?, ?, ?)", found.traces.values()
+        "INSERT INTO traces (id, session, surface, at_ms, body) VALUES (?, ?, ?, ?, ?)", rows.traces.values()
     )
     many(
         "INSERT INTO handovers (key, host, session_id, payload, at_ms, attempts, error, done_at_ms)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        found.handovers.values(),
+        rows.handovers.values(),
     )
-    many("INSERT INTO exposures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", found.exposures)
-    many("INSERT INTO projects (id, body) VALUES (?, ?)", found.projects.items())
-    many("INSERT INTO named_values (name, value) VALUES (?, ?)", {**found.values, **values}.items())
+    many("INSERT INTO exposures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows.exposures)
+    many("INSERT INTO projects (id, body) VALUES (?, ?)", rows.projects.items())
+    many("INSERT INTO named_values (name, value) VALUES (?, ?)", {**rows.values, **values}.items())

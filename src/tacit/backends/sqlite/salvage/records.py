@@ -86,10 +86,10 @@ def _payload(file: PageFile, page: bytes, place: int, *, size: int, kind: int, c
     usable = file.usable_bytes
     most = usable - 35 if kind == TABLE_LEAF else (usable - 12) * 64 // 255 - 23
     if size <= most:
-        found = page[place : place + size]
-        if len(found) < size:
+        part = page[place : place + size]
+        if len(part) < size:
             raise Unreadable
-        return found
+        return part
     least = (usable - 12) * 32 // 255 - 23
     local = least + (size - least) % (usable - 4)
     local = local if local <= most else least

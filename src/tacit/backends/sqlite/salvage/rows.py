@@ -87,10 +87,10 @@ def find_rows(file: PageFile) -> FoundRows:
     reached = _reached(file)
     free, free_known = _free_pages(file)
     free -= reached
-    found = FoundRows()
+    found_rows = FoundRows()
     chained: set[int] = set()
     for page in file.spare:
-        _take_all(found, records(file, page, 0, set()))
+        _take_all(found_rows, records(file, page, 0, set()))
     numbers = range(1, file.count + 1)
     loose = [n for n in numbers if n not in reached and not (free_known and n in free)]
     read: set[int] = set()
@@ -98,11 +98,11 @@ def find_rows(file: PageFile) -> FoundRows:
         page = file.page(number)
         if is_tree_page(page, number):
             read.add(number)
-            _take_all(found, records(file, page, number, chained))
+            _take_all(found_rows, records(file, page, number, chained))
     lock_page = _LOCK_BYTE // file.page_bytes + 1
     whole = set(numbers) - read - chained - free - {lock_page}
-    found.damaged_pages = len(whole)
-    return found
+    found_rows.damaged_pages = len(whole)
+    return found_rows
 
 
 # --- which pages ---------------------------------------------------------------------------------------------------
@@ -170,56 +170,56 @@ def _free_pages(file: PageFile) -> tuple[set[int], bool]:
 # --- which rows ----------------------------------------------------------------------------------------------------
 
 
-def _take_all(found: FoundRows, rows: Iterable[Record]) -> None:
+def _take_all(found_rows: FoundRows, rows: Iterable[Record]) -> None:
     for row in rows:
         try:
-            _take_of_index(found, row.values) if row.rowid is None else _take_of_table(
-                found, row.rowid, row.values
+            _take_of_index(found_rows, row.values) if row.rowid is None else _take_of_table(
+                found_rows, row.rowid, row.values
             )
         except (msgspec.MsgspecError, ValueError, RecursionError):
             continue
 
 
-def _take_of_table(found: FoundRows, rowid: int, values: Row) -> None:
+def _take_of_table(found_rows: FoundRows, rowid: int, values: Row) -> None:
     match values:
         case (None, str(name), int(), str(), str(), str(), int(), int() | None, int(), int() | float(), int(), str(),
               int(uses), int(), int(version), str(body), *_):  # fmt: skip
-            _take_memory(found, rowid, name, MemoryRow(version=version, uses=max(0, uses), body=body))
+            _take_memory(found_rows, rowid, name, MemoryRow(version=version, uses=max(0, uses), body=body))
         case (str(host), str(name), int(), str(body)):
             key = _session(body).key
             if (key.host, key.session_id) == (host, name):
-                found.sessions[host, name] = values
+                found_rows.sessions[host, name] = values
         case (str(name), str(), str(), int(), str(body)) if name not in _OBJECTS:
             if _trace(body).id == name:
-                found.traces[name] = values
+                found_rows.traces[name] = values
         case (str(key), str(), str(), str(), int(), int(), str(), int() | None):
-            found.handovers[key] = values
+            found_rows.handovers[key] = values
         case (str(name), str(body)):
             if _is_project(name, body):
-                found.projects[name] = body
+                found_rows.projects[name] = body
             else:
-                found.values[name] = body
+                found_rows.values[name] = body
         case (None, str(name), int(dimensions)) if dimensions > 0 and not _STORE_ID.match(name):
-            found.identities[rowid] = (name, dimensions)
+            found_rows.identities[rowid] = (name, dimensions)
         case (None, int(identity), bytes(vector)) if vector:
-            found.vectors[rowid] = (identity, vector)
+            found_rows.vectors[rowid] = (identity, vector)
         case _:
             pass
 
 
-def _take_of_index(found: FoundRows, values: Row) -> None:
+def _take_of_index(found_rows: FoundRows, values: Row) -> None:
     match values:
         case (int(number), int(version), int(at_ms), int(), str(reason), str(body), *change):
             # Before schema 5 a version had no id of its change.
             if _memory(body):
                 change_id = str(change[0]) if change and change[0] else dated_change_id(at_ms)
-                found.versions[number, version] = (at_ms, reason, body, change_id)
+                found_rows.versions[number, version] = (at_ms, reason, body, change_id)
         case (int(source), int(target), str(kind), int() | float() as weight) if kind in _RELATIONS:
-            found.relations[source, target, kind] = float(weight)
+            found_rows.relations[source, target, kind] = float(weight)
         case (str(), str(), str(), str(), int(), int(), str(), int(), int()):
-            found.exposures[values] = None
+            found_rows.exposures[values] = None
         case (str(name), int(number)) if name.startswith("mem_"):
-            found.known[name] = number
+            found_rows.known[name] = number
         case _:
             pass
 

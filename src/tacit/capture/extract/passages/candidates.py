@@ -112,8 +112,8 @@ def find_candidates(
         model: the weights; None = what ships.
     """
     model = model or shipped_passages()
-    found = (_best(message, least[message.turn.role], model) for message in messages_of(turns, before=before))
-    return tuple(one for one in found if one is not None)
+    best = (_best(message, least[message.turn.role], model) for message in messages_of(turns, before=before))
+    return tuple(candidate for candidate in best if candidate is not None)
 
 
 def is_objection(text: str) -> bool:
@@ -128,12 +128,12 @@ def is_momentary(text: str) -> bool:
     if (_TODAY.search(text) or _OPENS.search(text)) and not _ALWAYS.search(text):
         return True
     sentences = split_sentences(text)
-    told = [one for one in sentences if not one.rstrip(" )").endswith("?")]
-    if any(map(_EXPLAINS.search, sentences)) and not any(map(_LASTS.search, told)):
+    statements = [sentence for sentence in sentences if not sentence.rstrip(" )").endswith("?")]
+    if any(map(_EXPLAINS.search, sentences)) and not any(map(_LASTS.search, statements)):
         return True
     if _STANDS.search(text):
         return False
-    if not told and not _BLAMES.search(text):
+    if not statements and not _BLAMES.search(text):
         return True
     return bool(_FOR_NOW.search(text)) or not _MAY_STAND.search(text)
 
@@ -143,9 +143,9 @@ def _best(message: Message, least: float, model: PassageModel) -> Candidate | No
     turn = message.turn
     near = model.promising(message) if turn.role == "assistant" else None
     passages = [
-        one
-        for one in passages_of(message, near=near)
-        if turn.role == "assistant" or not is_momentary(one.text)
+        passage
+        for passage in passages_of(message, near=near)
+        if turn.role == "assistant" or not is_momentary(passage.text)
     ]
     likely = model.likely(passages, SentenceFeatures(message), least)
     if not likely:

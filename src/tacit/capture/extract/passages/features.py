@@ -49,8 +49,8 @@ class SentenceFeatures:
             bool(_RIGHT.search(message.after)), bool(_CAUSE.search(message.after)), "?" in message.before[-150:], not message.before,
             not message.after, reply.accepts, reply.refuses or bool(_OBJECTS.match(message.after)), len(message.turn.text.split()) > 120,
         )  # fmt: skip
-        self._around = tuple(float(one) for one in around)
-        self._sizes = tuple(len(one.split()) for one in message.sentences)
+        self._around = tuple(float(value) for value in around)
+        self._sizes = tuple(len(sentence.split()) for sentence in message.sentences)
         self._before = _stem_set(message.before)
         self._after = _stem_set(message.after)
         self._stems: dict[int, list[str]] = {}
@@ -89,12 +89,12 @@ class SentenceFeatures:
         return np.array([(*self._place(one), *self._around) for one in passages], np.float32)
 
     def _marks_of(self, passage: Passage) -> int:
-        found = 0
+        marks = 0
         for place in range(passage.first, passage.last):
             if place not in self._marks:
                 self._marks[place] = marks_of(self.message.sentences[place])
-            found |= self._marks[place]
-        return found
+            marks |= self._marks[place]
+        return marks
 
     def _place(self, passage: Passage) -> tuple[float, ...]:
         first, last = passage.first, passage.last

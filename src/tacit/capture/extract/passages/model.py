@@ -59,13 +59,15 @@ class PassageModel:
         role = reading.message.turn.role
         if not passages:
             return []
-        said = self._said(passages, reading)
-        near = [at for at, low in enumerate(self._as_chances(said + MAX_CUE_LOGIT, role)) if low >= least]
+        inputs = self._said(passages, reading)
+        near = [at for at, low in enumerate(self._as_chances(inputs + MAX_CUE_LOGIT, role)) if low >= least]
         if not near:
             return []
         passages = [passages[at] for at in near]
-        chances = self._as_chances(said[near] + self._how(passages, reading), role)
-        return [(chance, one) for chance, one in zip(chances, passages, strict=True) if chance >= least]
+        chances = self._as_chances(inputs[near] + self._how(passages, reading), role)
+        return [
+            (chance, passage) for chance, passage in zip(chances, passages, strict=True) if chance >= least
+        ]
 
     def promising(self, message: Message) -> frozenset[int]:
         """Places of the sentences of a message whose single words promise most; a cheap look before the exact one."""
@@ -86,8 +88,8 @@ class PassageModel:
         logits = (
             reading.places(passages) @ matrices[f"{role}.cue"][MARKS:, 0] + matrices[f"{role}.bias"][0, 0]
         )
-        for at, one in enumerate(passages):
-            rows = self._rows(one, reading)
+        for at, passage in enumerate(passages):
+            rows = self._rows(passage, reading)
             if rows:
                 logits[at] += np.add.reduce(weights.take(rows)) * np.float32(len(rows) ** -0.5)
         return logits
@@ -102,22 +104,22 @@ class PassageModel:
 
     def _promise(self, role: Role, sentence: str) -> float:
         seen = self._seen[role]
-        found: list[float] = []
+        values: list[float] = []
         for word in sentence.split():
-            known = seen.get(word)
-            found += self._of_word(role, word) if known is None else known
-        return sum(found) / len(found) ** 0.5 if found else 0.0
+            value = seen.get(word)
+            values += self._of_word(role, word) if value is None else value
+        return sum(values) / len(values) ** 0.5 if values else 0.0
 
     def _of_word(self, role: Role, word: str) -> tuple[float, ...]:
         """Weights of the known words in what stands between two spaces; kept, at most `MAX_CACHED_WORDS`."""
         seen = self._seen[role]
-        found = seen.get(word)
-        if found is None:
+        value = seen.get(word)
+        if value is None:
             rows = self._words.single(word)
-            found = tuple(self.weights.matrices[f"{role}.word"][rows, 0].tolist())
+            value = tuple(self.weights.matrices[f"{role}.word"][rows, 0].tolist())
             if len(seen) < MAX_CACHED_WORDS:
-                seen[word] = found
-        return found
+                seen[word] = value
+        return value
 
 
 def _passages_from(artifact: Artifact[MatrixValues]) -> PassageModel:

@@ -92,7 +92,7 @@ class Passage:
         start, end = _place(text, raw[0]), _place(text, raw[-1])
         if start and end and end[1] - start[0] <= 1.3 * sum(map(len, raw)) + 20:
             return text[start[0] : end[1]]
-        longest = max(raw, key=lambda one: (len(one), one))
+        longest = max(raw, key=lambda text: (len(text), text))
         place = _place(text, longest)
         return text[place[0] : place[1]] if place else longest
 
@@ -102,11 +102,11 @@ def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]
     ends: dict[Role, str] = {"assistant": before, "user": ""}
     for turn, after in zip(turns, _replies(turns), strict=True):
         other: Role = "assistant" if turn.role == "user" else "user"
-        kept = [(plain, one) for one in _said(turn) if (plain := _plain(one))]
+        sentences = [(plain, sentence) for sentence in _said(turn) if (plain := _plain(sentence))]
         yield Message(
             turn=turn,
-            sentences=tuple(plain for plain, _ in kept),
-            raw=tuple(one for _, one in kept),
+            sentences=tuple(plain for plain, _ in sentences),
+            raw=tuple(sentence for _, sentence in sentences),
             before=ends[other][-CONTEXT_CHARS:],
             after=after[:CONTEXT_CHARS],
         )
@@ -116,11 +116,11 @@ def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]
 def _replies(turns: Sequence[Turn]) -> list[str]:
     """What the other side said next, for each of `turns`; "" = nothing yet."""
     heads: dict[Role, str] = {"assistant": "", "user": ""}
-    found: list[str] = []
+    replies: list[str] = []
     for turn in reversed(turns):
-        found.append(heads["assistant" if turn.role == "user" else "user"])
+        replies.append(heads["assistant" if turn.role == "user" else "user"])
         heads[turn.role] = turn.text
-    return found[::-1]
+    return replies[::-1]
 
 
 def _plain(sentence: str) -> str:
@@ -136,7 +136,7 @@ def passages_of(message: Message, *, near: AbstractSet[int] | None = None) -> It
     With `near` only those that hold one of these sentences.
     """
     role = message.turn.role
-    sizes = [len(one.split()) for one in message.sentences]
+    sizes = [len(sentence.split()) for sentence in message.sentences]
     total = sum(sizes)
     whole = role == "user" and MIN_WORDS <= total <= MAX_WORDS
     if whole:
@@ -158,8 +158,14 @@ def _said(turn: Turn) -> list[str]:
         spoken = spoken_sentences(_own_words(turn.text))
         if len(spoken) > MOST_SPOKEN:
             return []
-        return [one.text for one in spoken if one.own and not one.doubted and not _PRINTED.search(one.text)]
-    return [one for one in split_sentences(_tail(turn.text)) if not _NO_PROSE.match(one)][-MOST_CUT:]
+        return [
+            sentence.text
+            for sentence in spoken
+            if sentence.own and not sentence.doubted and not _PRINTED.search(sentence.text)
+        ]
+    return [sentence for sentence in split_sentences(_tail(turn.text)) if not _NO_PROSE.match(sentence)][
+        -MOST_CUT:
+    ]
 
 
 def _tail(text: str) -> str:
@@ -181,5 +187,5 @@ def _place(text: str, sentence: str) -> tuple[int, int] | None:
     at = text.find(sentence)
     if at >= 0:
         return at, at + len(sentence)
-    found = re.search(r"\s+".join(map(re.escape, sentence.split())), text)
-    return found.span() if found else None
+    match = re.search(r"\s+".join(map(re.escape, sentence.split())), text)
+    return match.span() if match else None

@@ -186,31 +186,31 @@ _RULES = lazy_regex(
 
 def marks_of(sentence: str) -> int:
     """The cues of a sentence, one bit each; at most 63."""
-    found = maybe = denied = 0
+    cues = maybe = denied = 0
     for word in sentence.split():
         within, lets, times = _of_word(word)
-        found |= within
+        cues |= within
         maybe |= lets
         denied += times
     lower = sentence.lower()
     for bit, pattern in _STARTS:
         if pattern.match(lower):
-            found |= bit
+            cues |= bit
     if has_leading_reference(sentence):
-        found |= _LEADING
+        cues |= _LEADING
     # Two words may deny together, but one of them does so alone, but for "must n't".
     if is_negated(sentence) if " n'" in lower else denied % 2:
-        found |= _NEGATED
+        cues |= _NEGATED
     if imperative(sentence):
-        found |= _IMPERATIVE | _RULE
+        cues |= _IMPERATIVE | _RULE
         maybe &= ~_RULE
     while maybe:
         bit = maybe & -maybe
         maybe ^= bit
         holds = _CONFIRMED.get(bit)
         if holds(sentence) if holds else _WHOLE[bit].search(lower):
-            found |= bit
-    return found
+            cues |= bit
+    return cues
 
 
 @lru_cache(maxsize=_SEEN_WORDS)

@@ -73,7 +73,7 @@ def read_opencode(path: Path, session_id: str) -> Transcript:
         HostError: if the database cannot be read.
     """
     with _open(path) as connection:
-        found = connection.execute("SELECT directory FROM session WHERE id = ?", (session_id,)).fetchone()
+        row = connection.execute("SELECT directory FROM session WHERE id = ?", (session_id,)).fetchone()
         messages = connection.execute(
             "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session_id,)
         ).fetchall()
@@ -87,8 +87,8 @@ def read_opencode(path: Path, session_id: str) -> Transcript:
     for message_id, data in messages:
         info = _json(data)
         if isinstance(info, Mapping):
-            told = {"id": message_id, **cast("_Fields", info)}
-            take_opencode(builder, told, parts.get(message_id, []))
+            message = {"id": message_id, **cast("_Fields", info)}
+            take_opencode(builder, message, parts.get(message_id, []))
         else:
             bad += 1
     turns = builder.done()
@@ -96,7 +96,7 @@ def read_opencode(path: Path, session_id: str) -> Transcript:
         turns=turns,
         end=Position(prompts=builder.prompts),
         session_id=session_id,
-        cwd=str(found[0]) if found else "",
+        cwd=str(row[0]) if row else "",
         bad_lines=bad,
     )
 
@@ -155,7 +155,7 @@ def _take_tokens(builder: TurnBuilder, info: _Fields, at_ms: int) -> None:
     tokens = fields_of(info.get("tokens"))
     cache = fields_of(tokens.get("cache"))
     counts = [cache.get("read"), tokens.get("input"), cache.get("write")]
-    if all(isinstance(one, int) for one in counts):
+    if all(isinstance(count, int) for count in counts):
         cached, *rest = cast("list[int]", counts)
         builder.request(text_in(info, "id"), read=cached + sum(rest), cached=cached, at_ms=at_ms)
 

@@ -47,20 +47,20 @@ def served_sessions(address: str) -> tuple[ServedSession, ...]:
         raise HostError(
             f"{address} does not answer like OpenCode.", hint="Name what `opencode serve` printed."
         )
-    found: list[ServedSession] = []
-    for one in map(fields_of, list_of(listed)):
-        changed = fields_of(one.get("time")).get("updated")
-        if name := text_in(one, "id"):
+    sessions: list[ServedSession] = []
+    for fields in map(fields_of, list_of(listed)):
+        changed = fields_of(fields.get("time")).get("updated")
+        if name := text_in(fields, "id"):
             at_ms = int(changed) if isinstance(changed, int | float) else 0
-            found.append(
+            sessions.append(
                 ServedSession(
                     session_id=name,
-                    cwd=text_in(one, "directory"),
-                    parent=text_in(one, "parentID"),
+                    cwd=text_in(fields, "directory"),
+                    parent=text_in(fields, "parentID"),
                     changed_ms=at_ms,
                 )
             )
-    return tuple(sorted(found, key=lambda one: (one.changed_ms, one.session_id)))
+    return tuple(sorted(sessions, key=lambda session: (session.changed_ms, session.session_id)))
 
 
 def read_served(address: str, sessions: tuple[ServedSession, ...]) -> Iterator[Transcript]:
@@ -71,11 +71,13 @@ def read_served(address: str, sessions: tuple[ServedSession, ...]) -> Iterator[T
         HostError: if the server does not answer any more.
     """
     with _client(address) as client:
-        for one in sessions:
-            messages = _get(client, f"/session/{quote(one.session_id, safe='')}/message")
+        for session in sessions:
+            messages = _get(client, f"/session/{quote(session.session_id, safe='')}/message")
             if not is_list(messages):
-                raise HostError(f"{address} tells nothing of {one.session_id}.", hint="Is it still running?")
-            yield replace(read_opencode_messages(messages), session_id=one.session_id, cwd=one.cwd)
+                raise HostError(
+                    f"{address} tells nothing of {session.session_id}.", hint="Is it still running?"
+                )
+            yield replace(read_opencode_messages(messages), session_id=session.session_id, cwd=session.cwd)
 
 
 @contextmanager

@@ -46,8 +46,8 @@ def _read(run: Run, job: Job) -> WriterAnswer:
     if not result:
         raise unusable(TITLE, run)
     if result.get("is_error"):
-        said = str(result.get("result") or result.get("subtype") or result.get("errors"))
-        raise failed(TITLE, said, status=result.get("api_error_status"))
+        message = str(result.get("result") or result.get("subtype") or result.get("errors"))
+        raise failed(TITLE, message, status=result.get("api_error_status"))
     structured = result.get(
         "structured_output"
     )  # absent, with exit code 0, where the model answered in prose

@@ -67,8 +67,8 @@ def _known_features(executable: str, environ: tuple[tuple[str, str], ...]) -> tu
         )
     except (OSError, subprocess.TimeoutExpired):
         return _FEATURES
-    known = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
-    wanted = [name for name in known if name in _FEATURES or "hook" in name]
+    features = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
+    wanted = [name for name in features if name in _FEATURES or "hook" in name]
     return tuple(wanted) if done.returncode == 0 and wanted else _FEATURES
 
 

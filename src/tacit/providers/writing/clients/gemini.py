@@ -62,8 +62,8 @@ def _read(run: Run, job: Job) -> WriterAnswer:
     return WriterAnswer(
         text=response,
         model=next(iter(models), job.model),
-        tokens_in=sum(count_of(one.get("prompt")) for one in tokens),
-        tokens_out=sum(count_of(one.get("candidates"), one.get("thoughts")) for one in tokens),
+        tokens_in=sum(count_of(counts.get("prompt")) for counts in tokens),
+        tokens_out=sum(count_of(counts.get("candidates"), counts.get("thoughts")) for counts in tokens),
     )
 
 
@@ -81,11 +81,11 @@ def _forget_folders(registry: Path) -> None:
     except (OSError, UnicodeDecodeError):
         return
     projects = object_of(content.get("projects"))
-    kept = {path: name for path, name in projects.items() if SCRATCH_PREFIX not in path}
-    if len(kept) < len(projects):
+    remaining = {path: name for path, name in projects.items() if SCRATCH_PREFIX not in path}
+    if len(remaining) < len(projects):
         new = registry.with_name(f"{registry.name}.tacit")
         with contextlib.suppress(OSError):
-            new.write_text(json.dumps({**content, "projects": kept}, indent=2), encoding="utf-8")
+            new.write_text(json.dumps({**content, "projects": remaining}, indent=2), encoding="utf-8")
             new.replace(registry)
 
 
@@ -93,9 +93,9 @@ def _kept(job: Job) -> Iterator[Path]:
     hashed = hashlib.sha256(str(job.work).encode()).hexdigest()
     for above in ("tmp", "history"):
         folder = job.home / ".gemini" / above
-        for kept in folder.iterdir() if folder.is_dir() else ():
-            if kept.name == hashed or SCRATCH_PREFIX in _root_of(kept):
-                yield kept
+        for entry in folder.iterdir() if folder.is_dir() else ():
+            if entry.name == hashed or SCRATCH_PREFIX in _root_of(entry):
+                yield entry
 
 
 def _root_of(kept: Path) -> str:

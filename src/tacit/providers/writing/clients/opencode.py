@@ -70,13 +70,13 @@ def _mcp_servers(job: Job, inherited: Mapping[str, object]) -> set[str]:
     files = [folder / name for name in ("config.json", "opencode.json", "opencode.jsonc")]
     if own := job.environ.get("OPENCODE_CONFIG"):
         files.append(Path(own))
-    found = [inherited]
+    documents = [inherited]
     for file in files:
         try:
-            found.append(_jsonc(file.read_text(encoding="utf-8")))
+            documents.append(_jsonc(file.read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError):
             continue
-    return {name for config in found for name in object_of(config.get("mcp"))}
+    return {name for config in documents for name in object_of(config.get("mcp"))}
 
 
 def _jsonc(text: str) -> Mapping[str, object]:
