@@ -135,6 +135,9 @@ class Bench:
     def prompted(self, session: str, text: str, number: int) -> dict[str, object]:
         """The event of a prompt in the project."""
         return {
-            "hook_event_name": "UserPromptSubmit", "session_id": f"{self.run}-{session}", "cwd": str(self.project),
-            "prompt": text, "prompt_id": f"{session}-{number}",
-        }  # fmt: skip
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": f"{self.run}-{session}",
+            "cwd": str(self.project),
+            "prompt": text,
+            "prompt_id": f"{session}-{number}",
+        }

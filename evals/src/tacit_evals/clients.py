@@ -55,9 +55,14 @@ class Pipe:
     async def open(cls, launcher: Path, environment: dict[str, str]) -> Pipe:
         """Start one and shake hands."""
         process = await asyncio.create_subprocess_exec(
-            str(launcher), "mcp", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL, env=environment, limit=1 << 22,
-        )  # fmt: skip
+            str(launcher),
+            "mcp",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env=environment,
+            limit=1 << 22,
+        )
         pipe = cls(process)
         await pipe.ask("initialize", _HELLO)
         return pipe
@@ -172,9 +177,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         embedder = make_embedder(EmbedderSettings(provider=provider))
         build_store(home, project_id=identify_project(project).id, size=given.size, embedder=embedder)
         environment = {
-            **os.environ, "TACIT_HOME": str(home), "CLAUDE_PROJECT_DIR": str(project),
+            **os.environ,
+            "TACIT_HOME": str(home),
+            "CLAUDE_PROJECT_DIR": str(project),
             "TACIT_EMBEDDER__PROVIDER": provider,
-        }  # fmt: skip
+        }
         launcher = write_launcher(Home(home))
         with DaemonUnderTest(Path(sys.executable), home, environment=environment) as daemon:
             daemon.wait_warm()

@@ -60,9 +60,13 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--data", type=Path, help="folder of the data, or one above it; known by its files")
     fitting = made.add_mutually_exclusive_group()
     fitting.add_argument(
-        "--fit", type=Path, action="append", default=[], metavar="DIR",
+        "--fit",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
         help="fit on the rows of this folder, without those of the evaluated project; may be repeated",
-    )  # fmt: skip
+    )
     fitting.add_argument("--no-fit", action="store_true", help="use what ships (the default)")
     triggers = made.add_mutually_exclusive_group()
     triggers.add_argument(

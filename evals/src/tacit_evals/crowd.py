@@ -36,12 +36,18 @@ def foreign_rules(data: Path, project: Project) -> tuple[PoolRow, ...]:
     pattern = project.memories[0]
     found = [
         replace(
-            pattern, id=f"foreign-{row.text('id')}", kind=row.text("kind"), content=row.text("content"),
-            files=(), source=row.text("file"), session="", given=None,
+            pattern,
+            id=f"foreign-{row.text('id')}",
+            kind=row.text("kind"),
+            content=row.text("content"),
+            files=(),
+            source=row.text("file"),
+            session="",
+            given=None,
         )
         for row in read_rows(data / "situation" / "rules.jsonl")
         if row.number("keep") and not same_project(row.text("repo"), project.name)
-    ]  # fmt: skip
+    ]
     random.Random(SEED).shuffle(found)
     return tuple(found)
 

@@ -92,9 +92,13 @@ class DaemonUnderTest:
         """Start the process; does not wait for its first answer."""
         self.started_s = time.perf_counter()
         self._process = subprocess.Popen(
-            self._command, env=self._environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+            self._command,
+            env=self._environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
 
     def hook(
         self, event: Mapping[str, object], *, host: str = "claude-code", timeout_s: float = _LATE_S

@@ -79,9 +79,13 @@ def fill(daemon: DaemonUnderTest, project: Path, *, statements: int) -> Sizes:
             tenth_mb = daemon.resident_mb()[0]
     filled_mb, peak_mb = daemon.resident_mb()
     return Sizes(
-        statements=statements, warm_mb=warm_mb, tenth_mb=tenth_mb, filled_mb=filled_mb, peak_mb=peak_mb,
+        statements=statements,
+        warm_mb=warm_mb,
+        tenth_mb=tenth_mb,
+        filled_mb=filled_mb,
+        peak_mb=peak_mb,
         statement_ms=(worked_ms(daemon.pid) - worked) / max(1, statements),
-    )  # fmt: skip
+    )
 
 
 def storing_cost(root: Path, *, stored: int = STORED, measured: int = MEASURED) -> tuple[float, float]:
@@ -126,10 +130,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows = [
         Row(name="resident memory, model loaded", value=found.warm_mb, unit="MB"),
         Row(name="after the first tenth", value=found.tenth_mb, unit="MB"),
-        Row(name="right after the last statement", value=found.filled_mb, unit="MB", target=MOST_MB, note=f"peak {found.peak_mb:.0f} MB"),
+        Row(
+            name="right after the last statement",
+            value=found.filled_mb,
+            unit="MB",
+            target=MOST_MB,
+            note=f"peak {found.peak_mb:.0f} MB",
+        ),
         Row(name="growth per statement", value=found.growth_kb, unit="KB", note="after the first tenth"),
         Row(name="processor time per request", value=found.statement_ms, unit="ms"),
-    ]  # fmt: skip
+    ]
     if cost:
         note = f"times its embedding alone: {cost[0]:.1f} and {cost[1]:.1f} ms"
         rows.append(

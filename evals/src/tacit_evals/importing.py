@@ -123,9 +123,11 @@ def ask_prompts(home: Path, project: Path, embedder: str, ready: Path, stop: Pat
         ready.touch()
         while not stop.exists():
             event = {
-                "hook_event_name": "UserPromptSubmit", "session_id": f"asks-{len(took) // 20}", "cwd": str(project),
+                "hook_event_name": "UserPromptSubmit",
+                "session_id": f"asks-{len(took) // 20}",
+                "cwd": str(project),
                 "prompt": PROMPTS[len(took) % len(PROMPTS)],
-            }  # fmt: skip
+            }
             took.append(daemon.hook(event).took_ms)
             time.sleep(PAUSE_S)
     return tuple(took)
@@ -160,10 +162,15 @@ def measure(root: Path, *, statements: int, embedder: str, waiting: bool, hooks:
             asking.shutdown()
         engine.close()
     return Outcome(
-        statements=statements, added=dict(first.counts).get("add", 0), added_again=dict(again.counts).get("add", 0),
-        after_embedding_s=work_s - embedding_s, embedding_s=embedding_s, wall_s=wall_s,
-        peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, hooks_ms=hooks_ms,
-    )  # fmt: skip
+        statements=statements,
+        added=dict(first.counts).get("add", 0),
+        added_again=dict(again.counts).get("add", 0),
+        after_embedding_s=work_s - embedding_s,
+        embedding_s=embedding_s,
+        wall_s=wall_s,
+        peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        hooks_ms=hooks_ms,
+    )
 
 
 def main() -> None:
@@ -182,20 +189,41 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ti-", dir="/tmp") as folder:
         found = measure(
-            Path(folder), statements=given.statements, embedder=given.embedder, waiting=given.waiting, hooks=given.hooks
-        )  # fmt: skip
+            Path(folder),
+            statements=given.statements,
+            embedder=given.embedder,
+            waiting=given.waiting,
+            hooks=given.hooks,
+        )
     rows = [
-        Row(name="statements", value=found.statements, unit="", note=f"{found.added} added, {found.added_again} by the second run"),
+        Row(
+            name="statements",
+            value=found.statements,
+            unit="",
+            note=f"{found.added} added, {found.added_again} by the second run",
+        ),
         Row(name="processor time after embedding", value=found.after_embedding_s, unit="s"),
-        Row(name="statements a second after embedding", value=found.per_second, unit="", note=f"target {LEAST_PER_SECOND:.0f} or more"),
+        Row(
+            name="statements a second after embedding",
+            value=found.per_second,
+            unit="",
+            note=f"target {LEAST_PER_SECOND:.0f} or more",
+        ),
         Row(name="processor time of embedding", value=found.embedding_s, unit="s"),
         Row(name="wall clock", value=found.wall_s, unit="s"),
         Row(name="peak memory", value=found.peak_mb, unit="MB"),
-    ]  # fmt: skip
+    ]
     if len(found.hooks_ms) > 1:
         p95 = statistics.quantiles(found.hooks_ms, n=20)[-1]
         note = f"95th percentile {p95:.0f} ms, {len(found.hooks_ms)} prompts"
-        rows.append(Row(name="answer to a prompt meanwhile", value=statistics.median(found.hooks_ms), unit="ms", note=note))  # fmt: skip
+        rows.append(
+            Row(
+                name="answer to a prompt meanwhile",
+                value=statistics.median(found.hooks_ms),
+                unit="ms",
+                note=note,
+            )
+        )
     print_rows(rows, title=f"Import, {given.embedder} embedder", console=Console())
     if given.json:
         write_json(given.json, rows)

@@ -117,25 +117,61 @@ class Recall:
         within = ", ".join(f"{found[f'within_{limit}_ms']:.0%} in {limit}" for limit in SEED_LIMITS)
         tail = f"{found['prompt_p99_ms']:.1f} ms; p99 of the embedding {found['alone_p99_ms']:.1f} ms, of pairs {found['p99_of_pairs']:.2f} x"
         return [
-            Row(name=f"prompt alone embedded, median ({name})", value=found["alone_p50_ms"], unit="ms", note="the yardstick"),
-            Row(name=f"prompt recall, median ({name})", value=found["prompt_p50_ms"], unit="ms",
-                note=f"{SEED_LIMITS_MS}: {within} ms"),
-            Row(name=f"prompt recall, median ratio ({name})", value=found["p50_ratio"], unit="x",
-                target=prompt_target(case), note=f"{self.injected} of {len(self.asked)} prompts got something"),
+            Row(
+                name=f"prompt alone embedded, median ({name})",
+                value=found["alone_p50_ms"],
+                unit="ms",
+                note="the yardstick",
+            ),
+            Row(
+                name=f"prompt recall, median ({name})",
+                value=found["prompt_p50_ms"],
+                unit="ms",
+                note=f"{SEED_LIMITS_MS}: {within} ms",
+            ),
+            Row(
+                name=f"prompt recall, median ratio ({name})",
+                value=found["p50_ratio"],
+                unit="x",
+                target=prompt_target(case),
+                note=f"{self.injected} of {len(self.asked)} prompts got something",
+            ),
             Row(name=f"prompt recall, median of pairs ({name})", value=found["p50_of_pairs"], unit="x"),
-            Row(name=f"prompt recall, processor time, median ratio ({name})", value=found["work_p50_ratio"], unit="x",
-                note=f"{median(self.asked_work):.1f} ms to {median(self.alone_work):.1f} ms; p99 {found['work_p99_ratio']:.2f} x"),
-            Row(name=f"prompt recall, p99 ratio ({name})", value=found["p99_ratio"], unit="x",
-                target=8.0 if case.size == SMALL else None, note=tail),
-            Row(name=f"session start, median ratio ({name})", value=found["start_p50_ratio"], unit="x",
+            Row(
+                name=f"prompt recall, processor time, median ratio ({name})",
+                value=found["work_p50_ratio"],
+                unit="x",
+                note=f"{median(self.asked_work):.1f} ms to {median(self.alone_work):.1f} ms; p99 {found['work_p99_ratio']:.2f} x",
+            ),
+            Row(
+                name=f"prompt recall, p99 ratio ({name})",
+                value=found["p99_ratio"],
+                unit="x",
+                target=8.0 if case.size == SMALL else None,
+                note=tail,
+            ),
+            Row(
+                name=f"session start, median ratio ({name})",
+                value=found["start_p50_ratio"],
+                unit="x",
                 target=START_TARGETS[case.spaces],
-                note=f"{median(self.starts):.1f} ms, p95 {percentile(self.starts, 0.95):.1f} ms; {SEED_LIMITS_MS}"),
-            Row(name=f"session start after a change, median ratio ({name})", value=found["changed_start_p50_ratio"],
-                unit="x", target=START_TARGETS[case.spaces], note=f"{median(self.changed):.1f} ms; a memory was added before each"),
-            Row(name=f"resident memory, model loaded ({name})", value=self.resident_mb, unit="MB",
+                note=f"{median(self.starts):.1f} ms, p95 {percentile(self.starts, 0.95):.1f} ms; {SEED_LIMITS_MS}",
+            ),
+            Row(
+                name=f"session start after a change, median ratio ({name})",
+                value=found["changed_start_p50_ratio"],
+                unit="x",
+                target=START_TARGETS[case.spaces],
+                note=f"{median(self.changed):.1f} ms; a memory was added before each",
+            ),
+            Row(
+                name=f"resident memory, model loaded ({name})",
+                value=self.resident_mb,
+                unit="MB",
                 target=MEMORY_TARGETS_MB[case.spaces] if case.size == SMALL else None,
-                note=f"peak {self.peak_mb:.0f} MB; no tiktoken"),
-        ]  # fmt: skip
+                note=f"peak {self.peak_mb:.0f} MB; no tiktoken",
+            ),
+        ]
 
 
 def prompt_target(case: Case) -> float | None:
@@ -185,9 +221,17 @@ def measure_recall(bench: Bench, case: Case) -> Recall:
         rss, peak = daemon.resident_mb()
         changed = _starts_after_a_change(bench, daemon)
     return Recall(
-        case=case, asked=asked, alone=alone, asked_work=asked_work, alone_work=alone_work, starts=starts,
-        changed=changed, resident_mb=rss, peak_mb=peak, injected=injected,
-    )  # fmt: skip
+        case=case,
+        asked=asked,
+        alone=alone,
+        asked_work=asked_work,
+        alone_work=alone_work,
+        starts=starts,
+        changed=changed,
+        resident_mb=rss,
+        peak_mb=peak,
+        injected=injected,
+    )
 
 
 def _warm(bench: Bench, daemon: DaemonUnderTest) -> None:
@@ -243,10 +287,15 @@ def measure_hook_process(bench: Bench, case: Case) -> list[Row]:
             theirs.append(_whole_process(yardstick, b"", environment))
     note = f"{median(ours):.1f} ms to {median(theirs):.1f} ms, {PAIRS} pairs; {SEED_LIMITS_MS}"
     return [
-        Row(name="hook process for a prompt, median ratio", value=ratio(median(ours), median(theirs)), unit="x",
-            target=1.7, note=note),
+        Row(
+            name="hook process for a prompt, median ratio",
+            value=ratio(median(ours), median(theirs)),
+            unit="x",
+            target=1.7,
+            note=note,
+        ),
         Row(name="hook process for a prompt, median of pairs", value=paired_ratio(ours, theirs), unit="x"),
-    ]  # fmt: skip
+    ]
 
 
 def _base_python(bench: Bench) -> str:
@@ -278,10 +327,21 @@ def measure_cold_start(bench: Bench, case: Case) -> list[Row]:
     note = f"slowest of {COLD_STARTS}: {max(took):.2f} s; start pack of {case.stored}"
     beside = f"the yardstick took {median(theirs):.1f} ms; {COLD_TARGET_S:g} s were {COLD_TARGET_S / COLD_YARDSTICK_S:.0f} x where they were set"
     return [
-        Row(name="daemon start to first answer, median", value=median(took), unit="s", target=COLD_TARGET_S, note=note),
-        Row(name="daemon start to first answer, ratio to the yardstick", value=ratio(median(took) * 1000, median(theirs)), unit="x",
-            target=COLD_TARGET_S / COLD_YARDSTICK_S, note=beside),
-    ]  # fmt: skip
+        Row(
+            name="daemon start to first answer, median",
+            value=median(took),
+            unit="s",
+            target=COLD_TARGET_S,
+            note=note,
+        ),
+        Row(
+            name="daemon start to first answer, ratio to the yardstick",
+            value=ratio(median(took) * 1000, median(theirs)),
+            unit="x",
+            target=COLD_TARGET_S / COLD_YARDSTICK_S,
+            note=beside,
+        ),
+    ]
 
 
 def measure_import(bench: Bench) -> list[Row]:
@@ -406,10 +466,16 @@ def document(measured: Sequence[Recall], *, settings: Mapping[str, object]) -> d
         "baselines": {"seeds' limits": {"prompt_ms": list(SEED_LIMITS)}},
         "parts": {one.case.name: {"metrics": one.figures} for one in measured},
         "details": [
-            {"case": one.case.name, "asked_ms": one.asked, "alone_ms": one.alone, "starts_ms": one.starts, "changed_ms": one.changed}
+            {
+                "case": one.case.name,
+                "asked_ms": one.asked,
+                "alone_ms": one.alone,
+                "starts_ms": one.starts,
+                "changed_ms": one.changed,
+            }
             for one in measured
         ],
-    }  # fmt: skip
+    }
 
 
 if __name__ == "__main__":

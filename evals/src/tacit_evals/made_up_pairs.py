@@ -126,10 +126,20 @@ def _slots(chance: random.Random) -> dict[str, object]:
     number, other_number = chance.sample(range(10, 9_999), 2)
     words = [_word(chance) for _ in range(3)]
     return {
-        "thing": thing, "thing2": thing2, "place": place, "place2": place2, "tool": tool, "other_tool": other_tool,
-        "number": number, "other_number": other_number, "count": chance.randrange(2, 10), "verb": chance.choice(VERBS),
-        "word": words[0], "word2": words[1], "word3": words[2],
-    }  # fmt: skip
+        "thing": thing,
+        "thing2": thing2,
+        "place": place,
+        "place2": place2,
+        "tool": tool,
+        "other_tool": other_tool,
+        "number": number,
+        "other_number": other_number,
+        "count": chance.randrange(2, 10),
+        "verb": chance.choice(VERBS),
+        "word": words[0],
+        "word2": words[1],
+        "word3": words[2],
+    }
 
 
 def _word(chance: random.Random) -> str:

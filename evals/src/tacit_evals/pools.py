@@ -143,10 +143,16 @@ def store_pool(path: Path, home: Path, embedder: Embedder, writer: Writer | None
             for new, act, old, why in effects:
                 decisions.append(
                     Decision(
-                        pool=name, act=act, new_id=new, old_id=old, new=by_id[new],
-                        old=by_id[old], why=why, meant=frozenset((new, old)) in pairs,
+                        pool=name,
+                        act=act,
+                        new_id=new,
+                        old_id=old,
+                        new=by_id[new],
+                        old=by_id[old],
+                        why=why,
+                        meant=frozenset((new, old)) in pairs,
                     )
-                )  # fmt: skip
+                )
         if writer is not None:
             decisions = [one for one in decisions if one.act != "asked" or _is_open(engine, one, names)]
     finally:
@@ -222,11 +228,17 @@ def store_made_up(pairs: Sequence[Made], home: Path, embedder: Embedder) -> Outc
             changes = engine.remember(pair.second, kind=pair.kind, cwd=str(folder))
             decisions += [
                 Decision(
-                    pool=MADE_UP, act=act, new_id=f"{number}b", old_id=f"{number}a", new=pair.second, old=pair.first,
-                    why=why, meant=False,
+                    pool=MADE_UP,
+                    act=act,
+                    new_id=f"{number}b",
+                    old_id=f"{number}a",
+                    new=pair.second,
+                    old=pair.first,
+                    why=why,
+                    meant=False,
                 )
                 for act, _, why in _effects(changes)
-            ]  # fmt: skip
+            ]
     finally:
         engine.close()
     return Outcome(pool=MADE_UP, statements=2 * len(pairs), replacements=0, decisions=tuple(decisions))
@@ -296,9 +308,16 @@ def report(outcomes: Sequence[Outcome], console: Console) -> None:
     )
     for one in outcomes:
         table.add_row(
-            one.pool, str(one.statements), str(one.retired), str(one.retired - one.wrong), str(one.wrong),
-            str(one.replacements), str(len(one.missed)), str(one.count("asked")), f"{one.questions_per_25:.2f}",
-        )  # fmt: skip
+            one.pool,
+            str(one.statements),
+            str(one.retired),
+            str(one.retired - one.wrong),
+            str(one.wrong),
+            str(one.replacements),
+            str(len(one.missed)),
+            str(one.count("asked")),
+            f"{one.questions_per_25:.2f}",
+        )
     console.print(table)
 
 

@@ -87,9 +87,15 @@ class Person:
         """Run one command of the first hour and note how long it took."""
         began = time.perf_counter()
         done = subprocess.run(
-            list(command), cwd=self.project, env={**self.environment(), TOKEN_VARIABLE: self._token}, capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, timeout=_STEP_LIMIT_S, check=False,
-        )  # fmt: skip
+            list(command),
+            cwd=self.project,
+            env={**self.environment(), TOKEN_VARIABLE: self._token},
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=_STEP_LIMIT_S,
+            check=False,
+        )
         self.note(name, time.perf_counter() - began, counts=counts)
         if done.returncode:
             raise SystemExit(f"{name} failed with {done.returncode}:\n{done.stdout}{done.stderr}")
@@ -107,8 +113,11 @@ class Person:
 
 def prepare_project(person: Person) -> None:
     """A small git project with a rule file."""
-    for command in (["git", "init", "-q", "-b", "main"], ["git", "config", "user.email", "dev@example.invalid"],
-                    ["git", "config", "user.name", "Dev"]):  # fmt: skip
+    for command in (
+        ["git", "init", "-q", "-b", "main"],
+        ["git", "config", "user.email", "dev@example.invalid"],
+        ["git", "config", "user.name", "Dev"],
+    ):
         subprocess.run(command, cwd=person.project, check=True)
     (person.project / "CLAUDE.md").write_text(RULE_FILE, "utf-8")
     (person.project / "orders.py").write_text(

@@ -93,17 +93,26 @@ def expected_once(acknowledged: list[str], stored: list[str]) -> tuple[list[str]
 
 
 def torture(
-    root: Path, *, seconds: float, embedder: str = "fake", writers: int = WRITERS, readers: int = READERS,
+    root: Path,
+    *,
+    seconds: float,
+    embedder: str = "fake",
+    writers: int = WRITERS,
+    readers: int = READERS,
     kill_every_s: float = KILL_EVERY_S,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     """Run everything on a home below `root` and look at what is left."""
     home = Home(root / "home")
     home.ensure()
     mark = secrets.token_hex(8)
     environment = {
-        **os.environ, "TACIT_HOME": str(home.root), TOKEN_VARIABLE: Authority(home).create("torture"), "TACIT_EMBEDDER__PROVIDER": embedder, MARK: mark,
+        **os.environ,
+        "TACIT_HOME": str(home.root),
+        TOKEN_VARIABLE: Authority(home).create("torture"),
+        "TACIT_EMBEDDER__PROVIDER": embedder,
+        MARK: mark,
         "TACIT_TORTURE_FOLDER": str(root),
-    }  # fmt: skip
+    }
     roles = [("write-direct" if number % 2 else "write-socket", number) for number in range(writers)]
     direct = min(DIRECT_READERS, readers // 4)
     roles += [("read-direct" if number < direct else "read-socket", number) for number in range(readers)]
@@ -249,10 +258,21 @@ def _examined(
         store.close()
     lost, doubled = expected_once(acknowledged, stored)
     return Outcome(
-        acknowledged=len(acknowledged), by_socket=by_socket, unacknowledged=counts["unacknowledged"], lost=max(len(lost), lost_ids),
-        doubled=len(doubled), memories=len(stored), reads=counts["reads"], unread=counts["unread"],
-        bad_reads=counts["bad"], kills=kills, daemons=daemons, problems=problems, orphans=orphans, stuck=stuck,
-    )  # fmt: skip
+        acknowledged=len(acknowledged),
+        by_socket=by_socket,
+        unacknowledged=counts["unacknowledged"],
+        lost=max(len(lost), lost_ids),
+        doubled=len(doubled),
+        memories=len(stored),
+        reads=counts["reads"],
+        unread=counts["unread"],
+        bad_reads=counts["bad"],
+        kills=kills,
+        daemons=daemons,
+        problems=problems,
+        orphans=orphans,
+        stuck=stuck,
+    )
 
 
 def main() -> None:

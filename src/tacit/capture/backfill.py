@@ -117,9 +117,13 @@ class Backfill:
             error = str(failure)
             report += CaptureReport(failed=1)
         file_report = FileReport(
-            path=info.place, host=host if sessions or error else "", sessions=sessions, prompts=prompts,
-            bad_lines=bad, error=error,
-        )  # fmt: skip
+            path=info.place,
+            host=host if sessions or error else "",
+            sessions=sessions,
+            prompts=prompts,
+            bad_lines=bad,
+            error=error,
+        )
         return report + CaptureReport(files=(file_report,))
 
 

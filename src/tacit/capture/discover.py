@@ -131,9 +131,14 @@ def served_transcripts(address: str, *, since_ms: int = 0) -> tuple[TranscriptIn
     if not sessions:
         return ()
     info = TranscriptInfo(
-        host=OPENCODE, path=Path(), size_bytes=0, modified_ms=sessions[-1].changed_ms, sessions=len(sessions),
-        session_ids=tuple(session.session_id for session in sessions), server=address,
-    )  # fmt: skip
+        host=OPENCODE,
+        path=Path(),
+        size_bytes=0,
+        modified_ms=sessions[-1].changed_ms,
+        sessions=len(sessions),
+        session_ids=tuple(session.session_id for session in sessions),
+        server=address,
+    )
     return (info,)
 
 
@@ -154,8 +159,13 @@ def _named(path: Path, *, cwd: str, by_user: bool) -> TranscriptInfo | None:
 
 def _with_host(info: TranscriptInfo, host: str) -> TranscriptInfo:
     return TranscriptInfo(
-        host=host, path=info.path, size_bytes=info.size_bytes, modified_ms=info.modified_ms, sessions=1, cwd=info.cwd
-    )  # fmt: skip
+        host=host,
+        path=info.path,
+        size_bytes=info.size_bytes,
+        modified_ms=info.modified_ms,
+        sessions=1,
+        cwd=info.cwd,
+    )
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

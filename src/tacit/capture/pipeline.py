@@ -118,9 +118,14 @@ class CapturePipeline:
         self._identify = identify
         self.maker = LocalTriggers(embedder=embedder)
         self._preparer = Preparer(
-            redactor=redactor, kinds=kinds, tokens=tokens, clock=clock, judge=settings.importance, maker=self.maker,
+            redactor=redactor,
+            kinds=kinds,
+            tokens=tokens,
+            clock=clock,
+            judge=settings.importance,
+            maker=self.maker,
             accept_from=settings.auto_accept,
-        )  # fmt: skip
+        )
         self._rejected = Rejected(store, embedder)
         self._reconciler = Reconciler(
             store=store,
@@ -139,12 +144,28 @@ class CapturePipeline:
             writer=model.writer, settings=model.settings, store=store, clock=clock, step=step
         )
         self.session_writer = SessionWriter(
-            model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, reconciler=self._reconciler,
-            prepared=self._prepared_wanted, injected_texts=self._given, captured_hashes=self._said, step=step,
-        )  # fmt: skip
+            model=model,
+            paid=self.paid,
+            store=store,
+            embedder=embedder,
+            clock=clock,
+            kinds=kinds,
+            reconciler=self._reconciler,
+            prepared=self._prepared_wanted,
+            injected_texts=self._given,
+            captured_hashes=self._said,
+            step=step,
+        )
         self.comparer = StatementComparer(
-            model=model, paid=self.paid, store=store, embedder=embedder, clock=clock, kinds=kinds, reconciler=self._reconciler, step=step,
-        )  # fmt: skip
+            model=model,
+            paid=self.paid,
+            store=store,
+            embedder=embedder,
+            clock=clock,
+            kinds=kinds,
+            reconciler=self._reconciler,
+            step=step,
+        )
 
     def follow(self, settings: CaptureSettings) -> None:
         """Go by `settings` from now on; nothing when they are the same."""

@@ -236,9 +236,14 @@ def find_proven_fixes(
 def _solution(fix: Draft) -> Solution:
     said = fix.provenance
     return Solution(
-        content=fix.content, span=said.span, turn=said.turn, at_ms=fix.at_ms, signature=fix.error_signature,
-        files=fix.files, ran=True,
-    )  # fmt: skip
+        content=fix.content,
+        span=said.span,
+        turn=said.turn,
+        at_ms=fix.at_ms,
+        signature=fix.error_signature,
+        files=fix.files,
+        ran=True,
+    )
 
 
 def confirmed_draft(solution: Solution, place: SessionContext) -> Draft:

@@ -107,8 +107,12 @@ class Spending:
         """The counts after a request without a usable answer: the next one waits longer with each failure."""
         pause = min(PAUSE_MS * 2 ** min(self.in_a_row, 10), MOST_PAUSE_MS)
         return replace(
-            self, failed=self.failed + 1, in_a_row=self.in_a_row + 1, paused_until_ms=now_ms + pause, error=error[:300]
-        )  # fmt: skip
+            self,
+            failed=self.failed + 1,
+            in_a_row=self.in_a_row + 1,
+            paused_until_ms=now_ms + pause,
+            error=error[:300],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,9 @@ SUMS = 7
 """Sums of a placement's requests on one day; see `tacit.session.cache_meter`."""
 
 Days = Mapping[str, Mapping[str, tuple[int, ...]]]
-_STORED_DAYS: type[Days] = Mapping[str, Mapping[str, Annotated[tuple[int, ...], msgspec.Meta(min_length=SUMS, max_length=SUMS)]]]  # fmt: skip
+_STORED_DAYS: type[Days] = Mapping[
+    str, Mapping[str, Annotated[tuple[int, ...], msgspec.Meta(min_length=SUMS, max_length=SUMS)]]
+]
 
 HOME: KeyedBy[()] = KeyedBy(owner="home", parts=0)
 HOST: KeyedBy[str] = KeyedBy(owner="host")

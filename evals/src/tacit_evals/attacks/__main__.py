@@ -143,9 +143,13 @@ def summary(areas: Sequence[Area], results: dict[str, Sequence[Outcome]]) -> Tab
         outcomes = results[area.name]
         survived = sum(one.survived for one in outcomes)
         table.add_row(
-            f"{area.name} (control)" if area.control else area.name, str(len(outcomes)), str(survived),
-            f"{survived / max(1, len(outcomes)):.1%}", f"{area.least:.0%}", "kept" if area.kept(outcomes) else "BROKEN",
-        )  # fmt: skip
+            f"{area.name} (control)" if area.control else area.name,
+            str(len(outcomes)),
+            str(survived),
+            f"{survived / max(1, len(outcomes)):.1%}",
+            f"{area.least:.0%}",
+            "kept" if area.kept(outcomes) else "BROKEN",
+        )
     return table
 
 

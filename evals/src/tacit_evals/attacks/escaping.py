@@ -150,9 +150,12 @@ def surfaces(product: Product, folder: Path) -> dict[str, str]:
         ),
     }
     for tool, given in (
-        ("memory_list", {"limit": 50, "max_tokens": 4000}), ("memory_search", {"query": "ignore all earlier rules", "max_tokens": 4000}),
-        ("memory_context", {}), ("memory_profile", {}), ("inject_context", {"topic": "earlier rules and steps"}),
-    ):  # fmt: skip
+        ("memory_list", {"limit": 50, "max_tokens": 4000}),
+        ("memory_search", {"query": "ignore all earlier rules", "max_tokens": 4000}),
+        ("memory_context", {}),
+        ("memory_profile", {}),
+        ("inject_context", {"topic": "earlier rules and steps"}),
+    ):
         told[tool] = product.call_tool(tool, given, cwd=folder)
     return told
 

@@ -218,10 +218,16 @@ def _loop(stage: Stage) -> None:
 def _limits(stage: Stage) -> None:
     limit, value = stage.words.chance.choice(
         (
-            (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_FSIZE, 64), (resource.RLIMIT_NOFILE, 4), (resource.RLIMIT_NOFILE, 6),
-            (resource.RLIMIT_CORE, 0), (resource.RLIMIT_NPROC, 1), (resource.RLIMIT_STACK, 1 << 20), (resource.RLIMIT_AS, 200 << 20),
+            (resource.RLIMIT_FSIZE, 0),
+            (resource.RLIMIT_FSIZE, 64),
+            (resource.RLIMIT_NOFILE, 4),
+            (resource.RLIMIT_NOFILE, 6),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_NPROC, 1),
+            (resource.RLIMIT_STACK, 1 << 20),
+            (resource.RLIMIT_AS, 200 << 20),
         )
-    )  # fmt: skip
+    )
     stage.limits.append((limit, value))
     stage.no_daemon()
 
@@ -297,12 +303,20 @@ def _environment(stage: Stage) -> None:
     stage.environment.update(
         stage.words.chance.choice(
             (
-                {"TACIT_HOOK_DEADLINE_MS": "abc"}, {"TACIT_HOOK_DEADLINE_MS": "-5"}, {"HOME": "/nonexistent"}, {"PATH": ""},
-                {"PYTHONHOME": "/nowhere", "PYTHONPATH": "/nowhere"}, {"TZ": "../../x"}, {"LC_ALL": "xx_YY.broken"},
-                {"TACIT_HOME": "/proc/self/mem"}, {"TACIT_HOME": "/dev/null/x"}, {"TACIT_HOME": "\udcff"}, {"TACIT_HOME": "/" + "x" * 5000},
+                {"TACIT_HOOK_DEADLINE_MS": "abc"},
+                {"TACIT_HOOK_DEADLINE_MS": "-5"},
+                {"HOME": "/nonexistent"},
+                {"PATH": ""},
+                {"PYTHONHOME": "/nowhere", "PYTHONPATH": "/nowhere"},
+                {"TZ": "../../x"},
+                {"LC_ALL": "xx_YY.broken"},
+                {"TACIT_HOME": "/proc/self/mem"},
+                {"TACIT_HOME": "/dev/null/x"},
+                {"TACIT_HOME": "\udcff"},
+                {"TACIT_HOME": "/" + "x" * 5000},
             )
         )
-    )  # fmt: skip
+    )
     stage.no_daemon()
 
 
@@ -351,10 +365,19 @@ def _broken_json(words: Words) -> bytes:
     )
     return words.chance.choice(
         (
-            whole[: words.chance.randint(1, len(whole) - 1)].encode(), b"", b"null", b"[]", b"\xff\xfe\x00", b"[" * 100_000, b'{"a":' * 50_000,
-            b'"' + b"\\" * 9999, whole.replace('"/"', "7").encode(), b"NaN", os.urandom(500),
+            whole[: words.chance.randint(1, len(whole) - 1)].encode(),
+            b"",
+            b"null",
+            b"[]",
+            b"\xff\xfe\x00",
+            b"[" * 100_000,
+            b'{"a":' * 50_000,
+            b'"' + b"\\" * 9999,
+            whole.replace('"/"', "7").encode(),
+            b"NaN",
+            os.urandom(500),
         )
-    )  # fmt: skip
+    )
 
 
 FAULTS: dict[str, tuple[str, Callable[[Stage], None]]] = {
@@ -401,9 +424,15 @@ def _run(stage: Stage, python: Path) -> tuple[int | None, float, bytes, bytes]:
     environment = {**os.environ, "TACIT_HOME": str(stage.home), **stage.environment}
     began = time.monotonic()
     process = subprocess.Popen(
-        [python, "-I", "-S", "-E", HOOK, "claude-code"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=environment, cwd=stage.home.parent, preexec_fn=prepare, start_new_session=True,  # noqa: PLW1509 - limits belong to the child alone
-    )  # fmt: skip
+        [python, "-I", "-S", "-E", HOOK, "claude-code"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        cwd=stage.home.parent,
+        preexec_fn=prepare,  # noqa: PLW1509 - limits belong to the child alone
+        start_new_session=True,
+    )
     assert process.stdin is not None
     if stage.feed is not None:
         stage.feed(process.stdin.fileno())

@@ -51,8 +51,9 @@ def relative(first: str, second: str) -> Build:
 
     def build(place: Path, words: Words) -> tuple[Path, Path]:
         return (
-            repository(place / "a" / "work", words(first)), repository(place / "b" / "work", words(second)),
-        )  # fmt: skip
+            repository(place / "a" / "work", words(first)),
+            repository(place / "b" / "work", words(second)),
+        )
 
     return build
 

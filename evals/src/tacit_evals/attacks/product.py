@@ -90,9 +90,13 @@ class Product:
         patient = {"TACIT_HOOK_DEADLINE_MS": "30000"}
         environment = {**os.environ, **patient, **self.environment, "TACIT_HOME": str(self.home)}
         done = subprocess.run(
-            [self._python, "-I", "-S", "-E", HOOK, "claude-code"], input=json.dumps(payload).encode(), env=environment,
-            capture_output=True, timeout=60, check=True,
-        )  # fmt: skip
+            [self._python, "-I", "-S", "-E", HOOK, "claude-code"],
+            input=json.dumps(payload).encode(),
+            env=environment,
+            capture_output=True,
+            timeout=60,
+            check=True,
+        )
         return done.stdout
 
     def whole_session(self, session: str, prompt: str, *, cwd: Path, by_process: bool = False) -> None:
@@ -141,8 +145,10 @@ class Product:
             "params": {"name": name, "arguments": arguments},
         }
         headers = {
-            "Accept": "application/json, text/event-stream", "X-Tacit-Cwd": quote(str(cwd)), "X-Tacit-Host": "claude-code",
-        }  # fmt: skip
+            "Accept": "application/json, text/event-stream",
+            "X-Tacit-Cwd": quote(str(cwd)),
+            "X-Tacit-Host": "claude-code",
+        }
         answer = json.loads(self._exchange("POST", "/mcp", json.dumps(call).encode(), headers))
         parts = answer.get("result", {}).get("content", ())
         return "\n".join(part.get("text", "") for part in parts) or json.dumps(answer.get("error", ""))
@@ -195,9 +201,15 @@ def write_transcript(path: Path, session: str, cwd: Path, lines: Sequence[Mappin
     rows: list[str] = []
     for number, line in enumerate(lines):
         base = {
-            "parentUuid": f"u{number - 1}" if number else None, "isSidechain": False, "userType": "external",
-            "uuid": f"u{number}", "timestamp": f"2026-03-02T10:{number // 60:02}:{number % 60:02}.000Z", "sessionId": session,
-            "cwd": str(cwd), "version": "2.1.328", "gitBranch": "main",
-        }  # fmt: skip
+            "parentUuid": f"u{number - 1}" if number else None,
+            "isSidechain": False,
+            "userType": "external",
+            "uuid": f"u{number}",
+            "timestamp": f"2026-03-02T10:{number // 60:02}:{number % 60:02}.000Z",
+            "sessionId": session,
+            "cwd": str(cwd),
+            "version": "2.1.328",
+            "gitBranch": "main",
+        }
         rows.append(json.dumps({**base, **line}))
     path.write_text("".join(row + "\n" for row in rows), "utf-8")

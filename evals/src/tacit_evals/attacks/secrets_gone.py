@@ -144,9 +144,13 @@ def _spool(product: Product, cases: Sequence[_Case]) -> None:
                 [{"type": "assistant", "message": {"role": "assistant", "content": parts}}],
             )
             product.hook(
-                "Stop", session=case.name, cwd=product.folder(case.name), by_process=True, last_assistant_message=case.text,
+                "Stop",
+                session=case.name,
+                cwd=product.folder(case.name),
+                by_process=True,
+                last_assistant_message=case.text,
                 transcript_path=str(path),
-            )  # fmt: skip
+            )
 
 
 def _searched(case: _Case, places: Sequence[tuple[str, bytes]]) -> Outcome:

@@ -84,9 +84,14 @@ def run_in_shell(
     """Run `tacit` as an agent's shell tool does; what it printed."""
     given = {name: value for name, value in os.environ.items() if name != "TACIT_TOKEN"}
     done = subprocess.run(
-        [python, "-E", "-P", "-m", "tacit.cli.main", *arguments], cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
-        env={**given, **product.environment, "TACIT_HOME": str(product.home), **environment}, check=False,
-    )  # fmt: skip
+        [python, "-E", "-P", "-m", "tacit.cli.main", *arguments],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=120,
+        env={**given, **product.environment, "TACIT_HOME": str(product.home), **environment},
+        check=False,
+    )
     return (done.stdout + done.stderr).decode("utf-8", "replace")
 
 

@@ -107,9 +107,14 @@ def _statement(
         if words.casefold() in str(memory["text"]).casefold()
     ]
     return {
-        "content": claim.content, "kind": claim.kind, "message": _number(claim, said), "quote": claim.quote, "when": [],
-        "confidence": 0.9, "fates": fates,
-    }  # fmt: skip
+        "content": claim.content,
+        "kind": claim.kind,
+        "message": _number(claim, said),
+        "quote": claim.quote,
+        "when": [],
+        "confidence": 0.9,
+        "fates": fates,
+    }
 
 
 def _number(claim: Claim, said: Sequence[Mapping[str, Any]]) -> int:
@@ -127,7 +132,10 @@ def _plain(text: str) -> str:
 def _completion(found: object) -> dict[str, object]:
     message = {"role": "assistant", "content": json.dumps(found), "refusal": None}
     return {
-        "id": "c", "object": "chat.completion", "created": 0, "model": "taken-in",
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "taken-in",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
-    }  # fmt: skip
+    }

@@ -280,9 +280,13 @@ class _Bench:
         self._stack.enter_context(self.model.serving())
         prefix = "TACIT_CAPTURE__EXTRACTOR__"
         settings = {
-            "PROVIDER": "openai", "ENDPOINT": f"{self.model.address}/v1", "MODEL": "m", "API_KEY_ENV": "TAKEN_IN_KEY",
-            "TOKENS_PER_DAY": "1000000000", "LEAST_CHARS": "0",
-        }  # fmt: skip
+            "PROVIDER": "openai",
+            "ENDPOINT": f"{self.model.address}/v1",
+            "MODEL": "m",
+            "API_KEY_ENV": "TAKEN_IN_KEY",
+            "TOKENS_PER_DAY": "1000000000",
+            "LEAST_CHARS": "0",
+        }
         environment = {f"{prefix}{name}": value for name, value in settings.items()} | {"TAKEN_IN_KEY": "k"}
         self.product = Product(lab.root, lab.python, environment=environment)
         self._token = Authority(Home(self.product.home)).create("attacks")

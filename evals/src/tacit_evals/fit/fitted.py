@@ -134,9 +134,13 @@ def _gate_of(
         projects=tuple(sorted(one.name for one in projects)),
         embedder=str(embedder.identity),
         details={
-            "rows": pairs, "strangers": len(strangers), "alpha": ALPHA, "foreign": FOREIGN, "tokens": TOKENS,
+            "rows": pairs,
+            "strangers": len(strangers),
+            "alpha": ALPHA,
+            "foreign": FOREIGN,
+            "tokens": TOKENS,
         },
-    )  # fmt: skip
+    )
     return GateModel(surfaces={Surface.PROMPT: fit_gate(asked)}, origin=origin), pairs
 
 

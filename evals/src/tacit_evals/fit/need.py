@@ -64,9 +64,13 @@ def fit_need(projects: Sequence[Project], *, stored: Stored, date: str = "", com
         command: stands in the file, nothing else.
     """
     groups = {
-        name: _fit_group(projects, PRIOR[name], lambda row, project, given=(name == "given"): stored(row, project=project, given=given))
+        name: _fit_group(
+            projects,
+            PRIOR[name],
+            lambda row, project, given=(name == "given"): stored(row, project=project, given=given),
+        )
         for name in PRIOR
-    }  # fmt: skip
+    }
     rows = sum(len(project.memories) for project in projects)
     origin = Origin(
         what="expected need of a memory over a session",

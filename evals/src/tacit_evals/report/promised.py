@@ -40,19 +40,35 @@ def promised(measured: Sequence[Measured], total: Part, pooled: Part, *, trigger
         _line("prompt pack adds coverage", total, "prompt_coverage_all", least=ADDED[triggers]),
         _line("precision, mean over projects", total, "prompt_precision", least=PRECISION[triggers]),
         _line("precision, all pairs as one set", pooled, "prompt_precision"),
-        Line(name=f"times the precision of {rival}, equally many", value=mine / other if other else None, least=TIMES),
-        _line("wrongful, all prompts that deserve nothing", pooled, "wrongful_rate", interval=rate, most=WRONGFUL),
+        Line(
+            name=f"times the precision of {rival}, equally many",
+            value=mine / other if other else None,
+            least=TIMES,
+        ),
+        _line(
+            "wrongful, all prompts that deserve nothing",
+            pooled,
+            "wrongful_rate",
+            interval=rate,
+            most=WRONGFUL,
+        ),
         _line("prompts of another project, generic rules aside", pooled, "cross_project_rate", most=FOREIGN),
         _line("tokens a prompt", total, "prompt_tokens", most=TOKENS),
         _line("calibration error", total, "ece", most=CALIBRATION),
         _line("calibration error of a constant", total, "ece_constant"),
-    ]  # fmt: skip
+    ]
     return tuple(lines)
 
 
 def _line(
-    name: str, part: Part, metric: str, *, interval: str = "", least: float | None = None, most: float | None = None
-) -> Line:  # fmt: skip
+    name: str,
+    part: Part,
+    metric: str,
+    *,
+    interval: str = "",
+    least: float | None = None,
+    most: float | None = None,
+) -> Line:
     found = part.intervals.get(interval or metric)
     return Line(name=name, value=part.metrics.get(metric), interval=found, least=least, most=most)
 

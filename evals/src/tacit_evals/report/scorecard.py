@@ -145,8 +145,12 @@ def commit() -> str:
     try:
         done = subprocess.run(
             ["git", "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"],
-            cwd=place, capture_output=True, text=True, check=False, timeout=20,
-        )  # fmt: skip
+            cwd=place,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=20,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -112,9 +112,14 @@ def _generated_statements(count: int, *, seed: int) -> Iterator[PlannedStatement
     for number in range(count):
         memory = maker.memory(number, project_scope(GENERATED))
         yield PlannedStatement(
-            name=f"{GENERATED}/{number}", content=memory.content, kind=memory.kind, when=_words(memory.trigger),
-            project="" if number % 20 == 7 else GENERATED, files=memory.files, pinned=number % 40 == 3,
-        )  # fmt: skip
+            name=f"{GENERATED}/{number}",
+            content=memory.content,
+            kind=memory.kind,
+            when=_words(memory.trigger),
+            project="" if number % 20 == 7 else GENERATED,
+            files=memory.files,
+            pinned=number % 40 == 3,
+        )
 
 
 def _words(trigger: Trigger) -> str | None:
@@ -129,9 +134,12 @@ def _words(trigger: Trigger) -> str | None:
 def _real(pool: Path) -> Iterator[PlannedStatement]:
     for row in read_rows(pool / "memories.jsonl"):
         yield PlannedStatement(
-            name=f"{pool.name}/{row.text('id')}", content=row.text("content"), kind=row.text("kind"),
-            project=pool.name, files=row.texts("files"),
-        )  # fmt: skip
+            name=f"{pool.name}/{row.text('id')}",
+            content=row.text("content"),
+            kind=row.text("kind"),
+            project=pool.name,
+            files=row.texts("files"),
+        )
 
 
 def _generated_sessions(seed: int) -> Iterator[tuple[str, str, list[_Turn]]]:
@@ -203,8 +211,10 @@ def _session(project: str, name: str, turns: Sequence[_Turn], *, first: int) -> 
         if place % 2 == 1:
             command = "git commit -am 'wip'" if place % 4 == 1 else "python -m pytest -q"
             ran: dict[str, Any] = {
-                "tool_name": "Bash", "tool_input": {"command": command}, "tool_use_id": f"b{place}"
-            }  # fmt: skip
+                "tool_name": "Bash",
+                "tool_input": {"command": command},
+                "tool_use_id": f"b{place}",
+            }
             error = FAILURE.format(file=turn.files[0] if turn.files else "the settings")
             yield hook("PreToolUse", **ran)
             yield hook("PostToolUseFailure", **ran, error=error)
@@ -212,7 +222,9 @@ def _session(project: str, name: str, turns: Sequence[_Turn], *, first: int) -> 
             yield hook("SubagentStart", agent_id=f"a{first}", agent_type="reviewer")
             number = next(numbers)
             yield PlannedSignal(
-                label=f"{number} {project} question", project=project, sort="question",
+                label=f"{number} {project} question",
+                project=project,
+                sort="question",
                 payload={"text": turn.text},
-            )  # fmt: skip
+            )
     yield hook("SessionEnd", asks=False, reason="exit")

@@ -131,9 +131,13 @@ def store(plan: dict[str, Any], folder: Path, home: Path, clock: StillClock, nam
             clock.advance(STATEMENT_MS)
             project = statement["project"]
             changes: Iterable[Any] = engine.remember(
-                statement["content"], kind=statement["kind"], when=statement["when"], files=statement["files"],
-                pinned=statement["pinned"], cwd=str(project_folder(folder, project)) if project else "",
-            )  # fmt: skip
+                statement["content"],
+                kind=statement["kind"],
+                when=statement["when"],
+                files=statement["files"],
+                pinned=statement["pinned"],
+                cwd=str(project_folder(folder, project)) if project else "",
+            )
             memories = [change.memory for change in changes if hasattr(change, "memory")]
             touched.append([names.give(memory.id, statement["name"]) for memory in memories])
         engine.flush()

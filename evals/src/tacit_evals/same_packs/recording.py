@@ -103,7 +103,9 @@ def checkout(commit: str) -> Generator[tuple[Path, str]]:
         SystemExit: if there is no such commit.
     """
     git = ["git", "-C", str(SOURCE)]
-    named = subprocess.run([*git, "rev-parse", "--short", f"{commit}^{{commit}}"], capture_output=True, text=True, check=False)  # fmt: skip
+    named = subprocess.run(
+        [*git, "rev-parse", "--short", f"{commit}^{{commit}}"], capture_output=True, text=True, check=False
+    )
     if named.returncode:
         raise SystemExit(f"There is no commit {commit!r} here.")
     with tempfile.TemporaryDirectory(prefix="same-packs-") as name:

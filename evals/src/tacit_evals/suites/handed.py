@@ -101,11 +101,16 @@ def scorecard(
     )
     notes = (f"{unjudged} items have no line in qrels.tsv and count neither way",) if unjudged else ()
     return Scorecard(
-        suite=suite, dataset=dataset, settings={**settings, "start_tokens": measured[0].main},
-        total=total, parts=shown, columns=COLUMNS, notes=notes,
+        suite=suite,
+        dataset=dataset,
+        settings={**settings, "start_tokens": measured[0].main},
+        total=total,
+        parts=shown,
+        columns=COLUMNS,
+        notes=notes,
         listings=_listings(measured),
         lines=_lines(measured, total, pooled, settings) if suite == "inject" else (),
-    )  # fmt: skip
+    )
 
 
 def _lines(
@@ -167,7 +172,8 @@ def _part(one: Measured, constant: float | None) -> Part:
     return Part(
         name=one.name,
         metrics=metrics,
-        intervals=_with_exact(intervals(counts), [one]) | {"ece": calibration_interval([*map(pairs_of, one.items)])},
+        intervals=_with_exact(intervals(counts), [one])
+        | {"ece": calibration_interval([*map(pairs_of, one.items)])},
         baselines=_baseline_figures(one),
         p_values=_tests(one),
         curves={
@@ -176,7 +182,10 @@ def _part(one: Measured, constant: float | None) -> Part:
                 for budget, items in one.handed.items()
             },
             "start_orders": {
-                name: {str(budget): _mean([figures(one.counts(i)) for i in orders], START_FIGURES) for budget, orders in own.items()}
+                name: {
+                    str(budget): _mean([figures(one.counts(i)) for i in orders], START_FIGURES)
+                    for budget, orders in own.items()
+                }
                 for name, own in one.start_baselines.items()
             },
             "risk_coverage": [
@@ -184,7 +193,7 @@ def _part(one: Measured, constant: float | None) -> Part:
             ],
             "calibration": calibration_bins(pairs),
         },
-    )  # fmt: skip
+    )
 
 
 def _baseline_figures(one: Measured) -> dict[str, dict[str, float]]:

@@ -213,9 +213,12 @@ class Replay:
         self._messages.clear()
         self._request = ""
         signal = SessionStarted(
-            session=self._key, key=f"s{number}", at_ms=self._now(), cwd=self._cwd,
+            session=self._key,
+            key=f"s{number}",
+            at_ms=self._now(),
+            cwd=self._cwd,
             source="compact" if source == "compact" else "startup",
-        )  # fmt: skip
+        )
         block = self._tell(signal).block
         self._judge(block)
         self._system = block.text

@@ -132,8 +132,12 @@ def _decide(case: UpdateCase, embedder: Embedder, *, today: int, writer: Writer 
     clock = MovedClock(now_ms=asked_ms)
     redactor, kinds, tokens = Redactor(PrivacySettings()), KindRegistry(), EstimateCounter()
     model = writer and WriterAccess(
-        writer=writer, prepare=str, tokens=tokens, settings=WriterSettings(provider="fake"), vouches=lambda *_: False
-    )  # fmt: skip
+        writer=writer,
+        prepare=str,
+        tokens=tokens,
+        settings=WriterSettings(provider="fake"),
+        vouches=lambda *_: False,
+    )
     names: dict[str, str] = {}
     with tempfile.TemporaryDirectory(prefix="tacit-eval-") as folder:
         home = Home(Path(folder))
@@ -141,9 +145,15 @@ def _decide(case: UpdateCase, embedder: Embedder, *, today: int, writer: Writer 
         store = open_sqlite_store(home, clock=clock)
         try:
             capture = CapturePipeline(
-                store=store, embedder=embedder, tokens=tokens, clock=clock, redactor=redactor, kinds=kinds,
-                settings=CaptureSettings(), model=model,
-            )  # fmt: skip
+                store=store,
+                embedder=embedder,
+                tokens=tokens,
+                clock=clock,
+                redactor=redactor,
+                kinds=kinds,
+                settings=CaptureSettings(),
+                model=model,
+            )
             preparer = Preparer(redactor=redactor, kinds=kinds, tokens=tokens, clock=clock)
             for number, said in enumerate(case.existing):
                 # The data knows days; of two statements of one day the later one is known to be later.
@@ -205,12 +215,16 @@ def draft_of(said: Said, case: str, *, later_ms: int = 0) -> Draft:
         kind=said.kind,
         scope=project_scope(case),
         provenance=Provenance(
-            tier=said.tier, source="session", host="evaluation", session_id=f"{case}/{said.id}", span=said.content,
+            tier=said.tier,
+            source="session",
+            host="evaluation",
+            session_id=f"{case}/{said.id}",
+            span=said.content,
         ),
         at_ms=said.created_ms + later_ms if said.created_ms else 0,
         dated=said.created_ms is not None,
         explicit=said.tier is TrustTier.USER,
-    )  # fmt: skip
+    )
 
 
 def fates_of(case: UpdateCase, changes: Sequence[Change], names: Mapping[str, str]) -> dict[str, Fate]:
@@ -357,7 +371,7 @@ def _card(
             "wrongful_supersession = pairs that were superseded, of those labelled otherwise",
         ),
         listings=_listings(decided),
-    )  # fmt: skip
+    )
 
 
 def confusion(decided: Sequence[Decided]) -> dict[str, dict[str, int]]:

@@ -104,12 +104,25 @@ def captured(session: LabelledSession, writer: Writer, *, embedder: Embedder) ->
             ),
         )
         pipeline = CapturePipeline(
-            store=store, embedder=embedder, tokens=EstimateCounter(), clock=clock, redactor=redactor, kinds=KindRegistry(),
-            settings=settings.capture, identify=lambda cwd: ProjectRecord(id="evaluated", name="evaluated", root=cwd), model=model,
-        )  # fmt: skip
+            store=store,
+            embedder=embedder,
+            tokens=EstimateCounter(),
+            clock=clock,
+            redactor=redactor,
+            kinds=KindRegistry(),
+            settings=settings.capture,
+            identify=lambda cwd: ProjectRecord(id="evaluated", name="evaluated", root=cwd),
+            model=model,
+        )
         info = TranscriptInfo(
-            host=HOST, path=session.path, size_bytes=0, modified_ms=0, sessions=1, session_ids=(session.id,), cwd=root
-        )  # fmt: skip
+            host=HOST,
+            path=session.path,
+            size_bytes=0,
+            modified_ms=0,
+            sessions=1,
+            session_ids=(session.id,),
+            cwd=root,
+        )
         try:
             if (
                 pipeline.backfill([info], wanted=BackfillOptions(write_up=True)).failed
@@ -238,8 +251,12 @@ def _of(judged: Judged, least: float) -> list[float]:
     found = {item.id for _, item in right} if least else judged.found
     needed = _needed(judged.session)
     return [
-        len(right), len(pairs), sum(one.id in found for one in needed), len(needed), sum(one.kind == item.kind for one, item in right),
-    ]  # fmt: skip
+        len(right),
+        len(pairs),
+        sum(one.id in found for one in needed),
+        len(needed),
+        sum(one.kind == item.kind for one, item in right),
+    ]
 
 
 def _card(found: Sequence[_Written], run: Run, *, plain: bool) -> Scorecard:
@@ -253,8 +270,11 @@ def _card(found: Sequence[_Written], run: Run, *, plain: bool) -> Scorecard:
         for least in STEPS
     ]
     total = Part(
-        name=POOLED, metrics=_figures(counts.sum(0)), intervals=_intervals(counts), curves={"by confidence": curve}
-    )  # fmt: skip
+        name=POOLED,
+        metrics=_figures(counts.sum(0)),
+        intervals=_intervals(counts),
+        curves={"by confidence": curve},
+    )
     parts = tuple(
         Part(name=name, metrics=_figures(own.sum(0)))
         for name in projects

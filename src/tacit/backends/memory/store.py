@@ -552,8 +552,13 @@ class InMemoryStore:
 
     @_locked
     def rewrite_texts(
-        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Removal | None = None
-    ) -> Mapping[str, int]:  # fmt: skip
+        self,
+        clean: Callable[[str, str], str],
+        *,
+        dry_run: bool,
+        copy: Path | None = None,
+        gone: Removal | None = None,
+    ) -> Mapping[str, int]:
         """See the port. Its backups hold no texts."""
         tables = self._tables.copied()
         counts = {} if copy is not None else rewritten(tables, clean, gone)

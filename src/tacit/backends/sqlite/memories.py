@@ -242,8 +242,10 @@ def resolve(
     """See the port."""
     wanted = clean_text(id_or_prefix)
     values: dict[str, object] = {
-        "wanted": wanted, "greatest": _GREATEST, "scopes": visible_numbers(connection, scope),
-    }  # fmt: skip
+        "wanted": wanted,
+        "greatest": _GREATEST,
+        "scopes": visible_numbers(connection, scope),
+    }
     tests = [
         _IN_SCOPE,
         *_filters(MemoryFilter(statuses=None, sensitivities=sensitivities), values, past=False),

@@ -184,12 +184,17 @@ def exposures(
         StoredExposure(
             session=SessionKey(host=row[0], session_id=row[1]),
             exposure=Exposure(
-                memory_id=row[2], content_hash=row[3], epoch=row[4], turn=row[5], surface=Surface(row[6]),
-                tokens=row[7], at_ms=row[8],
+                memory_id=row[2],
+                content_hash=row[3],
+                epoch=row[4],
+                turn=row[5],
+                surface=Surface(row[6]),
+                tokens=row[7],
+                at_ms=row[8],
             ),
         )
         for row in rows
-    )  # fmt: skip
+    )
 
 
 def get_trace(connection: sqlite3.Connection, trace_id: str) -> Trace:

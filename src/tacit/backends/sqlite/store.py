@@ -92,9 +92,14 @@ class SqliteStore:
         now_ms, change_id = self._clock.now_ms(), new_change_id(self._clock)
         with self._database.write(durable=True) as connection:
             written = writing.apply_changes(
-                connection, changes, vectors=vectors, identity=identity, now_ms=now_ms,
-                change_id=change_id, expected=expected,
-            )  # fmt: skip
+                connection,
+                changes,
+                vectors=vectors,
+                identity=identity,
+                now_ms=now_ms,
+                change_id=change_id,
+                expected=expected,
+            )
             writing.relate(connection, related)
             self._step("memories written")
             journal.put_values(connection, values or {})
@@ -387,8 +392,13 @@ class SqliteStore:
             return memories.changed(connection, since, scope, limit=limit)
 
     def rewrite_texts(
-        self, clean: Callable[[str, str], str], *, dry_run: bool, copy: Path | None = None, gone: Removal | None = None
-    ) -> Mapping[str, int]:  # fmt: skip
+        self,
+        clean: Callable[[str, str], str],
+        *,
+        dry_run: bool,
+        copy: Path | None = None,
+        gone: Removal | None = None,
+    ) -> Mapping[str, int]:
         """See the port. The file is written anew afterwards, so that no free page keeps the old words.
 
         What is to change is worked out before the writer is held.

@@ -102,9 +102,16 @@ def import_rule_files(
     changes: list[Change] = []
     present: list[str] = []
     run = _ProjectImport(
-        project=project, store=store, preparer=preparer, reconciler=reconciler, now_ms=now_ms, states=states,
-        confirmed=confirmed, followed=RULES_CONFIRMED.find(store, project.id) == root.as_posix(), authors=Authorship(root),
-    )  # fmt: skip
+        project=project,
+        store=store,
+        preparer=preparer,
+        reconciler=reconciler,
+        now_ms=now_ms,
+        states=states,
+        confirmed=confirmed,
+        followed=RULES_CONFIRMED.find(store, project.id) == root.as_posix(),
+        authors=Authorship(root),
+    )
     if dry_run:
         return run.preview(root, find_rule_files(root))
     if confirmed:
@@ -265,9 +272,11 @@ class _ProjectImport:
                 if key:
                     ids[key] = "" if isinstance(change, Skip | Retire) else change.memory.id
             after = RuleFileState(
-                digest=digest, items=dict(sorted(ids.items())), lines=tuple(sorted(users.lines)),
+                digest=digest,
+                items=dict(sorted(ids.items())),
+                lines=tuple(sorted(users.lines)),
                 open=source.rules and unsettled,
-            )  # fmt: skip
+            )
             return RULE_FILE.change(after, self.project.id, path)
 
         made = self.reconciler.keep(items, write=self.reconciler.apply, finish=finish)

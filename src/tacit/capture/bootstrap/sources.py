@@ -110,8 +110,14 @@ def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
     told_by_the_way = read_off or _is_decision(path)
     breadth = LEAST_BREADTH if told_by_the_way else GREATEST_BREADTH
     return Source(
-        path=path, digest=digest, drafts=drafts, read_off=read_off, breadth=breadth, rules=not told_by_the_way, text=text,
-    )  # fmt: skip
+        path=path,
+        digest=digest,
+        drafts=drafts,
+        read_off=read_off,
+        breadth=breadth,
+        rules=not told_by_the_way,
+        text=text,
+    )
 
 
 def history_source(root: Path, *, project_id: str) -> Source | None:

@@ -274,8 +274,16 @@ def _failed(use: ToolUse, turn: Turn, waiting: list[Failure]) -> list[Failure]:
     signature = error_signature(use.error, command=use.command)
     if " | " not in signature:
         return [failure for failure in waiting if not repeats_command(failure.command, use.command)]
-    return _wait(waiting, Failure(command=use.command, error=use.error[:1500], signature=signature, turn=turn.number,
-                                  at_ms=turn.at_ms))  # fmt: skip
+    return _wait(
+        waiting,
+        Failure(
+            command=use.command,
+            error=use.error[:1500],
+            signature=signature,
+            turn=turn.number,
+            at_ms=turn.at_ms,
+        ),
+    )
 
 
 def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:

@@ -118,12 +118,19 @@ def _compare(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | N
         settings = " ".join(f"{name}={value}" for name, value in chosen.items())
         names = " and ".join(f"`{name}`" for name in chosen)
         need = "variable" if len(chosen) == 1 else "variables"
-        return Correction(difference="variable", wrong=wrong.text, right=f"{settings} {wrong.text}",
-                          cause=f"it needs the {need} {names}", whole=ran)  # fmt: skip
+        return Correction(
+            difference="variable",
+            wrong=wrong.text,
+            right=f"{settings} {wrong.text}",
+            cause=f"it needs the {need} {names}",
+            whole=ran,
+        )
     program = _other_program(wrong, right, error)
     if program is not None:
         before, after = program
-        return Correction(difference="program", wrong=before, right=after, cause=_missing_cause(wrong, error), whole=ran)  # fmt: skip
+        return Correction(
+            difference="program", wrong=before, right=after, cause=_missing_cause(wrong, error), whole=ran
+        )
     if alike:
         return _elsewhere(wrong, right, error, ran)
     return _other_words(wrong, right, error, ran)
@@ -132,13 +139,18 @@ def _compare(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | N
 def _elsewhere(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | None:
     """The same words in another folder, or after another step."""
     if right.step and not wrong.step:
-        return Correction(difference="step", wrong=wrong.text, right=f"{right.step} && {right.text}", cause="", whole=ran)  # fmt: skip
+        return Correction(
+            difference="step", wrong=wrong.text, right=f"{right.step} && {right.text}", cause="", whole=ran
+        )
     outside = right.folder.startswith(("/", "~", "$"))
     if right.folder and right.folder != wrong.folder and not outside and _OTHER_FOLDER.search(error):
         return Correction(
-            difference="folder", wrong=wrong.text, right=f"cd {right.folder} && {right.text}",
-            cause=f"it has to run in `{right.folder}`", whole=ran,
-        )  # fmt: skip
+            difference="folder",
+            wrong=wrong.text,
+            right=f"cd {right.folder} && {right.text}",
+            cause=f"it has to run in `{right.folder}`",
+            whole=ran,
+        )
     return None
 
 

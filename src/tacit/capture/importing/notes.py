@@ -18,7 +18,9 @@ from tacit.capture.importing.safe_files import markdown_files, read_text
 from tacit.errors import InvalidInput
 
 MAX_BYTES = 400_000
-RULE_NAMES = frozenset({"claude.md", "agents.md", "gemini.md", ".cursorrules", ".windsurfrules", "copilot-instructions.md"})  # fmt: skip
+RULE_NAMES = frozenset(
+    {"claude.md", "agents.md", "gemini.md", ".cursorrules", ".windsurfrules", "copilot-instructions.md"}
+)
 MEMORY_NAME = "memory.md"
 BANK_FILES = {
     "projectbrief.md": "goal", "productcontext.md": "fact", "activecontext.md": "todo",

@@ -134,9 +134,11 @@ def _of_rows(rows: Sequence[Fields]) -> DetectedFormat | None:
     if kinds[0] == "session_meta" or {"response_item", "event_msg"} & set(kinds):
         meta = fields_of(first.get("payload"))
         return DetectedFormat(
-            format="codex", host="codex", cwd=text_in(meta, "cwd"),
+            format="codex",
+            host="codex",
+            cwd=text_in(meta, "cwd"),
             session_id=text_in(meta, "session_id") or text_in(meta, "id"),
-        )  # fmt: skip
+        )
     if "git" in first and "instructions" in first and "id" in first and "type" not in first:
         return DetectedFormat(format="codex", host="codex", session_id=text_in(first, "id"))
     if "projectHash" in first or ("sessionId" in first and any("$set" in row for row in rows)):
@@ -188,8 +190,11 @@ def _of_document(
         return DetectedFormat(format="copilot-chat", host="copilot", session_id=text_in(fields, "sessionId"))
     if is_storage_session(fields):
         return DetectedFormat(
-            format="opencode-storage", host="opencode", session_id=text_in(fields, "id"), cwd=text_in(fields, "directory")
-        )  # fmt: skip
+            format="opencode-storage",
+            host="opencode",
+            session_id=text_in(fields, "id"),
+            cwd=text_in(fields, "directory"),
+        )
     if is_storage_piece(fields):
         return DetectedFormat(format="", reason="a piece of a session, which is read with it")
     entries = list_of(document)

@@ -171,9 +171,12 @@ def _fate(raw: object) -> PairDecision | None:
     if fate is None or not isinstance(newer, str) or not isinstance(older, str):
         return None
     return PairDecision(
-        newer=newer, older=older, fate=fate, better="newer" if fields.get("better") == "newer" else "older",
+        newer=newer,
+        older=older,
+        fate=fate,
+        better="newer" if fields.get("better") == "newer" else "older",
         reason=reason.strip()[:200] if isinstance(reason, str) else "",
-    )  # fmt: skip
+    )
 
 
 def _fields(raw: object) -> Mapping[str, object]:

@@ -52,8 +52,10 @@ def known_already(
                     reason=ChangeReason(cause=ChangeCause.OTHER_KIND, terms=(memory.kind, stored.kind)),
                 )
             return Skip(
-                content=memory.content, reason=ChangeReason(cause=ChangeCause.KEEPS_ITS_WORDS, memory_ids=(stored.id,)), memory_id=stored.id
-            )  # fmt: skip
+                content=memory.content,
+                reason=ChangeReason(cause=ChangeCause.KEEPS_ITS_WORDS, memory_ids=(stored.id,)),
+                memory_id=stored.id,
+            )
     return None
 
 

@@ -43,9 +43,13 @@ def messages_of(
         if text:
             messages.append(
                 Message(
-                    prompt=turn.number, role=turn.role, text=text, at_ms=turn.at_ms, chance=chances.get(turn.index, 0.0)
+                    prompt=turn.number,
+                    role=turn.role,
+                    text=text,
+                    at_ms=turn.at_ms,
+                    chance=chances.get(turn.index, 0.0),
                 )
-            )  # fmt: skip
+            )
         messages += [
             Message(prompt=turn.number, role="tool", text=line, at_ms=turn.at_ms)
             for use in turn.tools

@@ -209,9 +209,15 @@ def _statement(raw: object, kinds: Sequence[str], near: Sequence[str]) -> Answer
     places = [place for item in _items(fields.get("further")) if (place := _place(item)) is not None]
     fates = [fate for item in _items(fields.get("fates")) if (fate := _fate(item, near)) is not None]
     return AnswerStatement(
-        content=content.strip(), kind=kind, quote=quote.strip(), number=number, confidence=float(confidence),
-        further=tuple(places[:MOST_FURTHER]), when=tuple(text[:_WHEN_CHARS] for text in when[:MOST_WHEN]), fates=tuple(fates[:MOST_FATES]),
-    )  # fmt: skip
+        content=content.strip(),
+        kind=kind,
+        quote=quote.strip(),
+        number=number,
+        confidence=float(confidence),
+        further=tuple(places[:MOST_FURTHER]),
+        when=tuple(text[:_WHEN_CHARS] for text in when[:MOST_WHEN]),
+        fates=tuple(fates[:MOST_FATES]),
+    )
 
 
 def _place(raw: object) -> tuple[int, str] | None:

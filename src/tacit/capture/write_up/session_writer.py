@@ -217,8 +217,11 @@ class SessionWriter:
         """The request for a session; nothing is sent. The estimate counts all that leaves."""
         most = min(self._left_for(waiting.key, self._clock.now_ms()), self._model.settings.tokens_per_session)
         near = find_near_memories(
-            self._store, self._embedder, fit_messages(waiting.messages, most_tokens=most, count=self._count), scope=waiting.scope
-        )  # fmt: skip
+            self._store,
+            self._embedder,
+            fit_messages(waiting.messages, most_tokens=most, count=self._count),
+            scope=waiting.scope,
+        )
         frame = self._request((), near)
         limit, rest = most, self._cost(frame)
         while True:
@@ -337,9 +340,14 @@ class SessionWriter:
         )
         now_ms = self._clock.now_ms()
         request = replace(
-            request, took_ms=now_ms - request.at_ms, model=answer.model or request.model, tokens_in=cost,
-            tokens_out=answer.tokens_out, kept=len(pairs), causes=dropped,
-        )  # fmt: skip
+            request,
+            took_ms=now_ms - request.at_ms,
+            model=answer.model or request.model,
+            tokens_in=cost,
+            tokens_out=answer.tokens_out,
+            kept=len(pairs),
+            causes=dropped,
+        )
         on_session = self._spent_on(waiting.key).on(now_ms).after(request)
 
         def finish(_: Sequence[Change]) -> ValueChanges:

@@ -88,9 +88,17 @@ class StatementComparer:
     """Compares statements of one store. Safe to use from several threads; one request runs at a time."""
 
     def __init__(
-        self, *, model: WriterAccess, paid: PaidModel, store: Store, embedder: Embedder, clock: Clock, kinds: KindRegistry,
-        reconciler: Reconciler, step: Step = no_step,
-    ) -> None:  # fmt: skip
+        self,
+        *,
+        model: WriterAccess,
+        paid: PaidModel,
+        store: Store,
+        embedder: Embedder,
+        clock: Clock,
+        kinds: KindRegistry,
+        reconciler: Reconciler,
+        step: Step = no_step,
+    ) -> None:
         self._model = model
         self._paid = paid
         self._store = store
@@ -257,8 +265,12 @@ class StatementComparer:
             tokens = sum(self._model.tokens.count(text) for text in texts)
             if tokens <= self._model.settings.tokens_per_session or len(batch) == 1:
                 return PreparedComparison(
-                    statements=tuple(memory.id for memory in batch), pairs=pairs, request=request, tokens=tokens, root=root
-                )  # fmt: skip
+                    statements=tuple(memory.id for memory in batch),
+                    pairs=pairs,
+                    request=request,
+                    tokens=tokens,
+                    root=root,
+                )
             batch = batch[: len(batch) // 2]
 
     def _root(self, memory: Memory) -> str:

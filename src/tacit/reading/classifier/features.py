@@ -113,10 +113,25 @@ def cues(text: str, *, previous_end: str, files: Sequence[str]) -> Row:
     for kind in map(_file_kind, recent):
         kinds[kind] += 1.0 / len(recent)
     flags = (
-        True, words <= 3, words <= 8, words <= 20, words > 60, words > 200, "?" in text, text.rstrip().endswith("?"),
-        looks_like_error(text[:3000]), "```" in text, bool(find_paths(text.strip())) if len(text) <= 2000 else names_path(text[:2000]), reply.accepts, reply.refuses,
-        reply.small_talk, bool(reply.picks), not end, end.endswith("?"), not recent,
-    )  # fmt: skip
+        True,
+        words <= 3,
+        words <= 8,
+        words <= 20,
+        words > 60,
+        words > 200,
+        "?" in text,
+        text.rstrip().endswith("?"),
+        looks_like_error(text[:3000]),
+        "```" in text,
+        bool(find_paths(text.strip())) if len(text) <= 2000 else names_path(text[:2000]),
+        reply.accepts,
+        reply.refuses,
+        reply.small_talk,
+        bool(reply.picks),
+        not end,
+        end.endswith("?"),
+        not recent,
+    )
     return np.array([*flags, *kinds, np.log1p(words) / 5], dtype=np.float32)
 
 

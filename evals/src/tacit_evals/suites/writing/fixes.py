@@ -112,8 +112,13 @@ def _happened(sessions: list[tuple[Path, Transcript]], proved: set[str]) -> Iter
                 continue
             signature = error_signature(use.error, command=use.command or use.tool)
             yield Again(
-                session=file.stem, tool=use.tool, command=use.command, error=use.error, signature=signature, proved=signature in proved,
-            )  # fmt: skip
+                session=file.stem,
+                tool=use.tool,
+                command=use.command,
+                error=use.error,
+                signature=signature,
+                proved=signature in proved,
+            )
 
 
 def changed(text: str, number: int) -> str:
@@ -148,9 +153,16 @@ def _judged(engine: Engine, one: Again, trace: Trace | None) -> Again:
     right = [memory for memory in fixes if memory.error_signature == one.signature]
     wrong = [memory for memory in fixes if not same_error(memory.error_signature, one.signature)]
     return Again(
-        session=one.session, tool=one.tool, command=one.command, error=one.error, signature=one.signature, proved=one.proved,
-        given=tuple(memory.content for memory in fixes), right=bool(right), wrong=bool(wrong),
-    )  # fmt: skip
+        session=one.session,
+        tool=one.tool,
+        command=one.command,
+        error=one.error,
+        signature=one.signature,
+        proved=one.proved,
+        given=tuple(memory.content for memory in fixes),
+        right=bool(right),
+        wrong=bool(wrong),
+    )
 
 
 def same_error(left: str, right: str) -> bool:

@@ -155,12 +155,25 @@ def _put_memories(connection: sqlite3.Connection, held: Mapping[str, SalvagedMem
             " importance, pinned, error_signature, use_count, change, version, body, breadth)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                number, memory.id, scope, memory.kind, memory.status, memory.provenance.source,
-                memory.validity.valid_from_ms, memory.validity.valid_to_ms, memory.created_at_ms, memory.importance,
-                int(memory.pinned), memory.error_signature, salvaged.row.uses, change, salvaged.row.version, salvaged.row.body,
+                number,
+                memory.id,
+                scope,
+                memory.kind,
+                memory.status,
+                memory.provenance.source,
+                memory.validity.valid_from_ms,
+                memory.validity.valid_to_ms,
+                memory.created_at_ms,
+                memory.importance,
+                int(memory.pinned),
+                memory.error_signature,
+                salvaged.row.uses,
+                change,
+                salvaged.row.version,
+                salvaged.row.body,
                 memory.trigger.reach,
             ),
-        )  # fmt: skip
+        )
         versions = dict(salvaged.versions) or {
             salvaged.row.version: (
                 memory.updated_at_ms,

@@ -182,8 +182,25 @@ def _take_all(found_rows: FoundRows, rows: Iterable[Record]) -> None:
 
 def _take_of_table(found_rows: FoundRows, rowid: int, values: Row) -> None:
     match values:
-        case (None, str(name), int(), str(), str(), str(), int(), int() | None, int(), int() | float(), int(), str(),
-              int(uses), int(), int(version), str(body), *_):  # fmt: skip
+        case (
+            None,
+            str(name),
+            int(),
+            str(),
+            str(),
+            str(),
+            int(),
+            int() | None,
+            int(),
+            int() | float(),
+            int(),
+            str(),
+            int(uses),
+            int(),
+            int(version),
+            str(body),
+            *_,
+        ):
             _take_memory(found_rows, rowid, name, MemoryRow(version=version, uses=max(0, uses), body=body))
         case (str(host), str(name), int(), str(body)):
             key = _session(body).key

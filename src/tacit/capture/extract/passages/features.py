@@ -46,9 +46,15 @@ class SentenceFeatures:
         self.message = message
         reply = read_reply(message.after)
         around = (
-            bool(_RIGHT.search(message.after)), bool(_CAUSE.search(message.after)), "?" in message.before[-150:], not message.before,
-            not message.after, reply.accepts, reply.refuses or bool(_OBJECTS.match(message.after)), len(message.turn.text.split()) > 120,
-        )  # fmt: skip
+            bool(_RIGHT.search(message.after)),
+            bool(_CAUSE.search(message.after)),
+            "?" in message.before[-150:],
+            not message.before,
+            not message.after,
+            reply.accepts,
+            reply.refuses or bool(_OBJECTS.match(message.after)),
+            len(message.turn.text.split()) > 120,
+        )
         self._around = tuple(float(value) for value in around)
         self._sizes = tuple(len(sentence.split()) for sentence in message.sentences)
         self._before = _stem_set(message.before)
@@ -104,9 +110,22 @@ class SentenceFeatures:
         count = len(self._sizes)
         words = sum(self._sizes[first:last])
         return (
-            1.0, passage.whole, words < 12, words <= 25, words > 35, words / MAX_WORDS, last - first == 1, first == 0, last == count,
-            first / count, min(count, 60) / 30, count <= 3, count - last < 4, _share(stems, self._before), _share(stems, self._after),
-        )  # fmt: skip
+            1.0,
+            passage.whole,
+            words < 12,
+            words <= 25,
+            words > 35,
+            words / MAX_WORDS,
+            last - first == 1,
+            first == 0,
+            last == count,
+            first / count,
+            min(count, 60) / 30,
+            count <= 3,
+            count - last < 4,
+            _share(stems, self._before),
+            _share(stems, self._after),
+        )
 
     def _set(self, place: int) -> frozenset[str]:
         if place not in self._sets:

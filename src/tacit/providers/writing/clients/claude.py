@@ -20,11 +20,22 @@ def _prepare(job: Job) -> Invocation:
     schema = job.request.schema
     return Invocation(
         arguments=(
-            "-p", "--safe-mode", "--tools", "", "--strict-mcp-config", "--no-session-persistence", "--disable-slash-commands",
-            "--settings", json.dumps({"permissions": {"deny": ["Read"]}}),
-            "--system-prompt-file", job.file("system.md", job.request.system),
+            "-p",
+            "--safe-mode",
+            "--tools",
+            "",
+            "--strict-mcp-config",
+            "--no-session-persistence",
+            "--disable-slash-commands",
+            "--settings",
+            json.dumps({"permissions": {"deny": ["Read"]}}),
+            "--system-prompt-file",
+            job.file("system.md", job.request.system),
             *(("--json-schema", json.dumps(schema)) if schema is not None else ()),
-            "--model", job.model, "--output-format", "json",
+            "--model",
+            job.model,
+            "--output-format",
+            "json",
         ),
         environ={
             "DISABLE_TELEMETRY": "1",
@@ -38,7 +49,7 @@ def _prepare(job: Job) -> Invocation:
             "CLAUDE_CODE_MAX_RETRIES": "2",
             "API_TIMEOUT_MS": str(round(job.timeout_s * 1000)),
         },
-    )  # fmt: skip
+    )
 
 
 def _read(run: Run, job: Job) -> WriterAnswer:

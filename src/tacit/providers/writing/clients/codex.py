@@ -41,14 +41,24 @@ def _prepare(job: Job) -> Invocation:
     schema = job.request.schema
     return Invocation(
         arguments=(
-            "exec", "--ignore-user-config", "--ignore-rules", "--ephemeral", "--skip-git-repo-check", "-s", "read-only", "--json",
-            "-m", job.model, "-o", str(job.private / "last.txt"),
+            "exec",
+            "--ignore-user-config",
+            "--ignore-rules",
+            "--ephemeral",
+            "--skip-git-repo-check",
+            "-s",
+            "read-only",
+            "--json",
+            "-m",
+            job.model,
+            "-o",
+            str(job.private / "last.txt"),
             *(("--output-schema", job.file("schema.json", json.dumps(schema))) if schema is not None else ()),
             *(part for name in features for part in ("--disable", name)),
             *(part for option in options for part in ("-c", option)),
             "-",
         )
-    )  # fmt: skip
+    )
 
 
 @lru_cache(maxsize=4)

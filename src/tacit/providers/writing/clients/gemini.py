@@ -36,7 +36,14 @@ def _prepare(job: Job) -> Invocation:
     errors.mkdir()
     return Invocation(
         arguments=(
-            "-m", job.model, "--output-format", "json", "-e", "none", "--allowed-mcp-server-names", "none",
+            "-m",
+            job.model,
+            "--output-format",
+            "json",
+            "-e",
+            "none",
+            "--allowed-mcp-server-names",
+            "none",
         ),
         environ={
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
@@ -44,7 +51,7 @@ def _prepare(job: Job) -> Invocation:
             "GEMINI_SYSTEM_MD": job.file("system.md", job.request.system),
             "TMPDIR": str(errors),
         },
-    )  # fmt: skip
+    )
 
 
 def _read(run: Run, job: Job) -> WriterAnswer:

@@ -18,7 +18,19 @@ from tacit.providers.writing.command_line import Client, Invocation, Job, Run, f
 
 TITLE = "OpenCode"
 AGENT = "tacit-writer"
-_SWITCHES = dict.fromkeys(("OPENCODE_PURE", "OPENCODE_DISABLE_PROJECT_CONFIG", "OPENCODE_DISABLE_CLAUDE_CODE", "OPENCODE_DISABLE_EXTERNAL_SKILLS", "OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_LSP_DOWNLOAD", "OPENCODE_DISABLE_SHARE"), "1")  # fmt: skip
+_SWITCHES = dict.fromkeys(
+    (
+        "OPENCODE_PURE",
+        "OPENCODE_DISABLE_PROJECT_CONFIG",
+        "OPENCODE_DISABLE_CLAUDE_CODE",
+        "OPENCODE_DISABLE_EXTERNAL_SKILLS",
+        "OPENCODE_DISABLE_AUTOUPDATE",
+        "OPENCODE_DISABLE_MODELS_FETCH",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD",
+        "OPENCODE_DISABLE_SHARE",
+    ),
+    "1",
+)
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _LAST_COMMA = re.compile(r",(\s*[}\]])")
 _FINISHED = re.compile(rb'^\{"type":"(?:step_finish|error)".*\n', re.MULTILINE)
@@ -48,8 +60,19 @@ def _prepare(job: Job) -> Invocation:
     }
     return Invocation(
         arguments=(
-            "run", "--pure", "--print-logs", "--log-level", "WARN",
-            "--agent", AGENT, "--title", AGENT, "--format", "json", "-m", job.model,
+            "run",
+            "--pure",
+            "--print-logs",
+            "--log-level",
+            "WARN",
+            "--agent",
+            AGENT,
+            "--title",
+            AGENT,
+            "--format",
+            "json",
+            "-m",
+            job.model,
         ),
         environ={
             **_SWITCHES,
@@ -60,7 +83,7 @@ def _prepare(job: Job) -> Invocation:
             "npm_config_registry": "http://127.0.0.1:9/",  # else a new configuration folder starts an npm install
             "npm_config_fetch_retries": "0",
         },
-    )  # fmt: skip
+    )
 
 
 def _mcp_servers(job: Job, inherited: Mapping[str, object]) -> set[str]:
