@@ -1,1 +1,1 @@
-"""Where memories are kept: `sqlite` by default, `memory` for tests and trials. Both pass the same contract suites."""
+"""Stores: `sqlite` by default, `memory` for tests and trials. Both pass the same contract suites."""

@@ -1,4 +1,4 @@
-"""What a list of changes means for stored memories, decided once for every backend. Pure: no storage, no clock.
+"""The effect of a list of changes on stored memories, decided once for every backend. Pure: no storage, no clock.
 
 In: changes, a way to look up a stored memory, the vectors that came along, the time. Out: the memories to put, in order,
 and the relations to add. Never writes; a change that cannot be carried out raises before anything is returned.
@@ -28,7 +28,7 @@ VectorFate = Literal["given", "kept", "dropped"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryWrite:
-    """One memory as it must stand afterwards.
+    """A memory as it must stand afterwards.
 
     Attributes:
         memory: the new version.

@@ -1,4 +1,4 @@
-"""How every backend stores text. In: any string. Out: storable strings, and the words of a memory's code index. No storage.
+"""The form in which every backend stores text. In: any string. Out: storable strings, and the words of a memory's code index. No storage.
 
 Text is cleaned at the door: NUL and lone surrogates, which UTF-8 databases cannot hold, become U+FFFD, when storing and
 when looking something up, so that what was stored under a damaged key is found under the same damaged key.

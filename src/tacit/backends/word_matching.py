@@ -1,4 +1,4 @@
-"""How well a text holds the words that somebody searches for. In: a query, what the vocabulary knows. Out: scores. Pure.
+"""Scores of texts by the words that somebody searches for. In: a query, what the vocabulary knows. Out: scores. Pure.
 
 A word counts once per text, by its inverse document frequency (ln(1 + N / (1 + df)), N documents, df of them with the word):
 whole where its stem is there, less where a longer word begins with it, less again where a word is only spelled like it.
@@ -24,7 +24,7 @@ BEGINNING, MISSPELLED = 0.8, 0.6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryWord:
-    """One word of a query.
+    """A word of a query.
 
     Attributes:
         stem: as the index holds it.
@@ -73,7 +73,7 @@ def parse_query_words(
 
 
 def word_score(content: str, query_words: Sequence[QueryWord]) -> float:
-    """How well `content` holds the words; 0 = it holds none."""
+    """Score how well `content` holds the words; 0 = it holds none."""
     held = stems_of(content)
     total = 0.0
     for word in query_words:

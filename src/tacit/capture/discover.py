@@ -34,7 +34,7 @@ MAX_FILES = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranscriptInfo:
-    """One file of past sessions.
+    """A file of past sessions.
 
     Attributes:
         host: whose it is; empty where only its content tells.
@@ -57,7 +57,7 @@ class TranscriptInfo:
 
     @property
     def place(self) -> str:
-        """Where they are: the file, or the server."""
+        """The place of the sessions: the file, or the server."""
         return self.server or str(self.path)
 
 
@@ -67,7 +67,7 @@ def claude_folder_name(folder: str) -> str:
 
 
 def kept_transcripts(folders: HostFolders, host: str) -> Path | None:
-    """The one file in which `host` keeps all sessions; None for hosts with a file per session."""
+    """Return the file in which `host` keeps all sessions; None for hosts with a file per session."""
     found = (folder / DATABASE for folder in folders.opencode) if host == OPENCODE else ()
     return next((path for path in found if path.is_file()), None)
 
@@ -246,7 +246,7 @@ def _of_others(folders: HostFolders, root: str) -> Iterator[TranscriptInfo]:
 
 
 def _gemini_root(path: Path, root: str) -> str:
-    """Where a Gemini chat ran: its folder is named after the hash of the project's root, or holds a file that says it."""
+    """Return the folder of a Gemini chat: its folder is named after the hash of the project's root, or holds a file that says it."""
     if root and path.parent.parent.name == hashlib.sha256(root.encode()).hexdigest():
         return root
     return project_root_of(path)

@@ -79,7 +79,7 @@ MAX_ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _SessionReading:
-    """One session's new turns with the state they were read from."""
+    """The new turns of a session with the state they were read from."""
 
     before: Checkpoint
     turns: tuple[Turn, ...]
@@ -203,7 +203,7 @@ class CapturePipeline:
         )  # fmt: skip
 
     def judge_drafts(self, drafts: Sequence[Draft]) -> tuple[Change, ...]:
-        """What `store_drafts` would do now, without doing it. Raises as it does."""
+        """Return what `store_drafts` would do now, without doing it. Raises as it does."""
         return self._reconciler.keep(
             self._prepared(drafts), write=lambda _: None, near_duplicate_cosine=self._nearness(drafts)
         )
@@ -467,7 +467,7 @@ class CapturePipeline:
         return changes
 
     def _prepared_wanted(self, drafts: Sequence[Draft]) -> list[Item]:
-        """One item a draft; those of kinds that are not learned unasked are skipped."""
+        """Return an item for each draft; those of kinds that are not learned unasked are skipped."""
         items = self._prepared(drafts)
         unwanted = ChangeReason(cause=ChangeCause.UNWANTED_KIND)
         return [
@@ -480,7 +480,7 @@ class CapturePipeline:
         return frozenset(CAPTURED_AT_ONCE.read(self._store, key))
 
     def _given(self, key: SessionKey, scope: Scope) -> tuple[str, ...]:
-        """What was put into the session's context by us, or by the host from a rule file that is known here."""
+        """Return the texts put into the session's context by us, or by the host from a rule file that is known here."""
         state = self._session_of(key)
         if state is None:
             return ()
@@ -589,7 +589,7 @@ class CapturePipeline:
         )
 
     def _unless_rejected(self, item: Memory | Skip, draft: Draft, rejected: Sequence[str]) -> Memory | Skip:
-        """What the user rejected is not learned again, unless they state it explicitly."""
+        """Skip what the user rejected, unless they state it explicitly."""
         if isinstance(item, Skip) or (draft.explicit and not draft.provenance.extractor):
             return item
         before = self._rejected.match(item.content, rejected, near=self._settings.near_duplicate_cosine)

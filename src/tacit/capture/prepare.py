@@ -178,7 +178,7 @@ def clean_terms(terms: tuple[str, ...], redactor: TextRedactor) -> tuple[str, ..
 
 
 def secrets_in(terms: Iterable[str], redactor: TextRedactor) -> str:
-    """Which kinds of secrets stand in `terms`, by name; "" = none. For what somebody states: that is refused, not thinned out."""
+    """Name the kinds of secrets in `terms`; "" = none. For what somebody states: that is refused, not thinned out."""
     found = [finding.kind for term in terms for finding in redactor.redact(term).findings if finding.secret]
     return ", ".join(dict.fromkeys(found))
 

@@ -109,7 +109,7 @@ PASTED_WORDS = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """One sentence, `text` verbatim.
+    """A sentence, `text` verbatim.
 
     `lead` = it is the first one of the prompt; `item` = it stands in a list; `doubted` = a question about it follows;
     `own` = it is the user's own voice, not part of a text that they hand over.

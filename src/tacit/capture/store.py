@@ -77,7 +77,7 @@ class _VectorCache:
         return None if self.failed else self._rows.get(text)
 
     def stack(self, texts: Sequence[str]) -> Vectors | None:
-        """One row per text, or None when a row is missing."""
+        """Return one row per text, or None when a row is missing."""
         rows = [self.get(text) for text in texts]
         known = [row for row in rows if row is not None]
         return np.stack(known) if known and len(known) == len(rows) else None

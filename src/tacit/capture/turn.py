@@ -1,4 +1,4 @@
-"""One conversation as values: turns, tool uses, and where reading stopped. No I/O.
+"""A conversation as values: turns, tool uses, and the point up to which it was read. No I/O.
 
 In: nothing. Out: frozen values that every transcript reader makes and every extractor reads.
 """
@@ -17,7 +17,7 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:
-    """One tool call with its result.
+    """A tool call with its result.
 
     Attributes:
         tool: host-neutral name (`bash`, `read`, `edit`, `write`, `todo`, else the host's own in lower case).

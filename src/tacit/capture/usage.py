@@ -1,4 +1,4 @@
-"""Which injected memories were used. In: what was said and done, what was handed over. Out: a verdict for each, and counts.
+"""The injected memories that were used. In: what was said and done, what was injected. Out: a verdict for each, and counts.
 
 A memory counts as used when, after it was handed over, the agent says or does something of its own that stands in the memory: it
 cites it, touches a file it names, uses an identifier or a command of it, or repeats five of its words in a row. What was in the
@@ -169,7 +169,7 @@ def _is_after(turn: Turn, one: ShownMemory) -> bool:
 
 
 def _own_words(turn: Turn) -> str:
-    """What the agent says and runs, lower case."""
+    """Return the agent's own words and commands, lower case."""
     return "\n".join(
         (turn.text, *(use.command for use in turn.tools), *(use.said for use in turn.tools))
     ).lower()

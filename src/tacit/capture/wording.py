@@ -108,7 +108,7 @@ def is_negated(text: str) -> bool:
 
 
 def denials(text: str) -> int:
-    """How many negations there are."""
+    """Count the negations."""
     return sum(1 for _ in _NEGATED.finditer(text))
 
 

@@ -26,7 +26,7 @@ _models: dict[tuple[str, Callable[..., Any]], Any] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where fitted values come from.
+    """The origin of fitted values.
 
     Attributes:
         what: what the values are, for people.

@@ -22,7 +22,7 @@ _SCALE_DIGITS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Int8Matrix:
-    """One matrix: rows one after the other in `steps`, a byte each; a value is its step times the scale of its column."""
+    """A matrix: rows one after the other in `steps`, a byte each; a value is its step times the scale of its column."""
 
     shape: tuple[int, int]
     scales: tuple[float, ...]

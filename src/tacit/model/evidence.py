@@ -21,7 +21,7 @@ PINNED = "pinned"
 
 
 class Hit(NamedTuple):
-    """One memory in one ranking. Higher is better; comparable only within its space.
+    """A memory in a ranking. Higher is better; scores are comparable only within their space.
 
     A named tuple, because a recall makes hundreds of them while somebody waits.
     """
@@ -32,7 +32,7 @@ class Hit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Background:
-    """How high any memory of the scope scores: mean and deviation of `count` of its `total` memories, near and far alike."""
+    """Scores of any memories of the scope: mean and deviation of `count` of its `total` memories, near and far alike."""
 
     count: int
     mean: float
@@ -122,12 +122,12 @@ class CosineReference(Protocol):
 
     @property
     def mean(self) -> float:
-        """What such a cosine usually is."""
+        """The usual value of such a cosine."""
         ...
 
     @property
     def deviation(self) -> float:
-        """How far it usually lies from that."""
+        """Its usual distance from the mean."""
         ...
 
     def without(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -116,7 +116,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Validity:
-    """When the statement holds in the world; transaction time stands on the memory. Milliseconds since the epoch.
+    """The time in which the statement holds in the world, in milliseconds since the Unix epoch. Transaction time stands on the memory.
 
     `valid_to_ms` None = still holds. The interval is half open: from <= t < to.
     """
@@ -140,7 +140,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """One atomic, self-contained, durable statement.
+    """An atomic, self-contained, durable statement.
 
     Attributes:
         id: `mem_...`.

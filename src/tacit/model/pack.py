@@ -28,7 +28,7 @@ class Surface(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackItem:
-    """One memory as it will stand in the block: `text` may be shortened at a sentence end.
+    """A memory as it will stand in the block: `text` may be shortened at a sentence end.
 
     `category` names the part of the block it stands in, where the layout has parts.
     """
@@ -42,7 +42,7 @@ class PackItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    """What was chosen for one surface, in rendering order. Empty = silence."""
+    """The memories chosen for a surface, in rendering order. Empty = silence."""
 
     surface: Surface
     items: tuple[PackItem, ...] = ()

@@ -25,7 +25,7 @@ class ScopeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Scope:
-    """One scope, written `kind:key` (`universal` has no key).
+    """A scope, written `kind:key` (`universal` has no key).
 
     Keys: language name; project id, maybe with `:task:<name>`; `<project id>/<relative folder>` for a path; agent name; `<host>/<session id>`.
     """
@@ -92,7 +92,7 @@ def path_scopes(project_id: str, paths: Iterable[str]) -> tuple[Scope, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeFilter:
-    """What one caller may see. Every search takes one; an empty filter sees nothing."""
+    """The scopes that a caller may see. Every search takes one; an empty filter sees nothing."""
 
     scopes: tuple[Scope, ...] = ()
 

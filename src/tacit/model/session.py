@@ -21,7 +21,7 @@ class SessionKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """One ledger entry: this memory, with this content, was handed over then and there.
+    """An entry of the ledger: this memory, with this content, was injected at this point.
 
     Attributes:
         memory_id: the memory; for a host's rule file the id of the memory imported from it.

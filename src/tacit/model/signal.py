@@ -12,7 +12,7 @@ StartSource = Literal["startup", "resume", "clear", "compact", "fork"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Common:
-    """What every signal carries.
+    """The fields of every signal.
 
     Attributes:
         session: host and session id.
@@ -115,7 +115,7 @@ class SubagentStarted(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestUsage:
-    """What a host knows of requests that went to the model since the turn before; sizes in bytes of JSON.
+    """The requests that a host sent to the model since the turn before; sizes in bytes of JSON.
 
     Attributes:
         placement: where our blocks stood in them: default, system_every_call, or none.

@@ -9,7 +9,7 @@ from tacit.model.note import Note
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """What the agent is about to do.
+    """What the agent is about to do, as read from a signal.
 
     Attributes:
         actions: (action class, probability 0-1), most probable first; probabilities need not sum to one

@@ -41,7 +41,7 @@ class SilenceCause(StrEnum):
 
 
 class NotAsked(StrEnum):
-    """Which signals ask for nothing."""
+    """Signals that ask for nothing."""
 
     BEFORE_COMPACTION = "before_compaction"
     MESSAGE_END = "message_end"
@@ -156,7 +156,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loss:
-    """What a stage had to do without.
+    """Something that a stage had to do without.
 
     Attributes:
         source: a space or a second-stage model.
@@ -171,7 +171,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageRecord:
-    """What one stage did.
+    """The record of a stage.
 
     Attributes:
         stage: its name.
@@ -210,7 +210,7 @@ class TracedCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedWith:
-    """What a recall was asked with besides its surface: enough to ask the same again.
+    """The input of a recall besides its surface: enough to ask the same again.
 
     Attributes:
         text: the words of the prompt or task.
@@ -239,7 +239,7 @@ class AskedWith:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """One recall from signal to delivery.
+    """The record of a recall from signal to delivery.
 
     Attributes:
         id: `trc_...`.

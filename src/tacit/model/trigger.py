@@ -1,4 +1,4 @@
-"""When a memory applies: action classes, objects, patterns and commands, or always. Shared words of both pipelines."""
+"""Conditions under which a memory applies: action classes, objects, patterns, commands, or always. Shared by both pipelines."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAKER_RANK: dict[str, int] = {"local": 0, "model": 1, "agent": 2, "user": 3}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger:
-    """When a memory applies.
+    """The conditions under which a memory applies.
 
     Attributes:
         always: applies whatever is about to happen.

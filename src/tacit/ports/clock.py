@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where time and randomness come from."""
+    """The source of time and randomness."""
 
     def now_ms(self) -> int:
         """Milliseconds since the Unix epoch. Never goes backwards within one process."""

@@ -21,7 +21,7 @@ BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostCapabilities:
-    """What a host can do, measured.
+    """The capabilities of a host, measured.
 
     Attributes:
         arrival: per surface, whether the block reaches the model before the action it is for.
@@ -44,7 +44,7 @@ class HostCapabilities:
     refuses: bool = False
 
     def arrives(self, surface: Surface) -> Arrival:
-        """When a block of `surface` reaches the model; `never` where not declared."""
+        """Return when a block of `surface` reaches the model; `never` where not declared."""
         for name, when in self.arrival:
             if name is surface:
                 return when
@@ -52,7 +52,7 @@ class HostCapabilities:
 
 
 class Host(Protocol):
-    """One host. Pure: payload in, signal out; block in, reply out."""
+    """A host adapter. Pure: payload in, signal out; block in, reply out."""
 
     @property
     def name(self) -> str:
@@ -61,7 +61,7 @@ class Host(Protocol):
 
     @property
     def capabilities(self) -> HostCapabilities:
-        """What this host can do."""
+        """The capabilities of this host."""
         ...
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:

@@ -34,7 +34,7 @@ class Embedder(Protocol):
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Which model makes the vectors. Known without loading the model."""
+        """The model that makes the vectors. Known without loading the model."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
@@ -79,7 +79,7 @@ class Reranker(Protocol):
 
     @property
     def name(self) -> str:
-        """Which model it is, for the trace."""
+        """The name of the model, for the trace."""
         ...
 
     @property
@@ -92,7 +92,7 @@ class Reranker(Protocol):
         ...
 
     def score(self, text: str, other: str) -> float:
-        """How well `other` answers `text`, 0 to 1; equal arguments give equal scores, whatever characters they hold.
+        """Score how well `other` answers `text`, 0 to 1; equal arguments give equal scores, whatever characters they hold.
 
         Blocking, one forward pass; safe to call from several threads.
 

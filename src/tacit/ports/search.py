@@ -49,7 +49,7 @@ class Search(Protocol):
         also: Sequence[str] = (),
         kinds: Sequence[str] | None = None,
     ) -> WordTable:
-        """What `lexical` would score each word by itself: for the `limit` best by the sum, and for those of `also`.
+        """Return the score that `lexical` would give each word by itself: for the `limit` best by the sum, and for those of `also`.
 
         For a question that somebody waits for: many more words are asked than for a prompt. `words` are single words,
         one for each stem; what is none scores nothing. Ids of `also` that are not in scope or do not hold now are left out.

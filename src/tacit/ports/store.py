@@ -30,7 +30,7 @@ ValueChanges = Mapping[ValueName, str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
-    """Which memories to list. None = any. `as_of_ms` = as the store knew and the world was at that time.
+    """The memories to list. None = any. `as_of_ms` = as the store knew and the world was at that time.
 
     `sensitivities` holds for the present level, too: what is restricted now was not public before.
     """
@@ -69,7 +69,7 @@ class MemoryFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceFilter:
-    """Which traces to find. None = any.
+    """The traces to find. None = any.
 
     Attributes:
         sessions: `host/id` of each.
@@ -91,7 +91,7 @@ class TraceFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredExposure:
-    """One exposure as it is stored, with its session."""
+    """An exposure as it is stored, with its session."""
 
     session: SessionKey
     exposure: Exposure
@@ -99,7 +99,7 @@ class StoredExposure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
-    """One version of a memory as it was written: why, when, and what stood before it (None = nothing, it was added).
+    """A version of a memory as it was written: why, when, and the version before it (None = it was added).
 
     `change_id` is shared by all versions of one transaction.
     """
@@ -113,7 +113,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvage:
-    """What became of a damaged store.
+    """The report on a damaged store.
 
     Attributes:
         aside: where the damaged file was put.
@@ -238,11 +238,11 @@ class MemoryStore(Protocol):
         ...
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
-        """How many memories `list_memories` would give without a limit."""
+        """Count the memories that `list_memories` would give without a limit."""
         ...
 
     def count_active(self, *, scope: ScopeFilter) -> int:
-        """How many active memories `scope` shows; cheap."""
+        """Count the active memories that `scope` shows; cheap."""
         ...
 
     def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
@@ -256,7 +256,7 @@ class MemoryStore(Protocol):
         scope: ScopeFilter,
         sensitivities: tuple[Sensitivity, ...] | None = None,
     ) -> Memory:
-        """The one memory whose id is or begins with `id_or_prefix`; where none begins so, the one that ends with it.
+        """Find the memory whose id is or begins with `id_or_prefix`; where none begins so, the one that ends with it.
 
         An ending has four characters at least. Ids begin with their time and end with chance, so endings tell apart
         what was stored together. Memories of other `sensitivities` (None = any) are as if they were not there.
@@ -305,7 +305,7 @@ class MemoryStore(Protocol):
         ...
 
     def count_pending(self, identity: EmbedderIdentity) -> int:
-        """How many memories `pending_vectors` would name in all."""
+        """Count the memories that `pending_vectors` would name in all."""
         ...
 
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
@@ -350,7 +350,7 @@ class SessionStore(Protocol):
     def exposures(
         self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
     ) -> tuple[StoredExposure, ...]:
-        """What was handed over, newest first; ties by session, memory and surface. Also of sessions that are gone."""
+        """List what was injected, newest first; ties by session, memory and surface. Sessions that are gone are included."""
         ...
 
 
@@ -368,7 +368,7 @@ class TraceStore(Protocol):
         ...
 
     def get_trace(self, trace_id: str) -> Trace:
-        """One trace.
+        """Return the trace with this id.
 
         Raises:
             NotFound: if there is none of this id.

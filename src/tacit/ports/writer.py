@@ -23,7 +23,7 @@ def is_headless_folder(cwd: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriterRequest:
-    """One question to the model.
+    """A request to the model.
 
     Attributes:
         system: fixed instructions. A host's command line may show them to other programs of the same user.

@@ -52,7 +52,7 @@ class FixedDateClock(SystemClock):
         self._date_ms = now_ms
 
     def now_ms(self) -> int:
-        """That moment, in milliseconds since the Unix epoch."""
+        """The fixed moment, in milliseconds since the Unix epoch."""
         return self._date_ms
 
 

@@ -114,7 +114,7 @@ class ExactCounter:
 
 
 class FakeTokenCounter:
-    """One token per run of non-blank characters. For tests that compute budgets by hand."""
+    """Counts one token per run of non-blank characters. For tests that compute budgets by hand."""
 
     @property
     def exact(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which language a path or a text speaks of.
+"""The programming language of a path or a text.
 
 In: paths, words. Out: lower-case language names (`python`, `typescript`, `c#`), the empty string where unknown.
 Never opens a file.

@@ -47,7 +47,7 @@ _MOST_REASONS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """How well a trigger fits (0-1), and why, for the trace. `when` is the part of its action alone, whatever the object."""
+    """The fit of a trigger (0-1) with reasons for the trace. `when` is the part of its action alone, whatever the object."""
 
     score: float
     when: float = 0.0
@@ -56,7 +56,7 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchParts:
-    """What the score is made of, before it is weighed; `where` multiplies the result."""
+    """The parts of the score before they are weighed; `where` multiplies the result."""
 
     lift: float
     breadth: float
@@ -70,7 +70,7 @@ class MatchParts:
 
 
 class Matcher:
-    """One situation, prepared for many triggers."""
+    """A situation, prepared for many triggers."""
 
     __slots__ = (
         "_chances", "_commands", "_languages", "_model", "_nothing", "_objects", "_paths", "_strengths", "_tool",
@@ -118,7 +118,7 @@ class Matcher:
         return round(parts.where / (1.0 + math.exp(-min(max(z, -30.0), 30.0))), 6)
 
     def parts(self, trigger: Trigger) -> MatchParts:
-        """What the score of `trigger` is made of; for fitting."""
+        """Return the parts of the score of `trigger`; for fitting."""
         return self._parts(trigger, [])
 
     def _parts(self, trigger: Trigger, reasons: list[str]) -> MatchParts:
@@ -204,14 +204,14 @@ class Matcher:
 
 
 def match_trigger(trigger: Trigger, situation: Situation) -> float:
-    """How well `trigger` fits `situation`, 0-1. For many triggers build one `Matcher`."""
+    """Score how well `trigger` fits `situation`, 0-1. For many triggers build one `Matcher`."""
     return Matcher(situation).match(trigger).score
 
 
 def class_strengths(
     actions: tuple[tuple[str, float], ...], model: MatchModel | None = None
 ) -> dict[str, float]:
-    """How much each class that may come speaks for a trigger that names it: chance over how common it is."""
+    """Return how much each class that may come speaks for a trigger that names it: chance over how common it is."""
     chosen = model or shipped_match()
     return {name: chance / chosen.situation_rate(name) for name, chance in actions}
 

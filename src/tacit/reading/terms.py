@@ -82,7 +82,7 @@ def _paths(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=KEPT)
 def _places(text: str) -> tuple[tuple[int, int], ...]:
-    """Where PATH matches in `text`."""
+    """Return the spans where PATH matches in `text`."""
     return tuple(match.span() for match in PATH.finditer(text)) if _MAYBE_PATH.search(text) else ()
 
 

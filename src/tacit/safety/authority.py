@@ -33,7 +33,7 @@ HOW_TO_SPEAK = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenInfo:
-    """One personal token: its name and when it was made, never the token."""
+    """A personal token: its name and the time when it was made, never the token."""
 
     name: str
     created_at_ms: int
@@ -96,7 +96,7 @@ class Authority:
         return any(hmac.compare_digest(entry["sha256"], given) for entry in self._entries())
 
     def _entries(self) -> list[dict[str, Any]]:
-        """What the file holds; nothing where it is absent, damaged or not the user's own."""
+        """Read the entries of the file; none where it is absent, damaged or not the user's own."""
         try:
             if not _is_private(self._home.tokens_file):
                 return []

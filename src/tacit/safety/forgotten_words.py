@@ -109,7 +109,7 @@ class ForgottenWords:
     def _run(
         self, text: str, tokens: Sequence[_Token], words: _Words, at: int, lengths: Sequence[int]
     ) -> int:
-        """How many tokens from `at` on are a statement's words, whole or cut short; 0 = none are. The most, of several."""
+        """Count the tokens from `at` on that are a statement's words, whole or cut short; 0 = none are. Of several statements the longest counts."""
         for length in lengths:
             head = words[at : at + length]
             longer, whole = self._long.get(head), head in self._short
@@ -125,7 +125,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 def _joined(text: str, tokens: Sequence[_Token], at: int, most: int) -> int:
-    """How many tokens from `at` on stand together, `most` at most."""
+    """Count the tokens from `at` on that stand together, `most` at most."""
     count = 1
     while (
         count < most
@@ -137,7 +137,7 @@ def _joined(text: str, tokens: Sequence[_Token], at: int, most: int) -> int:
 
 
 def _longest(text: str, tokens: Sequence[_Token], words: _Words, at: int, alike: _Alike) -> int:
-    """How many tokens from `at` on are a statement's words; a part of them where the text was cut there, else 0."""
+    """Count the tokens from `at` on that are a statement's words; a part of them where the text was cut there, else 0."""
     run = words[at : at + _joined(text, tokens, at, alike.lengths[0])]
     place = bisect_left(alike.statements, run)
     # Of statements in order the next one on either side shares the most.

@@ -48,13 +48,13 @@ def _spans(lower: str, words: Sequence[str], reach: tuple[int, int]) -> list[tup
 
 
 def _line_end(text: str, at: int) -> int:
-    """Where the line around `at` ends: its newline, or the end of the text."""
+    """Return the end of the line around `at`: its newline, or the end of the text."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end
 
 
 def _lines_before(text: str, start: int) -> int:
-    """Where the line begins that is the last before `start` and not blank; `start` is where a line begins."""
+    """Return the start of the last line before `start` that is not blank; `start` begins a line."""
     while start > 0:
         end, start = start - 1, text.rfind("\n", 0, start - 1) + 1
         if not text[start:end].isspace() and start < end:
@@ -63,7 +63,7 @@ def _lines_before(text: str, start: int) -> int:
 
 
 def _lines_after(text: str, end: int) -> int:
-    """Where the line ends that is the first behind `end` and not blank; `end` is where a line ends."""
+    """Return the end of the first line behind `end` that is not blank; `end` ends a line."""
     while end < len(text):
         start, end = end + 1, _line_end(text, end + 1)
         if not text[start:end].isspace() and start < end:

@@ -113,7 +113,7 @@ _TEST_IBANS = frozenset({"GB82WEST12345698765432", "DE89370400440532013000", "FR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One kind of secret that was found, and how often. Never the value."""
+    """A kind of secret that was found, and how often. Never the value."""
 
     kind: str
     count: int

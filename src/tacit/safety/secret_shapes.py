@@ -102,7 +102,7 @@ def _low_entropy(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How one kind of secret looks.
+    """The form of a kind of secret.
 
     Attributes:
         innocent: judges the matched value.

@@ -36,7 +36,7 @@ class TrustDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreDecision:
-    """How a draft may be stored: `status` None = not at all, and `reason` says why."""
+    """The status with which a draft may be stored; None = it may not, and `reason` says why."""
 
     status: MemoryStatus | None
     reason: ChangeReason | None = None

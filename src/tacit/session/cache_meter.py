@@ -63,7 +63,7 @@ def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, i
 
 
 def shares_of_hosts(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
-    """What the caches gave in that time (whole days, UTC), by host."""
+    """Return the shares of the caches in that time (whole days, UTC), by host."""
     found = shares(days, since_ms=since_ms, until_ms=until_ms)
     return tuple(replace(one, placement="", host=one.placement) for one in found)
 

@@ -1,4 +1,4 @@
-"""Which sessions belong to others. In: sessions, each with its parent. Out: those that go with some of them. Pure."""
+"""Sessions that belong to others. In: sessions, each with its parent. Out: those that go with some of them. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sessions go without memory, so that a user can see what it is worth. In: a session's record. Out: yes or no. Pure.
+"""The choice of sessions that go without memory, so that a user can see its worth. In: a session's record. Out: yes or no. Pure.
 
 The choice is made by a hash of the session's id, so that it is the same in every process and for as long as the session lives (Kohavi,
 Longbotham, Sommerfield, Henne: Controlled experiments on the web, 2009, section 4.1). A subagent and a fork go with the session they

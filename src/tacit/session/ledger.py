@@ -63,7 +63,7 @@ def held(state: SessionState, *, reinject_after: int) -> tuple[str, ...]:
 
 
 def recent_share(state: SessionState, *, surface: Surface, budget: int) -> float:
-    """How full the packs of `surface` were on average over the last five turns, 0-1; 0 where there was no budget."""
+    """Return how full the packs of `surface` were on average over the last five turns, 0-1; 0 where there was no budget."""
     if budget <= 0:
         return 0.0
     spent = sum(

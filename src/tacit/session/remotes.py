@@ -41,7 +41,7 @@ _SERVICE_USERS = frozenset({"git", "gitea", "forgejo", "gitolite", "gitlab", "go
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Address:
-    """Where a remote repository is. `from_home` = the path is relative to the home folder of `user`."""
+    """The place of a remote repository. `from_home` = the path is relative to the home folder of `user`."""
 
     scheme: str
     host: str

@@ -20,7 +20,7 @@ MOST_COMPARED = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Position:
-    """Where reading of a growing file stopped.
+    """The point up to which a growing file was read.
 
     Attributes:
         offset: bytes read; 0 = nothing yet.
@@ -75,7 +75,7 @@ Task = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionWork:
-    """What a session has done so far; carried from one reading of its transcript to the next.
+    """The work of a session so far; carried from one reading of its transcript to the next.
 
     Attributes:
         asked: the user's first real request, shortened; no greeting, and no question about the session before.
@@ -100,7 +100,7 @@ class SessionWork:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """What the exchange before the user's next prompt solved, without secrets.
+    """The solution found in the exchange before the user's next prompt, without secrets.
 
     Attributes:
         content: problem, cause and fix in words.
@@ -276,7 +276,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleFileState:
-    """What is known of a rule file from its last import.
+    """The state of a rule file after its last import.
 
     Attributes:
         digest: hash of its bytes.

@@ -23,7 +23,7 @@ MOST_REQUESTS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionUsage:
-    """What is known of one session so far: words seen (digests), memories judged used, memories counted."""
+    """The usage of a session so far: words seen (digests), memories judged used, memories counted."""
 
     seen: tuple[str, ...] = ()
     used: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRecord:
-    """One request to a model for a session.
+    """A request to a model for a session.
 
     Attributes:
         at_ms: when it was sent.
@@ -169,7 +169,7 @@ def day_of(now_ms: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """One word of the owner on one memory of one recall.
+    """The owner's word on a memory of a recall.
 
     Attributes:
         trace_id, memory_id: which.

@@ -23,14 +23,14 @@ Ks = TypeVarTuple("Ks")
 
 
 class AtPurge(StrEnum):
-    """What a purge of the owner does with a value."""
+    """The effect that a purge of the owner has on a value."""
 
     DELETE = "delete"
     KEEP = "keep"
 
 
 class Retention(StrEnum):
-    """How long a value is kept, and who removes it."""
+    """The time for which a value is kept, and who removes it."""
 
     HOME = "as long as the home"
     SESSION = "as long as the live record of its session: upkeep removes both"
@@ -40,7 +40,7 @@ class Retention(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedBy(Generic[*Ks]):
-    """What a value belongs to. Its type parameters are the parts of the key, `parts` is how many the name has at least."""
+    """The owner of a value. Its type parameters are the parts of the key; `parts` is their least number in the name."""
 
     owner: str
     parts: int = 1
@@ -48,7 +48,7 @@ class KeyedBy(Generic[*Ks]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Codec(Generic[T]):
-    """How a value is written as text. `read` raises ValueError or MsgspecError where the text holds no such value."""
+    """The text form of a value. `read` raises ValueError or MsgspecError where the text holds no such value."""
 
     read: Callable[[str], T]
     write: Callable[[T], str]
@@ -86,7 +86,7 @@ def as_json(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedValue(Generic[T, *Ks]):
-    """One declaration: a value of the home, or a family of values with one for each key.
+    """A declaration: a value of the home, or a family of values with one for each key.
 
     Attributes:
         prefix: the name, or its beginning where a key follows.
@@ -142,7 +142,7 @@ class NamedValue(Generic[T, *Ks]):
         return store.get_value(self.name(*key)) is not None
 
     def change(self, value: T | None, *key: *Ks) -> ValueChanges:
-        """What to store so that `key` has `value`; None and empty collections are removed."""
+        """Return what to store so that `key` has `value`; None and empty collections are removed."""
         return {self.name(*key): self.text(value)}
 
     def write(self, store: ValueStore, value: T | None, *key: *Ks) -> None:

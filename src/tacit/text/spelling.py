@@ -44,7 +44,7 @@ def edits(left: str, right: str, *, most: int) -> int:
 
 
 def allowed_edits(word: str) -> int:
-    """How many edits are allowed in a word."""
+    """Return the number of edits that are allowed in a word."""
     return 0 if len(word) < LEAST_CHARS else 1 if len(word) < LONG_CHARS else 2
 
 

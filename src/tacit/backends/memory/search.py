@@ -29,7 +29,7 @@ _K1, _B = 1.2, 0.75
 
 
 class _Data(Protocol):
-    """What the search reads."""
+    """The parts of a store that the search reads."""
 
     def active(self, scope: ScopeFilter) -> list[Memory]:
         """Active memories in scope, whether or not they hold now."""

@@ -210,7 +210,7 @@ class _ThreadState(threading.local):
 
 
 class Database:
-    """One database file. Safe to share between threads."""
+    """A database file. Safe to share between threads."""
 
     def __init__(self, path: Path, lock_file: Path, *, step: Step = no_step) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""What of a memory can be searched: its words, code, entities and trigger. In: a memory and its row. Out: derived rows.
+"""The searchable parts of a memory: its words, code, entities and trigger. In: a memory and its row. Out: derived rows.
 
 Only active memories have derived rows. Everything here can be made again from the memories. Never reads a derived row
 to decide what a memory says.
@@ -106,7 +106,7 @@ def index_moments(connection: sqlite3.Connection) -> None:
 
 
 def count_segments(connection: sqlite3.Connection, index: str) -> int:
-    """Of how many sorted pieces (FTS5's segments) a text index is made."""
+    """Count the sorted pieces (FTS5's segments) of a text index."""
     return int(connection.execute(f"SELECT count(DISTINCT segid) FROM {index}_idx").fetchone()[0])
 
 

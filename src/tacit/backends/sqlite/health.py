@@ -72,7 +72,7 @@ def _damaged(what: str) -> Damage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examination:
-    """One step of the examination: sentences about what is wrong. `writes` = it needs the writer, as a command does."""
+    """A step of the examination: sentences about what is wrong. `writes` = it needs the writer, as a command does."""
 
     find: Callable[[sqlite3.Connection], list[str]]
     writes: bool = False

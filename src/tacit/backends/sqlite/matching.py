@@ -42,7 +42,7 @@ class Postings:
 
 
 def documents_in(connection: sqlite3.Connection) -> int:
-    """How many documents the text indexes hold, or a little more."""
+    """Count the documents that the text indexes hold, or a little more."""
     return int(connection.execute("SELECT max(memory) FROM documents").fetchone()[0] or 0)
 
 
@@ -157,7 +157,7 @@ def build_word_table(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WordMatches:
-    """Which memories of one part hold the words: positions word after word, shape (n,), and how many of each word."""
+    """The memories of one part that hold the words: positions word after word, shape (n,), and the number of each word."""
 
     positions: Positions
     held: NDArray[np.intp]

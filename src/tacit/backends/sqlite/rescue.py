@@ -162,7 +162,7 @@ def _report(
 
 
 def _backup_rows(home: Home) -> FoundRows | None:
-    """What the newest sound automatic backup holds, without what was purged since."""
+    """Return the rows of the newest sound automatic backup, without what was purged since."""
     partial = home.root / f".{home.database.name}.backup.part"
     for path in home.automatic_backups():
         remove_database(partial)

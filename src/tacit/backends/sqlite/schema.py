@@ -275,7 +275,7 @@ def is_possible_version(version: int) -> bool:
 
 
 def missing_parts(connection: sqlite3.Connection) -> list[str]:
-    """What a file of its schema version must have and does not: tables, or the only row of `state`."""
+    """Return what a file of its schema version must have and does not: tables, or the only row of `state`."""
     version = schema_version(connection)
     expected = {name for since, names in _TABLES.items() if since <= version for name in names}
     if missing := sorted(expected - _tables(connection)):

@@ -175,7 +175,7 @@ class SqliteSearch:
         *,
         on_demand: bool = False,
     ) -> Postings | None:
-        """What the text index knows of `words`; None when it took too long."""
+        """Return what the text index knows of `words`; None when it took too long."""
         # Not under the deadline: given up, it would be begun again at every search.
         documents = documents_in(connection)
         self._terms[index].prepare(connection, documents)

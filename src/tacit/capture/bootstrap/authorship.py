@@ -1,4 +1,4 @@
-"""Which lines of a project's file the user wrote. In: a work tree, a file's path and text. Out: lines. Never runs git.
+"""The lines of a project's file that the user wrote. In: a work tree, a file's path and text. Out: lines. Never runs git.
 
 The user's are: lines that are in no commit yet, and lines that a commit brought which was made in this very clone. The clone's
 own record of movements (the reflog) says which commits these are; nobody who pushes can write into it, while the author

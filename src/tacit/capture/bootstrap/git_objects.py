@@ -38,7 +38,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """One commit: its id, its parents, its message."""
+    """A commit: its id, its parents, its message."""
 
     id: str
     parents: tuple[str, ...]
@@ -189,7 +189,7 @@ def _resolve(shared: Path, own: Path, name: str) -> str:
 
 
 def _inflate(data: bytes) -> bytes:
-    """What `data` begins with, unpacked, as far as a commit may be long."""
+    """Unpack the beginning of `data`, as far as a commit may be long."""
     try:
         return zlib.decompressobj().decompress(data, MAX_OBJECT_BYTES)
     except zlib.error:
@@ -274,7 +274,7 @@ def _is_long(pack: Path) -> bool:
 
 
 def _offset_in(index: BinaryIO, name: bytes) -> int:
-    """Where the pack holds the object, by its index of version 2; -1 = it does not."""
+    """Return the offset of the object in the pack, by its index of version 2; -1 = it is not in it."""
     read, seek = index.read, index.seek
     head = read(8)
     if head != b"\xfftOc\x00\x00\x00\x02":

@@ -68,7 +68,7 @@ _VERB = lazy_regex(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleLine:
-    """One statement of a rule file.
+    """A statement of a rule file.
 
     Attributes:
         content: self-contained, without Markdown but for code spans.
@@ -358,7 +358,7 @@ def _nearest(reader: _Reader) -> str:
 
 
 def _label(text: str) -> str:
-    """What a list item is about, for the items below it: the part before its colon or dash, else its first words."""
+    """Return the subject of a list item, for the items below it: the part before its colon or dash, else its first words."""
     head = re.split(r":\s|\s[\u2013\u2014-]\s", text, maxsplit=1)[0]
     return head.rstrip(".:") if word_count(head) <= 8 else ""
 

@@ -47,7 +47,7 @@ FileStatus = Literal["imported", "unchanged", "changed", "gone", "unreadable"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleFile:
-    """One rule file: path relative to the project root, memories it stands for now, and what happened to it.
+    """A rule file: its path relative to the project root, the memories it stands for now, and what happened to it.
 
     `left_out` = why statements of it were not stored, one reason each; only where the file was read anew.
     """
@@ -60,7 +60,7 @@ class RuleFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RulesImport:
-    """What an import did."""
+    """The result of an import."""
 
     files: tuple[RuleFile, ...]
     changes: tuple[Change, ...]
@@ -148,7 +148,7 @@ def import_rule_files(
 
 @dataclass(slots=True, kw_only=True)
 class _ProjectImport:
-    """One import: what it works with, and the states as they become."""
+    """An import: its parts, and the states as they become."""
 
     project: ProjectRecord
     store: Store
@@ -288,7 +288,7 @@ class _ProjectImport:
         return tuple(memory for memory in self._owned(ids, path) if memory.status == "quarantined")
 
     def _users(self, source: Source, before: RuleFileState | None, *, confirmed: bool) -> _UserShare:
-        """Which lines of the source are the user's."""
+        """Return the lines of the source that are the user's."""
         if not source.rules:
             return _UserShare(text="", rules=False)
         text, now = source.text, lines_of(source.text)
@@ -321,7 +321,7 @@ class _ProjectImport:
         return made
 
     def _stored(self, path: str, wanted: Collection[str]) -> dict[str, str]:
-        """What the store has of the file's statements where the state of its last import is lost: reading is not stating."""
+        """Return the stored statements of the file where the state of its last import is lost: reading is not stating."""
         where = MemoryFilter(source=path)
         held = self.store.list_memories(
             where, scope=ScopeFilter.of(project_scope(self.project.id)), limit=_MOST
@@ -415,7 +415,7 @@ def _plan(
     source: Source,
     at_ms: int,
 ) -> tuple[list[Item], list[str]]:
-    """What to do, with the content hash of the statement each item is for ("" = none)."""
+    """Return what to do, with the content hash of the statement each item is for ("" = none)."""
     path = source.path
     by_id = {memory.id: memory for memory in removed}
     items: list[Item] = []

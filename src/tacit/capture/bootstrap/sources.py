@@ -60,7 +60,7 @@ MAX_FILES = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One file or history to read.
+    """A file or history to read.
 
     Attributes:
         path: relative to the project root, with forward slashes.

@@ -450,7 +450,7 @@ _UNFINISHED = lazy_regex(
 
 
 def normalize_statement(content: str) -> str:
-    """One line, a capital first letter (unless it opens with code or a name of a file), no final full stop."""
+    """Make the text one line with a capital first letter (unless it opens with code or a name of a file) and no final full stop."""
     text = " ".join(content.split()).strip(" ,;:-\u2013\u2014")
     text = re.sub(r"(?<![.])[.!]+$", "", text).strip()
     first = text.split(" ", 1)[0]
@@ -580,7 +580,7 @@ def _decided(body: str) -> _Found | None:
 
 
 def _standing(body: str) -> _Found | None:
-    """What holds each time: a wish, a duty of all of a kind, what to do on every occasion, what never to do, our way."""
+    """Read a statement that always holds: a wish, a duty of all of a kind, an order for every occasion, a ban, our way."""
     if (
         _question(body)
         or has_loose_reference(body)

@@ -82,7 +82,7 @@ class Fix:
 
     @property
     def essence(self) -> str:
-        """What the error is: see `error_line`."""
+        """The line that says what the error is: see `error_line`."""
         return error_line(self.failure.error)
 
 

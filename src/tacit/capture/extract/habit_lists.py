@@ -114,7 +114,7 @@ _LEAST_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lead:
-    """What a list inherits from the words before it; `occasion` = the words of the occasion that each item belongs to."""
+    """The words before a list, as its items inherit them; `occasion` = the words of the occasion that each item belongs to."""
 
     standing: Standing
     occasion: str = ""

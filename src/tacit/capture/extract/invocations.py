@@ -241,7 +241,7 @@ def _missing_cause(wrong: _Call, error: str) -> str:
 
 
 def _place(words: Sequence[str], name: str) -> int | None:
-    """Where a program or module stands in a call, also as a file of the same family: `python3` for `python`."""
+    """Return the place of a program or module in a call, also as a file of the same family: `python3` for `python`."""
     whole = [index for index, word in enumerate(words) if _base(word) == name or word.split(".")[0] == name]
     near = [
         index
@@ -300,7 +300,7 @@ def _calls(command: str) -> list[_Call]:
 
 
 def _segments(command: str) -> list[tuple[str, list[str]]]:
-    """What stands between the operators of a line, each with the operator before it."""
+    """Split a line at its operators; return each part with the operator before it."""
     segments: list[tuple[str, list[str]]] = [("", [])]
     for token in _TOKEN.findall(_REDIRECTION.sub(" ", command)):
         if token[0] in ";&|":

@@ -13,7 +13,7 @@ from tacit.state.captured import Failure, Pending
 
 
 def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str) -> tuple[Failure, ...]:
-    """What a reading of `session` begins with: failures of earlier sessions first, marked so, then its own."""
+    """Return the failures that a reading of `session` begins with: those of earlier sessions first, marked so, then its own."""
     others = [replace(one.failure, elsewhere=True) for one in pending if one.session != session]
     return (*others, *(replace(failure, elsewhere=False) for failure in own))
 

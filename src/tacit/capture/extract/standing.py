@@ -246,7 +246,7 @@ def rule_to_write(body: str) -> str:
 
 
 def standing_form(body: str) -> _Found | None:
-    """What `body` states in one of the forms."""
+    """Read `body` as one of the forms of a standing statement."""
     if _HEDGED.search(body):
         return None
     polite = _POLITE.match(body)

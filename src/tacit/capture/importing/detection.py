@@ -1,4 +1,4 @@
-"""Which tool wrote a file or folder. In: a path the user named. Out: what to read, with its reader.
+"""Detection of the tool that wrote a file or folder. In: a path the user named. Out: what to read, with its reader.
 
 By content, never by name alone where there is content to go by. A folder is one of a known kind, or each of its files is
 looked at; links are passed over.

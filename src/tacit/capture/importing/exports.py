@@ -70,7 +70,7 @@ def _line(line: str) -> object:
 
 
 def _tool_of(value: object) -> str:
-    """Which tool wrote an entry or a whole export; "" = none that is known."""
+    """Name the tool that wrote an entry or a whole export; "" = none that is known."""
     whole = fields_of(value)
     if "export_metadata" in whole and "memories" in whole:
         return "mcp-memory-service"

@@ -19,7 +19,7 @@ from tacit.reading.trigger import make_trigger
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForeignStatement:
-    """One statement of another tool.
+    """A statement of another tool.
 
     Attributes:
         tool: name of the tool, such as `sugar`.
@@ -54,7 +54,7 @@ class ForeignStatement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedHook:
-    """What was not read, and why; `meant` = the other tool itself holds it no more."""
+    """An entry that was not read, and why; `meant` = the other tool itself holds it no more."""
 
     where: str
     reason: str
@@ -63,7 +63,7 @@ class RefusedHook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatReader:
-    """One format.
+    """A format.
 
     Attributes:
         tool: its name, for `--from`.
@@ -83,7 +83,7 @@ MAX_SPAN = 500
 
 
 def draft_of(item: ForeignStatement, *, scope: Scope, vouched: bool, now_ms: int) -> Draft:
-    """One draft; `vouched` = the user said that these are as good as their own words."""
+    """Make a draft; `vouched` = the user said that these statements are as good as their own words."""
     kind = item.kind or kind_of(item.content, rule=item.tool == "rules")
     original = item.original
     trigger = original.trigger if original else make_trigger(item.content, kind=kind, files=item.files)

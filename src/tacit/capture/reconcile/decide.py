@@ -308,7 +308,7 @@ def _conflict_reason(stored: Memory, judgment: Judgment, *, but: ChangeReason | 
 
 
 def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> Change:
-    """What to do about stored statements that `memory` cannot hold beside, nearest first."""
+    """Decide on stored statements that contradict `memory`, nearest first."""
     ended: list[tuple[str, ChangeReason]] = []
     contested: list[tuple[str, ChangeReason]] = []
     ask = False

@@ -149,7 +149,7 @@ _STANDS = r"\b(?:lives?|is|are|sits?|stays?|located|stored|kept|called|named|def
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ParsedStatement:
-    """One statement: its words in order, and what they make of it.
+    """A statement: its words in order, and what they make of it.
 
     Attributes:
         words: all words.
@@ -288,7 +288,7 @@ def _content(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Replacement:
-    """What a statement says is replaced, and the rest of it. `limits` = words that say where, when or what for."""
+    """The part of a statement that is replaced, and the rest of it. `limits` = words that say where, when or what for."""
 
     gone: tuple[str, ...]
     rest: frozenset[str]

@@ -55,7 +55,7 @@ class Judge(Protocol):
     def __call__(
         self, new: str, others: Sequence[tuple[str, float]], *, near: float, correction: bool
     ) -> tuple[Judgment, ...]:
-        """One judgment for each (stored text, cosine); `near` = least cosine of a near duplicate by words and cosine."""
+        """Judge each (stored text, cosine); `near` = least cosine of a near duplicate by words and cosine."""
         ...
 
 
@@ -96,7 +96,7 @@ def _judge_pair(new: str, old: str, cosine: float, *, near: float, correction: b
 
 
 def _difference(new: str, old: str) -> str:
-    """What one says and the other does not: `8080 -> 9090`; about what both speak."""
+    """Return what one says and the other does not: `8080 -> 9090`; about what both speak."""
     come, gone, both = (" ".join(words[:_SHOWN]) for words in differing_words(new, old))
     difference = f"{gone or '-'} -> {come or '-'}" if gone or come else ""
     if is_negated(new) != is_negated(old):

@@ -22,7 +22,7 @@ MIN_SHARED_WORDS = 0.25
 
 
 class Rejected:
-    """What was rejected, in one store."""
+    """The rejected statements of a store."""
 
     def __init__(self, store: ValueStore, embedder: Embedder) -> None:
         self._store = store

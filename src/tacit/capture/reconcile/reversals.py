@@ -189,7 +189,7 @@ def _base(verb: str) -> str:
 
 
 def _bases(verb: str) -> frozenset[str]:
-    """What a verb may be without its ending: using -> us, use; running -> runn, run."""
+    """Return what a verb may be without its ending: using -> us, use; running -> runn, run."""
     if not verb.endswith("ing") or len(verb) < 5:
         return frozenset({_base(verb)})
     stem = verb[:-3]

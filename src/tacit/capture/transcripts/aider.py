@@ -74,7 +74,7 @@ def _take(builder: TurnBuilder, text: str, at_ms: int) -> None:
 
 
 def _did(builder: TurnBuilder, line: str, call_id: str, at_ms: int) -> bool:
-    """What aider reports of its own doing: a commit, an edit, a command."""
+    """Return what aider reports of its own work: a commit, an edit, a command."""
     if commit := _COMMIT.match(line):
         builder.call("bash", call_id, {"command": "git commit"}, at_ms)
         builder.result(call_id, failed=False, text=f"[{commit[1]}] {commit[2]}", at_ms=at_ms)

@@ -38,7 +38,7 @@ class _Said(msgspec.Struct):
 
 
 class _Row(msgspec.Struct, rename="camel"):
-    """What is read of a line, under the host's names. All else, a third of a long session, is passed over undecoded."""
+    """The fields that are read of a line, under the host's names. All else, a third of a long session, is passed over undecoded."""
 
     type: Any = None
     session_id: Any = None

@@ -49,7 +49,7 @@ def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = 
 
 
 def project_root_of(path: Path) -> str:
-    """Where a chat ran, as the file `.project_root` in the folder above the chats says; empty where there is none."""
+    """Return the folder in which a chat ran, as the file `.project_root` in the folder above the chats says; "" where there is none."""
     try:
         return (path.parent.parent / ".project_root").read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):

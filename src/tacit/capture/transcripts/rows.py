@@ -71,7 +71,7 @@ def text_in(fields: Fields, name: str) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class RowReader:
-    """One reading of a file of JSON lines; iterate it once, then ask for `end`. Mutable.
+    """A reading of a file of JSON lines; iterate it once, then ask for `end`. Mutable.
 
     Attributes:
         path: the file.
@@ -94,7 +94,7 @@ class RowReader:
         return cast("Iterator[Fields]", self.read(parse_json, dict))
 
     def read(self, parse: Callable[[bytes], object], kind: type[_Row]) -> Iterator[_Row]:
-        """What `parse` makes of the lines, in order, where it is of `kind`; it gives None for what is no JSON.
+        """Yield what `parse` makes of the lines, in order, where it is of `kind`; it gives None for what is no JSON.
 
         Raises:
             OSError: if the file cannot be read.
@@ -133,7 +133,7 @@ class RowReader:
             return fields_of(parse_json(file.readline(MAX_FIRST_BYTES)))
 
     def transcript(self, builder: TurnBuilder, *, session_id: str = "", cwd: str = "") -> Transcript:
-        """What was read."""
+        """Return the transcript that was read."""
         turns = builder.done()
         end = Position(offset=self._offset, head=self._head, prompts=builder.prompts, last=builder.last)
         return Transcript(turns=turns, end=end, session_id=session_id, cwd=cwd, bad_lines=self.bad)
@@ -153,7 +153,7 @@ def read_whole(path: Path) -> tuple[str, Position]:
 def whole(
     builder: TurnBuilder, end: Position, *, session_id: str = "", cwd: str = "", bad: int = 0
 ) -> Transcript:
-    """What was read of a file at once."""
+    """Return the transcript of a file that was read at once."""
     turns = builder.done()
     position = Position(offset=end.offset, head=end.head, prompts=builder.prompts, last=builder.last)
     return Transcript(turns=turns, end=position, session_id=session_id, cwd=cwd, bad_lines=bad)

@@ -34,7 +34,7 @@ _MANY: dict[Format, Callable[[Path], Iterator[Transcript]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One session of a file: whose it is, and what was said since the position it was read from."""
+    """A session of a file: its host and id, and what was said since the position it was read from."""
 
     host: str
     session_id: str
@@ -87,7 +87,7 @@ def read_sessions(
 
 
 def read_one(path: Path, format_: Format, since: Position, *, subagents: bool = False) -> Transcript:
-    """The one session of a file whose format is known, from `since` on.
+    """Read the session of a file whose format is known, from `since` on.
 
     Raises:
         OSError: if the file cannot be read.

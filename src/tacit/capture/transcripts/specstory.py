@@ -67,7 +67,7 @@ class Heading:
 
 
 def heading_of(text: str) -> Heading:
-    """What the beginning of a SpecStory file says."""
+    """Read the beginning of a SpecStory file."""
     match = _SESSION.search(text[:4000])
     if not match:
         return Heading()

@@ -54,7 +54,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairDecision:
-    """What becomes of `older` beside `newer`, both by their short ids; for a merge, whose words stay."""
+    """The fate of `older` beside `newer`, both by their short ids; for a merge, the statement whose words stay."""
 
     newer: str
     older: str
@@ -65,7 +65,7 @@ class PairDecision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairDecisions:
-    """What an answer says of the pairs that were asked about, by their short ids.
+    """An answer's decisions on the pairs that were asked about, by their short ids.
 
     Attributes:
         ruled: the fates that are not `keep`.

@@ -25,7 +25,7 @@ _UNRELATED = Judgment(relation="apart", verdict="different")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDecision:
-    """What a writer says of one memory that was sent along."""
+    """A writer's decision on a memory that was sent along."""
 
     memory: Memory
     fate: MemoryFate
@@ -34,7 +34,7 @@ class MemoryDecision:
 def known_already(
     memory: Memory, ruled: Sequence[MemoryDecision], *, standing: Collection[str]
 ) -> Skip | Merge | None:
-    """What becomes of a statement that repeats a memory whose words it may not change; None = it repeats none.
+    """Decide on a statement that repeats a memory whose words it may not change; None = it repeats none.
 
     What was heard in the same session without a model has the kind that the form of a sentence suggests: the writer knows better, but
     makes nothing that ages of a rule. `standing` = names of the kinds of rules.

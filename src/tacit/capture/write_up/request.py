@@ -74,7 +74,7 @@ class MemoryFate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerStatement:
-    """One statement of an answer. Nothing of it is to be believed before it was checked.
+    """A statement of an answer. Nothing of it is to be believed before it was checked.
 
     Attributes:
         content: the statement in the model's words.

@@ -71,7 +71,7 @@ class WriterAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedRequest:
-    """One request, ready to be sent.
+    """A request, ready to be sent.
 
     Attributes:
         waiting: the session it writes up.
@@ -89,7 +89,7 @@ class PreparedRequest:
 
     @property
     def subject(self) -> str:
-        """What is sent, for people."""
+        """A description of what is sent, for people."""
         return str(self.waiting.key)
 
     @property
@@ -162,7 +162,7 @@ class SessionWriter:
         *,
         redact: Callable[[str], str],
     ) -> Callable[[Sequence[Change]], ValueChanges]:
-        """What to store so that `turns` wait; called while nobody else writes.
+        """Return what to store so that `turns` wait; called while nobody else writes.
 
         Args:
             turns: what is new in the session.
@@ -371,7 +371,7 @@ class SessionWriter:
     def _items(
         self, drafts: Sequence[tuple[Draft, AnswerStatement]], near: Mapping[str, Memory]
     ) -> tuple[list[Item], dict[str, FateJudge], dict[str, tuple[str, ...]]]:
-        """What to store, and by memory id how it is judged and beside which memories."""
+        """Return what to store, and by memory id how it is judged and beside which memories."""
         items: list[Item] = []
         judges: dict[str, FateJudge] = {}
         beside: dict[str, tuple[str, ...]] = {}

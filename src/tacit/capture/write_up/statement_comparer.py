@@ -63,7 +63,7 @@ _PAGE = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedComparison:
-    """One request, ready to be sent, and the statements it concerns; `tokens` = what it costs to send, estimated."""
+    """A request, ready to be sent, and the statements it concerns; `tokens` = the estimated cost of sending it."""
 
     statements: tuple[str, ...]
     pairs: tuple[Pair, ...]
@@ -73,7 +73,7 @@ class PreparedComparison:
 
     @property
     def subject(self) -> str:
-        """What is sent, for people."""
+        """A description of what is sent, for people."""
         count = len(self.pairs)
         return f"{count} new {'statement' if count == 1 else 'statements'} beside older ones"
 
@@ -171,7 +171,7 @@ class StatementComparer:
             COMPARISONS.write(self._store, waiting)
 
     def _waiting(self) -> ComparisonQueue:
-        """What waits, with what was stored since it was looked at last. Stores nothing."""
+        """Return the queue, with what was stored since it was looked at last. Stores nothing."""
         before = COMPARISONS.find(self._store)
         after = before.seen if before else self._margin()
         listed = self._listed(after)
@@ -313,7 +313,7 @@ class StatementComparer:
     def _effects(
         self, prepared: PreparedComparison, fates: PairDecisions
     ) -> tuple[list[Change], list[Relation]]:
-        """What the fates change. Statements that ended or changed while the model answered are left alone."""
+        """Return the changes that the fates make. Statements that ended or changed while the model answered are left alone."""
         named = short_ids(prepared.pairs)
         now = {
             memory.id: memory
@@ -384,7 +384,7 @@ class StatementComparer:
                 return [], [], ()
 
     def _effect_on_waiting(self, newer: Memory, older: Memory, fate: PairDecision) -> _Effect:
-        """What becomes of a statement that nobody confirmed: a later one of as much trust, about the same matter, takes its place."""
+        """Decide on a statement that nobody confirmed: a later one of as much trust, about the same matter, takes its place."""
         trusted = may_supersede(newer.provenance.tier, older.provenance.tier) and not _only_quoted(
             newer, older
         )

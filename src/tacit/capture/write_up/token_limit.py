@@ -39,7 +39,7 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Variant:
-    """One way to send a message: lower ranks first, then higher values, then newer messages."""
+    """A way to send a message: lower ranks first, then higher values, then newer messages."""
 
     rank: int
     value: float
@@ -122,6 +122,6 @@ def _without_code(text: str) -> str:
 
 
 def _telling(text: str) -> float:
-    """How many words of a text say how things are, for its length."""
+    """Weigh the words of a text that say how things are, for its length."""
     hits = len(_TELLING.findall(text)) + 0.5 * len(_NAMES.findall(text))
     return hits / (60 + len(text))

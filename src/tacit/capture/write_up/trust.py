@@ -304,7 +304,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 def _before(span: str, text: str) -> str:
-    """What stands before the words on their line."""
+    """Return the text before the words on their line."""
     return text[: max(0, text.find(span))].rpartition("\n")[2]
 
 
@@ -315,7 +315,7 @@ def _is_dialog(text: str) -> bool:
 
 
 def _shown_apart(text: str) -> str:
-    """What the agent says itself: without blocks of code and quoted lines."""
+    """Return what the agent says itself: without blocks of code and quoted lines."""
     return hide_quotes(_HANDED_ON.sub("\n", text))[0]
 
 

@@ -35,7 +35,7 @@ class CachedEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """That of the inner embedder."""
+        """The identity of the inner embedder."""
         return self._inner.identity
 
     @property

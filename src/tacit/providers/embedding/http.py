@@ -18,7 +18,7 @@ from tacit.providers.json_client import JsonClient
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingApi:
-    """How one kind of server is asked and answers. The functions are pure.
+    """The API of one kind of server. The functions are pure.
 
     Attributes:
         name: of the provider.

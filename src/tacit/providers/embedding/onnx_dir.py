@@ -112,7 +112,7 @@ class OnnxFolder:
 
 
 def _pool(tokens: NDArray[Any], pooling: Pooling) -> NDArray[Any]:
-    """One vector of the vectors of tokens, shape (tokens, dimensions); no padding is among them."""
+    """Make one vector of the vectors of tokens, shape (tokens, dimensions); no padding is among them."""
     match pooling:
         case "mean":
             return cast("NDArray[Any]", tokens.mean(axis=0))
@@ -164,7 +164,7 @@ def _pooling(config: Mapping[str, object], folder: Path) -> Pooling:
 
 
 def make_encode(folder: Path, max_tokens: int) -> Encode:
-    """What turns a text into the ids of its tokens, first and last mark included.
+    """Make the function that turns a text into the ids of its tokens, first and last mark included.
 
     Raises:
         ProviderError: if the folder holds no tokeniser that can be read.

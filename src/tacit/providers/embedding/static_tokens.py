@@ -32,7 +32,7 @@ _LEAST_LENGTH = np.float32(1e-6)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableInModel:
-    """Where the table of input embeddings lies in the model's file: its first byte, (tokens, dimensions)."""
+    """The place of the table of input embeddings in the model's file: its first byte, (tokens, dimensions)."""
 
     at: int
     shape: tuple[int, int]
@@ -40,7 +40,7 @@ class TableInModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenAxes:
-    """What the token vectors of the shipped model share.
+    """The directions that the token vectors of the shipped model share.
 
     Attributes:
         rows: their place.
@@ -120,7 +120,7 @@ class StaticTokens:
 
 
 def shipped_axes() -> TokenAxes:
-    """What ships.
+    """Load the axes that ship.
 
     Raises:
         ProviderError: if the file cannot be used.

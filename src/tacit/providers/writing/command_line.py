@@ -38,7 +38,7 @@ _COMMANDS = ("/", "!", "#")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One request as a client is to answer it.
+    """A request as a client is to answer it.
 
     Attributes:
         request: with `@` replaced; the shape of the answer stands in `system` where the client cannot be held to a schema.
@@ -73,7 +73,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """How a client is called: its arguments, and variables on top of what it inherits."""
+    """The call of a client: its arguments, and variables on top of what it inherits."""
 
     arguments: tuple[str, ...]
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -81,7 +81,7 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What became of a client: how it ended and what it printed. `code` is None unless it ended by itself."""
+    """The result of running a client: how it ended and what it printed. `code` is None unless it ended by itself."""
 
     ended: Literal["ended", "timed out", "stopped", "missing"]
     code: int | None
@@ -91,7 +91,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """How one host's command line is asked and answers.
+    """The recipe for a host's command line: how it is asked and answers.
 
     Attributes:
         name: name of the provider.

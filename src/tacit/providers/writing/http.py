@@ -17,7 +17,7 @@ SCHEMA_NAME = "answer"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a server's reply says in any dialect; `text` is the JSON text where a schema was given."""
+    """The content of a server's reply in any dialect; `text` is the JSON text where a schema was given."""
 
     text: str
     tokens_in: int = 0
@@ -27,7 +27,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletionApi:
-    """How one kind of server is asked and answers. The functions are pure."""
+    """The API of one kind of server. The functions are pure."""
 
     name: str
     endpoint: str

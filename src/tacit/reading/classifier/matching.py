@@ -47,11 +47,11 @@ class MatchModel:
         object.__setattr__(self, "_scaled", scaled)
 
     def situation_rate(self, name: str) -> float:
-        """What the chance of class `name` is divided by."""
+        """Return the divisor of the chance of class `name`."""
         return self._scaled[0].get(name, _UNKNOWN_SITUATION)
 
     def trigger_rate(self, name: str) -> float:
-        """What a trigger's weight for class `name` is divided by."""
+        """Return the divisor of a trigger's weight for class `name`."""
         return self._scaled[1].get(name, _UNKNOWN_TRIGGER)
 
 
@@ -97,7 +97,7 @@ def match_from(artifact: Artifact[MatchValues]) -> MatchModel:
 
 
 def shipped_match() -> MatchModel:
-    """What ships.
+    """Load the values that ship.
 
     Raises:
         InvalidInput: if the file is damaged.

@@ -150,7 +150,7 @@ class SituationModel:
             self._ended(name, previous_end)
 
     def _by_end(self, name: str, previous_end: str) -> tuple[Row, ...]:
-        """What the words of a message's end add, and what they add besides where it was accepted; by the weights `name`."""
+        """Return what the words of a message's end add, and what they add besides where it was accepted; by the weights `name`."""
         matrices = self._sets[name].matrices
         rows = sorted(self._end_index[word] for word in end_words(previous_end) if word in self._end_index)
         if not rows:

@@ -1,4 +1,4 @@
-"""When a memory applies, by fitted weights on top of the rules.
+"""Triggers by fitted weights on top of the rules.
 
 In: the trigger that the rules made, the statement, its kind and - where there is one - its vector. Out: the same
 trigger with calibrated weights and breadth. Never embeds, never changes objects, patterns or what is *always*.

@@ -1,4 +1,4 @@
-"""Which part of a prompt is the user's own voice. In: a prompt. Out: its text without what was pasted, and marks of sentences.
+"""The part of a prompt that is the user's own voice. In: a prompt. Out: its text without what was pasted, and marks of sentences.
 
 People hand texts to an agent: to translate, to review, to answer, to fix what it describes. What stands in such a text is
 not said by them, whatever it orders. A text is known by its form (fences, quotations, elements, headers of mails, lines of a

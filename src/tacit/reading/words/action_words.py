@@ -1,4 +1,4 @@
-"""Which words announce which action. Data only; `lexicon` looks them up.
+"""Words that announce actions. Data only; `lexicon` looks them up.
 
 In: nothing. Out: two tables, one phrase a line: `phrase, phrase: class weight, class weight`.
 Phrases have one to four words and are matched by word stem. Weights are chances (0-1) that the action follows when

@@ -42,7 +42,7 @@ CUE_TABLE = load_table(CUES)
 
 @dataclass(slots=True, eq=False)
 class _Step:
-    """One word further along a phrase: what the words so far announce, and which words may follow."""
+    """A word further along a phrase: the classes that the words so far announce, and the words that may follow."""
 
     verb: Weights | None = None
     cue: Weights | None = None

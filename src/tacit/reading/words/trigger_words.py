@@ -1,4 +1,4 @@
-"""Which words of a memory say when it applies. Data only; `trigger` looks them up.
+"""Words of a memory that say when it applies. Data only; `trigger` looks them up.
 
 In: nothing. Out: one table, as in `action_words`: `phrase, phrase: class weight, class weight`. Weights are how surely
 an agent in that action should have a memory that speaks of it.

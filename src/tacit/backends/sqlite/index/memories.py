@@ -144,7 +144,7 @@ class MemoryRows:
         return positions if len(positions) >= want else None
 
     def positions_of(self, numbers: Numbers) -> Positions:
-        """Where each of `numbers` stands, -1 for what is no active memory of this scope; shape (len(numbers),)."""
+        """Return the position of each of `numbers`, -1 for what is no active memory of this scope; shape (len(numbers),)."""
         rows = self.rows
         positions = _lookup(rows.numbers[: self.sorted_until], numbers)
         if rows.dead:
@@ -172,7 +172,7 @@ def _greatest(products: NDArray[np.uint16], want: int) -> Positions:
 
 
 def _lookup(ascending: Numbers, numbers: Numbers) -> Positions:
-    """Where the last of each of `numbers` stands in `ascending`, -1 for those that do not."""
+    """Return the last position of each of `numbers` in `ascending`, -1 for those that are not in it."""
     if not len(ascending):
         return np.full(len(numbers), -1, np.intp)
     at = ascending.searchsorted(numbers, side="right") - 1

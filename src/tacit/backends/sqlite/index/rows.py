@@ -116,7 +116,7 @@ class Rows:
         self._mask = None
 
     def usable(self, now_ms: int, kinds: Kinds | None = None) -> Mask | None:
-        """Which positions of `kinds` (None = any) may be found at `now_ms`, not to be changed; None = all of them."""
+        """Return which positions of `kinds` (None = any) may be found at `now_ms`, not to be changed; None = all of them."""
         holding = self._holding(now_ms)
         if kinds is None:
             return holding
@@ -124,7 +124,7 @@ class Rows:
         return wanted if holding is None else wanted & holding
 
     def _holding(self, now_ms: int) -> Mask | None:
-        """Which positions hold at `now_ms`; None = all of them.
+        """Return which positions hold at `now_ms`; None = all of them.
 
         The mask is kept until the next memory begins or ends to hold: a million rows take a millisecond.
         """

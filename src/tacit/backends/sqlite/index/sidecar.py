@@ -1,4 +1,4 @@
-"""One file of derived vectors beside the database, so that a start need not read every vector from it.
+"""A file of derived vectors beside the database, so that a start need not read every vector from it.
 
 In: the arrays of one scope and what they were made from. Out: the same arrays, the vectors mapped from the file. A file
 that is missing, damaged, or made from other data is None: the arrays are then made from the table. Written into a
@@ -30,7 +30,7 @@ _ALIGN = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SidecarKey:
-    """What a file was made from: the store, the scope's row, the embedder's row, and its dimensions."""
+    """The source of a file: the store, the scope's row, the embedder's row, and its dimensions."""
 
     store_id: str
     scope: int

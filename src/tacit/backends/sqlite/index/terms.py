@@ -1,4 +1,4 @@
-"""Which words of a query are worth asking the text index for. In: query words. Out: some of them; FTS5 expressions.
+"""The words of a query that are worth asking the text index for. In: query words. Out: some of them; FTS5 expressions.
 
 The cost of a text search is the sum of its words' document frequencies, so only the rarest words are asked for, within a
 budget. Words reach FTS5 between quotes and are split into letters and digits first: no query text is ever syntax. Stems
@@ -79,7 +79,7 @@ def _stemmed(word: str) -> str:
 
 
 class Stemmer:
-    """What FTS5 makes of a word. Safe to share between threads."""
+    """The stems that FTS5 makes of words. Safe to share between threads."""
 
     def __init__(self, index: TextIndex) -> None:
         self._plain = _whole if index == "code" else _stemmed

@@ -118,7 +118,7 @@ def copy_store(source: Path, target: Path) -> None:
 
 
 def _look(path: Path, cleaning: Cleaning) -> Mapping[str, int] | None:
-    """What would change, read only; None = it is of an older schema, which another look needs a copy of."""
+    """Count what would change, read only; None = it is of an older schema, which another look needs a copy of."""
     try:
         with closing(connect(path, read_only=True)) as connection:
             if schema_version(connection) != SCHEMA_VERSION:

@@ -1,4 +1,4 @@
-"""What was purged, kept beside the store: a backup or damaged file that comes back must not bring it back.
+"""The log of purges, kept beside the store: a backup or damaged file that comes back must not bring back what was purged.
 
 In: what a purge removes. Out: one JSON line a purge, with ids and names of values, no words; and a database without it.
 """
@@ -24,7 +24,7 @@ from tacit.safety.forgotten_words import ForgottenWords, words_to_forget
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedPurge:
-    """One purge: when it was made and what it removed."""
+    """A purge: the time when it was made, and what it removed."""
 
     at_ms: int
     gone: Removal

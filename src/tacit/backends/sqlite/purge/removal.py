@@ -32,7 +32,7 @@ _OF_PROJECTS = f"""
 
 
 class RowRemoval:
-    """Which rows go: a condition for each table, over `values`. A table that is not named keeps its rows."""
+    """The rows to remove: a condition for each table, over `values`. A table that is not named keeps its rows."""
 
     def __init__(self, connection: sqlite3.Connection, gone: Removal) -> None:
         """Look up what `gone` means in this file: a backup may hold sessions that the store has let go."""

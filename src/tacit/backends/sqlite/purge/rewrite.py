@@ -34,7 +34,7 @@ _MARK_BYTES = 16
 
 
 class Cleaning:
-    """What becomes of stored texts; remembered by a mark of each, so that a second look costs next to nothing."""
+    """The cleaned form of stored texts; remembered by a mark of each, so that a second look costs next to nothing."""
 
     def __init__(self, clean: CleanAt, gone: Removal | None = None) -> None:
         """Clean with `clean`, which always says the same of a text; `gone` goes out of the ledgers of sessions."""

@@ -29,7 +29,7 @@ _Words = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """One frame of the log: where its page lies in the file, and what its header says.
+    """A frame of the log: the place of its page in the file, and the facts of its header.
 
     `pages_after` is not 0 where a transaction ends; `sound` = the checksum of this frame fits.
     """
@@ -161,7 +161,7 @@ def _page_sizes(content: bytes | mmap.mmap, log: Log | None) -> tuple[int, int]:
 
 
 def _count(content: bytes | mmap.mmap, page_bytes: int, by_log: int) -> int:
-    """How many pages the database has: by the log, else by its header where that can be trusted, else by the file's size."""
+    """Count the pages of the database: by the log, else by its header where that can be trusted, else by the file's size."""
     by_size = len(content) // page_bytes
     if by_log:
         return by_log

@@ -26,7 +26,7 @@ from tacit.model.memory import Memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SalvagedMemory:
-    """One memory as it can be put together.
+    """A memory as it can be put together.
 
     Attributes:
         number: its row.

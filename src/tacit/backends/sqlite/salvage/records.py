@@ -26,7 +26,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One row: `rowid` is None in an index, which tables without rowid are, too."""
+    """A row: `rowid` is None in an index, which tables without rowid are, too."""
 
     rowid: int | None
     values: tuple[Value, ...]

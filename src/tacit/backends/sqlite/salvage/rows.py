@@ -1,4 +1,4 @@
-"""Which rows of which tables a damaged database still holds. In: its pages. Out: rows, each once.
+"""The rows that a damaged database still holds. In: its pages. Out: rows, each once.
 
 A row is known by its form (how many columns, and what stands in them), not by the tree it hangs in: so a damaged schema, root or
 inner page costs no row. Pages that no tree leads to are read first and give way to the others; free pages are passed over, because
@@ -37,7 +37,7 @@ Row = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRow:
-    """What is stored of a memory beside its body."""
+    """The columns of a memory beside its body."""
 
     version: int
     uses: int

@@ -76,7 +76,7 @@ class SentenceFeatures:
         return self._stems[place]
 
     def rows(self, place: int, rows_of: Callable[[Sequence[str]], list[int]]) -> list[int]:
-        """What `rows_of`, always the same, makes of the stems of sentence `place`."""
+        """Return what `rows_of` makes of the stems of sentence `place`; the result is kept."""
         if place not in self._rows:
             self._rows[place] = rows_of(self.stems(place))
         return self._rows[place]
@@ -91,7 +91,7 @@ class SentenceFeatures:
         return (found[:, None] >> _BITS & 1).astype(np.float32)
 
     def places(self, passages: Sequence[Passage]) -> NDArray[np.float32]:
-        """Where it stands and what stands around it: the other numbers."""
+        """Return the numbers for its place and its surroundings."""
         return np.array([(*self._place(one), *self._around) for one in passages], np.float32)
 
     def _marks_of(self, passage: Passage) -> int:

@@ -47,7 +47,7 @@ _ENDED = (".", "!", "?", ":", ";", "\u2026")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One side's message with what stood around it.
+    """A message of one side with its surroundings.
 
     Attributes:
         turn: the message.
@@ -114,7 +114,7 @@ def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]
 
 
 def _replies(turns: Sequence[Turn]) -> list[str]:
-    """What the other side said next, for each of `turns`; "" = nothing yet."""
+    """Return what the other side said next, for each of `turns`; "" = nothing yet."""
     heads: dict[Role, str] = {"assistant": "", "user": ""}
     replies: list[str] = []
     for turn in reversed(turns):
@@ -183,7 +183,7 @@ def _own_words(text: str) -> str:
 
 
 def _place(text: str, sentence: str) -> tuple[int, int] | None:
-    """Where a sentence stands in `text`; line breaks within it do not matter."""
+    """Return the span of a sentence in `text`; line breaks within it do not matter."""
     at = text.find(sentence)
     if at >= 0:
         return at, at + len(sentence)

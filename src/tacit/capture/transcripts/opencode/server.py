@@ -35,7 +35,7 @@ class ServedSession:
 
 
 def served_sessions(address: str) -> tuple[ServedSession, ...]:
-    """What the server at `address` has, oldest change first.
+    """List the sessions of the server at `address`, oldest change first.
 
     Raises:
         InvalidInput: if the address is not one of this machine.
