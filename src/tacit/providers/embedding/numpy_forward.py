@@ -128,7 +128,10 @@ def read_weights(path: Path) -> dict[str, NDArray[np.generic]]:
         data = memoryview(path.read_bytes())
         graphs = [value for number, value in _fields(data) if number == _GRAPH]
         tensors = [
-            value for graph in graphs for number, value in _fields(_require_bytes(graph)) if number == _INITIALIZER
+            value
+            for graph in graphs
+            for number, value in _fields(_require_bytes(graph))
+            if number == _INITIALIZER
         ]
         return dict(_tensor(_require_bytes(tensor)) for tensor in tensors)
     except (OSError, ValueError, IndexError, KeyError, TypeError) as error:
