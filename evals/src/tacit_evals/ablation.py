@@ -26,8 +26,8 @@ from tacit.recall.retrieve import spaces_at
 from tacit.recall.spaces import SPACES
 from tacit_evals.data.corpora import load_conversations
 from tacit_evals.data.judged import Project, load_inject
+from tacit_evals.data.kept_vectors import KeptVectors
 from tacit_evals.data.recognise import folders_of, is_duplicates
-from tacit_evals.kept_vectors import KeptVectors
 from tacit_evals.metrics.counts import Handed
 from tacit_evals.report.plots import risk_plot
 from tacit_evals.report.scorecard import Scorecard

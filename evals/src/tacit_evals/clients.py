@@ -26,8 +26,8 @@ from tacit.daemon.launcher import write_launcher
 from tacit.providers.embedding import make_embedder
 from tacit.session.projects import identify_project
 from tacit_evals.daemon_under_test import DaemonUnderTest
+from tacit_evals.data.workload import build_store, vocabulary
 from tacit_evals.timing import Row, median, percentile, print_rows, ratio
-from tacit_evals.workload import build_store, vocabulary
 
 MOST_MB = 15.0
 MOST_TIMES = 10.0

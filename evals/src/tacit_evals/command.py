@@ -14,8 +14,8 @@ from tacit.config.settings import EmbedderSettings
 from tacit.errors import InvalidInput
 from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
+from tacit_evals.data.kept_vectors import KeptVectors
 from tacit_evals.data.recognise import NEEDS
-from tacit_evals.kept_vectors import KeptVectors
 from tacit_evals.report.page import write_page
 from tacit_evals.report.scorecard import Scorecard
 from tacit_evals.report.tables import print_card

@@ -31,9 +31,9 @@ from tacit.model.scope import project_scope
 from tacit.providers.embedding import make_embedder
 from tacit.safety.authority import Authority
 from tacit_evals.daemon_under_test import DaemonUnderTest, post, worked_ms
+from tacit_evals.data.workload import Generator
 from tacit_evals.latency import plain_python, working_folder
 from tacit_evals.timing import Row, print_rows, write_json
-from tacit_evals.workload import Generator
 
 MOST_MB = 180.0
 MOST_RATIO = 2.0

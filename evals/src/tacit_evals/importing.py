@@ -36,8 +36,8 @@ from tacit.ports.models import Embedder, EmbedderIdentity, TokenEmbedder, Vector
 from tacit.ports.store import ProjectRecord, Recorded
 from tacit.providers.embedding import make_embedder
 from tacit_evals.daemon_under_test import DaemonUnderTest
+from tacit_evals.data.workload import PROMPTS, Generator
 from tacit_evals.timing import Row, print_rows, write_json
-from tacit_evals.workload import PROMPTS, Generator
 
 LEAST_PER_SECOND = 500.0
 PROJECT = "made-up-0123456789"

@@ -32,13 +32,13 @@ from rich.console import Console
 
 from tacit.errors import InvalidInput
 from tacit.safety.authority import Authority
-from tacit_evals.bench import Bench, Case, Spaces
 from tacit_evals.daemon_under_test import DaemonUnderTest, EmbedAlone, post, worked_ms
+from tacit_evals.data.bench import Bench, Case, Spaces
+from tacit_evals.data.workload import PROMPTS
 from tacit_evals.plain_install import SOURCE, build_wheel, commit_copy, install_plain
 from tacit_evals.report.scorecard import commit
 from tacit_evals.timing import Row, median, paired_ratio, percentile, print_rows, ratio, write_json
 from tacit_evals.torture_worker import statement
-from tacit_evals.workload import PROMPTS
 
 SMALL, LARGE = 10_000, 1_000_000
 PROMPT_TARGETS = {SMALL: 2.5, 100_000: 3.0}

@@ -38,8 +38,8 @@ from tacit.ports.writer import Writer
 from tacit.providers.embedding import make_embedder
 from tacit.state.captured import MOST_COMPARED
 from tacit_evals.data.cassettes import ReplayWriter
+from tacit_evals.data.made_up_pairs import Made, make_pairs
 from tacit_evals.data.rows import Row, read_rows
-from tacit_evals.made_up_pairs import Made, make_pairs
 from tacit_evals.suites.update import MovedClock
 
 MOST_WRONG = 0

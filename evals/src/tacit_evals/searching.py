@@ -1,6 +1,6 @@
 """How fast a store answers each kind of search: `python -m tacit_evals.searching [--rows N]`. Out: milliseconds per search.
 
-The memories are those of `tacit_evals.workload`, as in every other measurement: words by Zipf's law, triggers as their kinds have
+The memories are those of `tacit_evals.data.workload`, as in every other measurement: words by Zipf's law, triggers as their kinds have
 them, vectors around those of real sentences. Numbers are comparable between machines and versions, not with a real store. Never
 touches a store that holds memories already.
 """
@@ -28,8 +28,8 @@ from tacit.ports.models import Embedder
 from tacit.ports.store import Store
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
+from tacit_evals.data.workload import Generator, batches, clustered, topic_vectors
 from tacit_evals.timing import Row, percentile, print_rows
-from tacit_evals.workload import Generator, batches, clustered, topic_vectors
 
 SCOPE = project_scope("measured")
 VISIBLE = ScopeFilter.of(UNIVERSAL, SCOPE)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.capture.reconcile.explicit_relations import find_explicit_relation
-from tacit_evals.made_up_pairs import make_pairs
+from tacit_evals.data.made_up_pairs import make_pairs
 
 
 @pytest.mark.parametrize(

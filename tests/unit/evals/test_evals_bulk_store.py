@@ -13,8 +13,8 @@ from tacit.model.changes import Add
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit_evals.bulk_store import BATCH, build_bulk
-from tacit_evals.workload import PROMPTS, clustered
+from tacit_evals.data.bulk_store import BATCH, build_bulk
+from tacit_evals.data.workload import PROMPTS, clustered
 
 TABLES = (
     "scopes", "documents", "entities", "memory_entities", "actions", "intents", "identities", "vectors", "text_words_terms",

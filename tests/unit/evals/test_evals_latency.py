@@ -8,9 +8,9 @@ import time
 import pytest
 
 from tacit.errors import InvalidInput
-from tacit_evals.bench import Case
 from tacit_evals.command import evaluate
 from tacit_evals.daemon_under_test import worked_ms
+from tacit_evals.data.bench import Case
 from tacit_evals.latency import Recall, cases_of, document, prompt_target
 
 

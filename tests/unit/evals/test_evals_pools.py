@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tacit_evals import pools
-from tacit_evals.made_up_pairs import make_pairs
+from tacit_evals.data.made_up_pairs import make_pairs
 
 ROWS = (
     ("m1", "Use npm to install packages.", None),

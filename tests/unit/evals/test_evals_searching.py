@@ -13,8 +13,8 @@ from tacit.errors import InvalidInput
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
+from tacit_evals.data.workload import batches
 from tacit_evals.searching import SCOPE, VISIBLE, fill_store, measure_search
-from tacit_evals.workload import batches
 
 
 def test_it_fills_a_store_with_the_memories_of_every_other_measurement() -> None:

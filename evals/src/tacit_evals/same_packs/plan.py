@@ -16,7 +16,7 @@ from typing import Any, Literal
 from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
 from tacit_evals.data.rows import read_rows
-from tacit_evals.workload import PROMPTS, Generator
+from tacit_evals.data.workload import PROMPTS, Generator
 
 GENERATED = "generated"
 """Name of the project whose statements and prompts are made up."""

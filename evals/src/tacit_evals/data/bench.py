@@ -21,9 +21,9 @@ from tacit.model.scope import ScopeFilter, project_scope
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
 from tacit.session.projects import identify_project
-from tacit_evals.bulk_store import build_bulk
 from tacit_evals.daemon_under_test import DaemonUnderTest
-from tacit_evals.workload import build_store, topic_vectors
+from tacit_evals.data.bulk_store import build_bulk
+from tacit_evals.data.workload import build_store, topic_vectors
 
 BULK_FROM = 200_000
 """From this size on, and for stores of several projects, rows are written in bulk."""

@@ -35,7 +35,7 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import SystemClock
 from tacit.reading.moments.calls import keys_of_rule
 from tacit.text.tokens import code_words
-from tacit_evals.workload import (
+from tacit_evals.data.workload import (
     KIND_SHARES,
     TEMPLATES,
     Generator,
