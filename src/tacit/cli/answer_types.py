@@ -98,7 +98,7 @@ Surface = Literal["start", "prompt", "action", "failure", "compaction", "subagen
 
 
 class AskedWith(TypedDict):
-    """What a recall was asked with besides its surface: enough to ask the same again."""
+    """The input of a recall besides its surface: enough to ask the same again."""
 
     text: str
     previous: str
@@ -248,7 +248,7 @@ class Latency(TypedDict):
 
 
 class Loss(TypedDict):
-    """What a stage had to do without."""
+    """Something that a stage had to do without."""
 
     source: str
     cause: Literal["late", "failed"]
@@ -326,7 +326,7 @@ class SilenceReason(TypedDict):
 
 
 class Situation(TypedDict):
-    """What the agent is about to do."""
+    """What the agent is about to do, as read from a signal."""
 
     actions: list[tuple[str, float]]
     objects: list[str]
@@ -340,7 +340,7 @@ class Situation(TypedDict):
 
 
 class StageRecord(TypedDict):
-    """What one stage did."""
+    """The record of a stage."""
 
     stage: str
     took_ms: float

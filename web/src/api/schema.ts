@@ -1071,7 +1071,7 @@ export interface components {
         };
         /**
          * AskedWith
-         * @description What a recall was asked with besides its surface: enough to ask the same again.
+         * @description The input of a recall besides its surface: enough to ask the same again.
          *
          *     Attributes:
          *         text: the words of the prompt or task.
@@ -2697,7 +2697,7 @@ export interface components {
         };
         /**
          * Loss
-         * @description What a stage had to do without.
+         * @description Something that a stage had to do without.
          *
          *     Attributes:
          *         source: a space or a second-stage model.
@@ -2878,7 +2878,7 @@ export interface components {
         };
         /**
          * NotAsked
-         * @description Which signals ask for nothing.
+         * @description Signals that ask for nothing.
          * @enum {string}
          */
         NotAsked: "before_compaction" | "message_end" | "session_end" | "machine_prompt" | "empty_prompt" | "short_prompt" | "no_target" | "searching";
@@ -3743,7 +3743,7 @@ export interface components {
         };
         /**
          * RequestRecord
-         * @description One request to a model for a session.
+         * @description A request to a model for a session.
          *
          *     Attributes:
          *         at_ms: when it was sent.
@@ -4284,7 +4284,7 @@ export interface components {
         };
         /**
          * Situation
-         * @description What the agent is about to do.
+         * @description What the agent is about to do, as read from a signal.
          *
          *     Attributes:
          *         actions: (action class, probability 0-1), most probable first; probabilities need not sum to one
@@ -4397,7 +4397,7 @@ export interface components {
         };
         /**
          * StageRecord
-         * @description What one stage did.
+         * @description The record of a stage.
          *
          *     Attributes:
          *         stage: its name.
@@ -4776,7 +4776,7 @@ export interface components {
         };
         /**
          * TranscriptInfo
-         * @description One file of past sessions.
+         * @description A file of past sessions.
          *
          *     Attributes:
          *         host: whose it is; empty where only its content tells.
@@ -4827,7 +4827,7 @@ export interface components {
         };
         /**
          * Trigger
-         * @description When a memory applies.
+         * @description The conditions under which a memory applies.
          *
          *     Attributes:
          *         always: applies whatever is about to happen.
@@ -5071,7 +5071,7 @@ export interface components {
         };
         /**
          * Validity
-         * @description When the statement holds in the world; transaction time stands on the memory. Milliseconds since the epoch.
+         * @description The time in which the statement holds in the world, in milliseconds since the Unix epoch. Transaction time stands on the memory.
          *
          *     `valid_to_ms` None = still holds. The interval is half open: from <= t < to.
          */
@@ -5091,7 +5091,7 @@ export interface components {
         };
         /**
          * Verdict
-         * @description One word of the owner on one memory of one recall.
+         * @description The owner's word on a memory of a recall.
          *
          *     Attributes:
          *         trace_id, memory_id: which.
