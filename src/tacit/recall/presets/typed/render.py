@@ -54,11 +54,12 @@ def typed_text(memory: Memory, surface: Surface) -> str:
     if len(text) <= most:
         return memory.content
     if BUILTIN_KINDS.of_stored(memory.kind).explains_errors:
-        first, *_, last = split_sentences(text)
-        head = _cut(first, most - len(last) - len(ELLIPSIS) - 1)
-        if first != last and head:
+        sentences = split_sentences(text) or (text,)
+        last = sentences[-1]
+        head = _cut(sentences[0], most - len(last) - len(ELLIPSIS) - 1)
+        if len(sentences) > 1 and head:
             return f"{head}{ELLIPSIS} {last}"
-    return f"{_cut(text, most)}{ELLIPSIS}"
+    return f"{_cut(text, most) or text[:most]}{ELLIPSIS}"
 
 
 def _cut(text: str, most: int) -> str:
