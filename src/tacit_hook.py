@@ -31,12 +31,13 @@ VERSION = "0.1.0"
 PYTHON = ""  # the launcher's copy names the interpreter that has `tacit`; "" = the one that runs this file
 
 MAX_PAYLOAD, MAX_REPLY, MAX_LOG_BYTES = 8 << 20, 64 << 20, 512 << 10
-START_DEADLINE_MS, DEADLINE_MS = 1500, 800
+START_DEADLINE_MS, DEADLINE_MS, MOST_PROMPT_MS = 1500, 800, 4000
 MCP_START_S, MCP_TIMEOUT_S = 10.0, 60.0
 MCP_AT_ONCE = 16  # further calls wait for one another
 UPGRADE_PAUSE_S, BIRTH_PAUSE_S = 600.0, 5.0
 
 _STARTS = ("SessionStart", "sessionStart", "session.start", "start")
+_PROMPTS = ("UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "prompt")
 _KEPT = ("Stop", "StopFailure", "SubagentStop", "SessionEnd", "end", "message_end", "sessionEnd", "agentStop")
 
 # What is kept of an event while no daemon answers: what names it, and where its transcript lies.
@@ -355,7 +356,7 @@ def upgrade(home: Home, theirs: str) -> None:
 def run_hook(home: Home, host: str, event: str) -> None:
     """Answer one event."""
     began = time.monotonic()
-    arm_watchdog(home, host, deadline_ms("start"))
+    arm_watchdog(home, host, deadline_ms("start", home))
     if not home.owned():
         return  # nothing is read from another user's folder or left in it, a line in the log neither
     payload = read_all(MAX_PAYLOAD)
@@ -363,7 +364,7 @@ def run_hook(home: Home, host: str, event: str) -> None:
         note(home, "i", f"{host}: silent, payload above {MAX_PAYLOAD} bytes")
         return
     event = event or event_of(payload)
-    allowed_ms = deadline_ms(event)
+    allowed_ms = deadline_ms(event, home)
     arm_watchdog(home, host, allowed_ms)
     until = began + allowed_ms / 1000
     wait = max(1, int((until - time.monotonic()) * 1000) - 10)
@@ -384,12 +385,29 @@ def run_hook(home: Home, host: str, event: str) -> None:
     upgrade(home, headers.get("x-tacit-version", ""))
 
 
-def deadline_ms(event: str) -> int:
-    """Milliseconds that this event may take."""
+def deadline_ms(event: str, home: Home) -> int:
+    """Milliseconds that this event may take; for a prompt as many as the daemon says that its settings allow, if that is more."""
     named = os.environ.get("TACIT_HOOK_DEADLINE_MS", "")
     if named.isdigit() and int(named) > 0:
         return min(int(named), 60_000)
-    return START_DEADLINE_MS if event in _STARTS else DEADLINE_MS
+    if event in _STARTS:
+        return START_DEADLINE_MS
+    return max(DEADLINE_MS, told_ms(home)) if event in _PROMPTS else DEADLINE_MS
+
+
+def told_ms(home: Home) -> int:
+    """What `run/prompt_ms` says; 0 where there is none."""
+    try:
+        handle = os.open(home.at("run", "prompt_ms"), os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:
+        return 0
+    try:
+        said = os.read(handle, 8)
+    except OSError:
+        return 0
+    finally:
+        os.close(handle)
+    return min(int(said), MOST_PROMPT_MS) if said.isdigit() else 0
 
 
 def arm_watchdog(home: Home, host: str, allowed_ms: int) -> None:

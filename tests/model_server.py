@@ -6,6 +6,7 @@ In: requests of OpenAI's `/embeddings` and Ollama's `/api/embed`. Out: vectors o
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ class ModelServer:
     requests: list[tuple[str, dict[str, str], dict[str, Any]]] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
     dimensions: int = 16
+    pause_s: float = 0.0
+    """How long it waits before every answer."""
 
 
 @contextmanager
@@ -43,6 +46,7 @@ def model_server(*, dimensions: int = 16) -> Iterator[ModelServer]:
         def do_POST(self) -> None:  # noqa: N802 - the name that the library calls
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             seen.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+            time.sleep(seen.pause_s)
             reply = seen.replies.pop(0) if seen.replies else Reply(body=json.dumps(vectors(self.path, body)))
             data = reply.body.encode()
             self.send_response(reply.status)

@@ -7,7 +7,7 @@
 
 import { spawn } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
-import { lstatSync } from "node:fs"
+import { lstatSync, readFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
 
@@ -17,6 +17,7 @@ const INSTALLED = { home: "", launcher: "" }
 const NAMED = process.env.TACIT_HOOK_DEADLINE_MS || ""
 const NAMED_MS = /^\d+$/.test(NAMED) ? Math.min(Number(NAMED), 60000) : 0 // as for the hooks of other hosts
 const PROMPT_MS = NAMED_MS > 0 ? NAMED_MS : 400
+const MOST_PROMPT_MS = 4000
 const START_MS = NAMED_MS > 0 ? NAMED_MS : 800
 const TOOL_MS = NAMED_MS > 0 ? NAMED_MS : 400
 const REST_MS = 300 // after an unanswered request nothing is asked for so long ...
@@ -54,6 +55,17 @@ function socketPath() {
   const found = lstatSync(folder) // throws when it is absent: then there is no daemon
   if (!found.isDirectory() || found.uid !== process.getuid() || found.mode & 0o077) throw new Error("not private")
   return join(folder, "daemon.sock")
+}
+
+// How long a prompt waits: as long as the daemon says that its settings allow, if that is more than usual.
+function promptMs() {
+  if (NAMED_MS > 0) return NAMED_MS
+  try {
+    const told = readFileSync(join(home(), "run", "prompt_ms"), "utf8")
+    return /^\d{1,8}$/.test(told) ? Math.max(PROMPT_MS, Math.min(Number(told), MOST_PROMPT_MS)) : PROMPT_MS
+  } catch {
+    return PROMPT_MS
+  }
 }
 
 function startDaemon() {
@@ -364,7 +376,7 @@ const server = async (input) => {
         return
       }
       await ready(s)
-      const reply = await ask({ ...facts(s), event: "prompt", messageID, text, previous: s.lastText }, PROMPT_MS)
+      const reply = await ask({ ...facts(s), event: "prompt", messageID, text, previous: s.lastText }, promptMs())
       if (!reply) return
       takeSystem(s, reply)
       decide(s, messageID, reply.text)
@@ -450,7 +462,7 @@ const setup = async (ctx) => {
     await ready(s)
     const text = event.prompt?.text ?? event.text
     if (typeof text !== "string") return
-    const reply = await ask({ ...facts(s), event: "prompt", messageID: event.messageID, text, previous: s.lastText }, PROMPT_MS)
+    const reply = await ask({ ...facts(s), event: "prompt", messageID: event.messageID, text, previous: s.lastText }, promptMs())
     takeSystem(s, reply)
     add(s.id, reply?.text)
   })

@@ -5,6 +5,7 @@ In: traces, errors, session records. Out: values. Source: the error states and E
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tacit.app.reasons import loss_text, silence_text
@@ -19,6 +20,7 @@ from tacit.model.signal import PromptSubmitted, Signal
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import Store
 from tacit.recall.budget import adjusted_budget
+from tacit.recall.presets.multispace.divergence import WINDOW_MS
 from tacit.recall.presets.multispace.render import nothing_text
 from tacit.session import ledger
 
@@ -63,14 +65,26 @@ def announce_nothing_found(
     return replace(block, text=text), replace(state, announced_empty=True)
 
 
-def project_sessions_for_badges(
+def other_sessions_of_project(
     store: Store, state: SessionState, settings: RecallSettings
 ) -> tuple[SessionState, ...]:
-    """Records of the project's other sessions, newest first, where hints of time are wanted."""
-    if "badges" not in settings.sections:
+    """Records of the project's other sessions, newest first, where hints of time are wanted or shifts of the work are told."""
+    if not {"badges", "divergence"}.intersection(settings.sections):
         return ()
     sessions = store.list_sessions(limit=SESSIONS_READ)
     return tuple(s for s in sessions if s.project_id == state.project_id and s.key != state.key)
+
+
+def turns_before(
+    state: SessionState, others: Sequence[SessionState], *, at_ms: int, settings: RecallSettings
+) -> tuple[str, ...]:
+    """What was said within two hours in `others`, then in this session before its prompt, oldest first."""
+    if "divergence" not in settings.sections:
+        return ()
+    lately = [s for s in reversed(others) if 0 <= at_ms - s.last_signal_at_ms <= WINDOW_MS]
+    own = state.recent_prompts[:-1]
+    answer = (state.last_message_end,) if own and state.last_message_end else ()
+    return (*(prompt for session in lately for prompt in session.recent_prompts), *own, *answer)
 
 
 def current_hashes(store: Store, ids: tuple[str, ...], scope: ScopeFilter) -> dict[str, str]:

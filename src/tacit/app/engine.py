@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tacit.app.hook_deadline import HookDeadline
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.nudges import Nudges
@@ -43,7 +44,7 @@ from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
-from tacit.model.signal import Signal
+from tacit.model.signal import SessionStarted, Signal
 from tacit.model.situation import Situation
 from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
 from tacit.model.trigger import Trigger
@@ -146,6 +147,7 @@ class Engine:
             nudges=self.nudges,
         )
         self._replaying: dict[str, ReplayingHost | None] = {}
+        self._hook_deadline = HookDeadline(parts.home)
 
     if not TYPE_CHECKING:
 
@@ -209,6 +211,8 @@ class Engine:
         signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms())
         if signal is None:
             return ""
+        if isinstance(signal, SessionStarted):
+            self._hook_deadline.tell(self._settings_at(signal.cwd, signal.agent).recall.deadline_ms)
         delivery = self.handle(signal, capabilities=adapter.capabilities, deadline_ms=deadline_ms)
         return adapter.encode(payload, delivery.block, notice=delivery.notice)
 

@@ -20,7 +20,8 @@ from tacit.app.delivery_context import (
     current_hashes,
     failure_of_error,
     failure_of_trace,
-    project_sessions_for_badges,
+    other_sessions_of_project,
+    turns_before,
 )
 from tacit.app.notices import Notices
 from tacit.app.nudges import Nudges
@@ -155,6 +156,9 @@ class SignalHandler:
             handled = self._handle(signal, capabilities, settings, remaining, log)
         if not handled.repeated:
             self._after(signal, handled)
+        if failure := handled.delivery.failure:
+            why = f" ({failure.detail})" if failure.detail else ""
+            _LOG.warning("%s%s", failure.message, why)
         return handled.delivery
 
     def _handle_late(self, signal: Signal, capabilities: HostCapabilities, settings: Settings) -> None:
@@ -346,6 +350,7 @@ class SignalHandler:
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
         sentence, asked = self._nudges.room(asked, state, settings.recall)
+        others = other_sessions_of_project(self._store, state, settings.recall)
         context = Context(
             in_context=lambda memory: (
                 None
@@ -365,7 +370,8 @@ class SignalHandler:
             first=ids_dropped_by_compaction(state, before, surface=surface),
             changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,
             window=ledger.held(state, reinject_after=again),
-            sessions=project_sessions_for_badges(self._store, state, settings.recall),
+            sessions=others,
+            turns=turns_before(state, others, at_ms=asked.kept.at_ms, settings=settings.recall),
         )
         delivered, trace = self._pipeline.run(
             asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()

@@ -97,6 +97,11 @@ class Home:
         return self.root / "run"
 
     @property
+    def prompt_ms_file(self) -> Path:
+        """How many milliseconds hooks wait for the answer to a prompt, where the settings allow more than usual."""
+        return self.run_dir / "prompt_ms"
+
+    @property
     def socket(self) -> Path:
         """The daemon's Unix socket; see the class for the rule."""
         socket = self.run_dir / "daemon.sock"

@@ -7,7 +7,7 @@ named.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
@@ -29,6 +29,7 @@ QUERY_CHARS = 480
 
 MAX_UNCONFIRMED = 200
 MAX_UNCONFIRMED_COMPARED = 12
+NOT_IN_TIME = "no vector came in time"
 LEFT_FOR_SEARCH = 0.25
 """Share of the time left that waiting for a remote model leaves to the search."""
 
@@ -59,20 +60,33 @@ def embed_query(
     """
     if not text.strip():
         return Outcome(kept=None)
-    asked = [text[:QUERY_CHARS]]
     try:
-        if executor is None:
-            return Outcome(kept=embedder.embed(asked)[0])
-        pending = executor.submit(embedder.embed, asked)
-        try:
-            wait_s = max(0.0, remaining_ms()) * (1 - LEFT_FOR_SEARCH) / 1000
-            return Outcome(kept=pending.result(timeout=wait_s)[0])
-        finally:
-            pending.cancel()
+        rows = embed_in_time(
+            [text[:QUERY_CHARS]], embedder=embedder, executor=executor, remaining_ms=remaining_ms
+        )
+        return Outcome(kept=rows[0])
     except TimeoutError:
         return Outcome(kept=None, losses=(Loss(source="semantic", cause="late"),))
     except ProviderError as error:
         return Outcome(kept=None, losses=(Loss(source="semantic", cause="failed", detail=str(error)),))
+
+
+def embed_in_time(
+    texts: Sequence[str], *, embedder: Embedder, executor: Executor | None, remaining_ms: Callable[[], float]
+) -> Vectors:
+    """Vectors of texts, shape (texts, dimensions); a remote model is given up early enough for the search.
+
+    Raises:
+        TimeoutError: then.
+        ProviderError: if they cannot be made.
+    """
+    if executor is None:
+        return embedder.embed(texts)
+    pending = executor.submit(embedder.embed, texts)
+    try:
+        return pending.result(timeout=max(0.0, remaining_ms()) * (1 - LEFT_FOR_SEARCH) / 1000)
+    finally:
+        pending.cancel()
 
 
 def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
@@ -90,7 +104,7 @@ def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
             executor=tools.executor,
             remaining_ms=state.context.remaining_ms,
         )
-    error = next((loss.detail for loss in embedded.losses if loss.cause == "failed"), "")
+    error = next((loss.detail or NOT_IN_TIME for loss in embedded.losses), "")
     vector = embedded.kept
     if vector is not None and state.reference is not None:
         vector = state.reference.without(vector)

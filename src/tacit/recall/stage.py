@@ -73,6 +73,7 @@ class Context:
         window: ids of memories that the context holds, for similarity with what may come.
         root: the project's root, for the freshness of files; "" = not looked at.
         sessions: records of other sessions of this project, newest first, where hints of time are wanted.
+        turns: what was said before in this session and lately in others, oldest first, where shifts of the work are told.
         traced: most candidates that the trace keeps; measuring wants the whole short list.
     """
 
@@ -91,6 +92,7 @@ class Context:
     window: tuple[str, ...] = ()
     root: str = ""
     sessions: tuple[SessionState, ...] = ()
+    turns: tuple[str, ...] = ()
     traced: int = TRACED_CANDIDATES
 
 
@@ -115,13 +117,14 @@ class RecallState:
         start_pool: the design of start packs.
         spaces: names of the spaces that are asked.
         vector: of the query's words, shape (dimensions,); None where nothing was embedded.
-        embedding_error: what the embedder said where it failed.
+        embedding_error: what the embedder said where it failed, or that it came too late.
         pool: what a start pack is chosen from.
         rankings: one per space that answered.
         order: (memory id, fused score), best first.
         space_scores: score by space and memory id, as retrieved; `answered` are its names.
         domain_similarity: see `spaces.semantic.domain_similarity_z`.
-        recent: of the recent window, by id; `last_session`: id of the digest of the last session, or "".
+        recent, turns: recent work, oldest first: memories by id, and what was said as candidates.
+        last_session: id of the digest of the last session, or "".
         withheld: what whoever asks may not see; told at the guard.
         shortlist: the memories to measure, with what the spaces read for them.
         found: candidates with their evidence.
@@ -155,6 +158,7 @@ class RecallState:
     space_scores: Mapping[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     domain_similarity: float | None = None
     recent: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
+    turns: Candidates = ()
     last_session: str = ""
     withheld: tuple[Drop, ...] = ()
     shortlist: Shortlist | None = None

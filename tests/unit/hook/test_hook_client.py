@@ -226,6 +226,23 @@ def test_a_start_has_a_longer_deadline(home, serve):
         assert 800 < int(line.split(b":")[1]) < 1500
 
 
+@pytest.mark.parametrize(
+    ("told", "least", "most"),
+    [("2150", 2000, 2140), ("9999999", 3800, 3990), ("100", 700, 790), ("2e3", 700, 790), ("", 700, 790)],
+)
+def test_a_prompt_waits_as_long_as_the_daemon_says(home, serve, told, least, most):
+    daemon = serve(http(b""))
+    (home / "run" / "prompt_ms").write_text(told)
+    run(home, PROMPT)
+    run(home, STOP)
+    prompt, stop = (
+        int(next(x for x in asked.split(b"\r\n") if x.startswith(b"X-Tacit-Deadline-Ms")).split(b":")[1])
+        for asked in daemon.asked
+    )
+    assert least < prompt <= most
+    assert stop < 800
+
+
 def test_silence_prints_nothing(home, serve):
     serve(http(b""))
     assert run(home, PROMPT).stdout == b""

@@ -7,7 +7,6 @@ when the words could not be embedded or the store failed, complete in itself whe
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -21,7 +20,6 @@ from tacit.model.signal import PromptSubmitted, Signal
 from tacit.ports.clock import Clock
 from tacit.ports.host import HostCapabilities
 
-_LOG = logging.getLogger(__name__)
 LIBRARY = HostCapabilities(
     arrival=((Surface.PROMPT, "before"),), cap_chars=0, stored=True, post_compaction=False
 )
@@ -156,10 +154,7 @@ class Injection:
         failure = delivery.failure
         if failure is None:
             return result
-        if failure.reason == "timeout":
-            _LOG.warning("%s", failure.message, extra={"detail": failure.detail})
-        else:
-            _LOG.error("%s", failure.message)
+        if failure.reason != "timeout":
             result = InjectionResult(latency_ms=took_ms)
         return InjectionFailed(reason=failure.reason, message=failure.message, result=result)
 

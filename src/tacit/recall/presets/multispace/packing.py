@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
-from tacit.model.pack import Pack, Surface
+from tacit.model.pack import Pack
 from tacit.model.query import Query
 from tacit.model.sections import DivergenceAlert, Sections
 from tacit.reading.digest_lines import focus_of, lines_of
@@ -24,7 +24,7 @@ from tacit.recall.category_budget import (
     shorten_long_text,
 )
 from tacit.recall.presets.multispace.badges import badges
-from tacit.recall.presets.multispace.divergence import divergences, in_window
+from tacit.recall.presets.multispace.divergence import divergences
 from tacit.recall.presets.multispace.render import alert_text, badge_text
 from tacit.recall.presets.multispace.score import CLUSTER_AGREEMENT, priority
 from tacit.recall.spaces import SPACES
@@ -34,23 +34,13 @@ from tacit.recall.stage import LAST_SESSION, Outcome, RecallState
 T = TypeVar("T")
 
 
-def divergence_alerts(
-    query: Query, scored: Sequence[Candidate], *, settings: RecallSettings, answered: Sequence[str]
-) -> tuple[DivergenceAlert, ...]:
-    """Alerts for a prompt, where the settings want them.
-
-    Args:
-        query: the current words.
-        scored: all candidates; those of the recent window are among them.
-        settings: whether alerts are wanted, and the spaces in use.
-        answered: spaces whose ranking came in time.
-    """
-    if "divergence" not in settings.sections or query.surface is not Surface.PROMPT:
-        return ()
-    window = [c for c in scored if in_window(c.memory, query)]
-    measured = {name for candidate in window for name, _ in candidate.scores}
-    spaces = [name for name in settings.spaces if name in measured or name in answered]
-    return divergences(query, window, spaces=spaces)
+def divergence_alerts(state: RecallState) -> tuple[DivergenceAlert, ...]:
+    """Alerts for a prompt, where recent work was looked for."""
+    measured = {candidate.memory.id: candidate for candidate in state.scored or ()}
+    work = [*(measured[name] for name in state.recent if name in measured), *state.turns]
+    known = {name for piece in work for name, _ in piece.scores}
+    spaces = [name for name in state.settings.spaces if name in known or name in state.answered]
+    return divergences(state.query, work, spaces=spaces)
 
 
 def agreement_of(candidate: Candidate) -> float:
@@ -89,7 +79,7 @@ def pack_multispace(state: RecallState) -> Outcome[Pack]:
     def badge_cost(badge: str) -> int:
         return costs.count(badge_text(badge)) + 1
 
-    made_alerts = divergence_alerts(query, state.scored or (), settings=settings, answered=state.answered)
+    made_alerts = divergence_alerts(state)
     filling = Filling(costs=costs, total=max(0, query.budget_tokens - state.frame_tokens))
     alerts = _affordable(made_alerts, min(budgets.divergence, filling.total), alert_cost)
     alert_tokens = sum(map(alert_cost, alerts))

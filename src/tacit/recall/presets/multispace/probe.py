@@ -1,49 +1,107 @@
-"""What a pack with sections needs beside its candidates. In: a query, the store. Out: which memories are recent, which was last.
+"""What a pack with sections needs beside its candidates. In: a query, the store. Out: recent work, and which session was last.
 
 A probe of the fuse stage; what it finds goes on as values. Never decides what is handed over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from tacit.errors import ProviderError
+from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.ports.models import Embedder
+from tacit.model.scope import UNIVERSAL
+from tacit.ports.models import Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore
-from tacit.recall.presets.multispace.divergence import WINDOW_MEMORIES, in_window
-from tacit.recall.retrieve import QUERY_CHARS
+from tacit.reading.entities import find_entities
+from tacit.recall.presets.multispace.divergence import TURN, WINDOW_MEMORIES, current_work, in_window
+from tacit.recall.retrieve import QUERY_CHARS, embed_in_time
 from tacit.recall.stage import Outcome, RecallState, Tools
+from tacit.text.stemming import stems
 
 DIGESTS_READ = 5
 
 
 def read_sections(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """For a prompt what the `sections` of the settings need: the recent window and the digest of the last session.
-
-    Recent memories that the semantic ranking left out get their cosine.
-    """
+    """For a prompt what the `sections` of the settings need: recent work and the digest of the last session."""
     query, sections = state.query, state.settings.sections
     if not sections or query.surface is not Surface.PROMPT:
         return Outcome(kept=state)
-    recent = recent_memories(query, store=tools.store) if "divergence" in sections else {}
+    if "divergence" in sections and "semantic" in state.space_scores and query.text.strip():
+        state = _with_recent_work(tools, state)
     last = last_session(query, store=tools.store) if "session" in sections else None
-    scores = state.space_scores
-    if (ranked := scores.get("semantic")) is not None:
-        missing = [memory for name, memory in recent.items() if name not in ranked]
-        near = cosines(query, missing, embedder=tools.embedder, chars=QUERY_CHARS)
-        scores = {**scores, "semantic": {**ranked, **near}}
-    last_id = last.id if last else ""
-    return Outcome(kept=state.changed(recent=recent, last_session=last_id, space_scores=scores))
+    return Outcome(kept=state.changed(last_session=last.id if last else ""))
 
 
-def recent_memories(query: Query, *, store: MemoryStore) -> dict[str, Memory]:
-    """Memories of the recent window, newest first; nothing that is newer than the query."""
+def _with_recent_work(tools: Tools, state: RecallState) -> RecallState:
+    """The state with the work since the last shift; memories that the semantic ranking left out get their cosine."""
+    query = state.query
+    memories = recent_memories(query, store=tools.store)
+    said = tuple(dict.fromkeys(text[:QUERY_CHARS] for text in state.context.turns if text.strip()))
+    texts = [*(memory.content for memory in memories), *said]
+    if not texts:
+        return state
+    try:
+        rows = embed_in_time(
+            [query.text[:QUERY_CHARS], *texts],
+            embedder=tools.embedder,
+            executor=tools.executor,
+            remaining_ms=state.context.remaining_ms,
+        )
+    except (ProviderError, TimeoutError):
+        return state
+    near, between = rows[1:] @ rows[0], rows[1:] @ rows[1:].T
+    begins = current_work(texts, between.tolist(), turns=len(said))
+    ranked = state.space_scores["semantic"]
+    fresh = {memory.id: float(value) for memory, value in zip(memories, near, strict=False)}
+    since = max(0, begins - len(memories))
+    turns = _turns(query, said, near[len(memories) :])[since:]
+    return state.changed(
+        recent={memory.id: memory for memory in memories[begins:]},
+        turns=turns,
+        space_scores={**state.space_scores, "semantic": {**fresh, **ranked}},
+    )
+
+
+def _turns(query: Query, said: Sequence[str], near: Vectors) -> tuple[Candidate, ...]:
+    """What was said, as candidates of the spaces that can measure plain words."""
+    asked = stems(query.text)
+    named = {entity for entity in query.entities if entity.kind in ("file", "symbol")}
+    return tuple(
+        Candidate(
+            memory=_turn(number, text, at_ms=query.at_ms),
+            scores=(
+                ("semantic", float(value)),
+                ("lexical", len(asked & stems(text)) / max(1, len(asked))),
+                ("code", len(named & set(find_entities(text))) / max(1, len(named))),
+            ),
+            fused=0.0,
+        )
+        for number, (text, value) in enumerate(zip(said, near, strict=True))
+    )
+
+
+def _turn(number: int, text: str, *, at_ms: int) -> Memory:
+    return Memory(
+        id=f"{TURN}-{number}",
+        kind=TURN,
+        content=text,
+        scope=UNIVERSAL,
+        provenance=Provenance(tier=TrustTier.USER, source=TURN),
+        validity=Validity(valid_from_ms=at_ms),
+        created_at_ms=at_ms,
+        updated_at_ms=at_ms,
+    )
+
+
+def recent_memories(query: Query, *, store: MemoryStore) -> tuple[Memory, ...]:
+    """Memories that are recent work, oldest first; nothing that is newer than the query."""
     newest = store.list_memories(MemoryFilter(), scope=query.scope, limit=WINDOW_MEMORIES)
-    return {m.id: m for m in newest if m.created_at_ms <= query.at_ms and in_window(m, query)}
+    found = [m for m in newest if m.created_at_ms <= query.at_ms and in_window(m, query) and m.kind != DIGEST]
+    return tuple(sorted(found, key=lambda m: (m.created_at_ms, m.id)))
 
 
 def last_session(query: Query, *, store: MemoryStore) -> Memory | None:
@@ -56,17 +114,3 @@ def last_session(query: Query, *, store: MemoryStore) -> Memory | None:
         and f"{m.provenance.host}/{m.provenance.session_id}" != query.session
     ]
     return max(others, key=lambda m: (m.updated_at_ms, m.id), default=None)
-
-
-def cosines(
-    query: Query, memories: Collection[Memory], *, embedder: Embedder, chars: int
-) -> dict[str, float]:
-    """Cosine of the words with each memory, for those that the store's ranking left out; {} when it cannot be had."""
-    if not memories or not query.text.strip():
-        return {}
-    try:
-        vectors = embedder.embed([query.text[:chars], *(memory.content for memory in memories)])
-    except ProviderError:
-        return {}
-    values = vectors[1:] @ vectors[0]
-    return {memory.id: float(value) for memory, value in zip(memories, values, strict=True)}
