@@ -371,6 +371,7 @@ class SignalHandler:
             changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,
             window=ledger.held(state, reinject_after=again),
             sessions=others,
+            offset_ms=self._clock.local_offset_ms,
             turns=turns_before(state, others, at_ms=asked.kept.at_ms, settings=settings.recall),
         )
         delivered, trace = self._pipeline.run(

@@ -16,6 +16,10 @@ class Clock(Protocol):
         """Monotonic milliseconds, for durations and deadlines."""
         ...
 
+    def local_offset_ms(self, at_ms: int) -> int:
+        """Milliseconds from UTC to the user's own clock at a moment."""
+        ...
+
     def entropy(self, size: int) -> bytes:
         """`size` random bytes."""
         ...

@@ -32,6 +32,10 @@ class SystemClock:
         """Monotonic milliseconds; only differences mean something."""
         return time.monotonic_ns() / _NS_PER_MS
 
+    def local_offset_ms(self, at_ms: int) -> int:
+        """Milliseconds from UTC to the machine's time zone at a moment; negative to the west."""
+        return time.localtime(at_ms / 1000).tm_gmtoff * 1000
+
     def entropy(self, size: int) -> bytes:
         """`size` bytes from the operating system, fetched many at a time: a call can cost most of a millisecond.
 
@@ -59,7 +63,8 @@ class FixedDateClock(SystemClock):
 class FakeClock:
     """A clock that moves only by `advance` and `set`; its randomness follows from `seed`."""
 
-    def __init__(self, now_ms: int = 1_700_000_000_000, *, seed: int = 0) -> None:
+    def __init__(self, now_ms: int = 1_700_000_000_000, *, seed: int = 0, offset_ms: int = 0) -> None:
+        self._offset_ms = offset_ms
         self._lock = threading.Lock()
         self._start_ms = now_ms
         self._passed_ms = 0.0
@@ -74,6 +79,11 @@ class FakeClock:
         """Milliseconds advanced so far."""
         with self._lock:
             return self._passed_ms
+
+    def local_offset_ms(self, at_ms: int) -> int:
+        """The offset it was made with."""
+        del at_ms
+        return self._offset_ms
 
     def entropy(self, size: int) -> bytes:
         """The next `size` bytes of the seeded sequence."""

@@ -188,15 +188,20 @@ def memory_costs(state: RecallState) -> Costs:
 
 
 def packed(
-    query: Query, items: Sequence[PackItem], drops: Sequence[Drop], sections: Sections
+    query: Query,
+    items: Sequence[PackItem],
+    drops: Sequence[Drop],
+    sections: Sections,
+    *,
+    count: Callable[[str], int],
 ) -> Outcome[Pack]:
-    """The pack of `items`; the log and the facts name what was shortened."""
+    """The pack of `items`; the log and the facts name what was shortened, both sizes without what stands around it."""
     facts = tuple(
         Note(
             cause=NoteCause.SHORTENED,
             detail=item.candidate.memory.id,
-            count=item.tokens,
-            of=item.candidate.memory.tokens,
+            count=count(item.text),
+            of=count(item.candidate.memory.content),
         )
         for item in items
         if item.shortened

@@ -23,22 +23,31 @@ _IN_CONTEXT = (Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
 def guard(state: RecallState) -> Outcome[RecallState]:
     """The candidates that may and should be handed over, in the order given."""
     done = admit(
-        state.reached or (), query=state.query, kinds=state.kinds, thresholds=state.settings.thresholds
+        state.reached or (),
+        query=state.query,
+        kinds=state.kinds,
+        thresholds=state.settings.thresholds,
+        ages_out=state.score.ages_out,
     )
     return Outcome(kept=state.changed(passed=done.kept), drops=(*state.withheld, *done.drops))
 
 
 def admit(
-    candidates: Sequence[Candidate], *, query: Query, kinds: KindRegistry, thresholds: Thresholds
+    candidates: Sequence[Candidate],
+    *,
+    query: Query,
+    kinds: KindRegistry,
+    thresholds: Thresholds,
+    ages_out: bool = True,
 ) -> Outcome[tuple[Candidate, ...]]:
-    """Keep candidates that may and should be handed over, in the order given."""
+    """Keep candidates that may and should be handed over, in the order given; without `ages_out` whatever their age."""
     kept: list[Candidate] = []
     drops: list[Drop] = []
     threshold = thresholds.of(query.surface.value)
     if query.surface is Surface.PROMPT and query.situation.nothing_coming:
         return Outcome(kept=(), drops=(Drop(memory_id="", why=DropReason(cause=DropCause.NOTHING_COMING)),))
     for candidate in candidates:
-        reason = _objection(candidate, query=query, kinds=kinds, threshold=threshold)
+        reason = _objection(candidate, query=query, kinds=kinds, threshold=threshold, ages_out=ages_out)
         if reason:
             drops.append(Drop(memory_id=candidate.memory.id, why=reason))
         else:
@@ -47,7 +56,7 @@ def admit(
 
 
 def _objection(
-    candidate: Candidate, *, query: Query, kinds: KindRegistry, threshold: float
+    candidate: Candidate, *, query: Query, kinds: KindRegistry, threshold: float, ages_out: bool
 ) -> DropReason | None:
     memory = candidate.memory
     if not memory.validity.holds_at(query.at_ms):
@@ -59,7 +68,7 @@ def _objection(
         return DropReason(cause=DropCause.OWN_DIGEST)
     kind = kinds.of_stored(memory.kind)
     on_demand = query.surface is Surface.ON_DEMAND
-    if kind.episodic and not on_demand and (candidate.score("recent") or 0.0) < STALE_EPISODE:
+    if ages_out and kind.episodic and not on_demand and (candidate.score("recent") or 0.0) < STALE_EPISODE:
         return DropReason(cause=DropCause.TOO_OLD)
     if candidate.freshness in ("gone", "moved") and not kind.standing and not on_demand:
         return DropReason(cause=DropCause.CODE_GONE)

@@ -74,6 +74,7 @@ class Context:
         root: the project's root, for the freshness of files; "" = not looked at.
         sessions: records of other sessions of this project, newest first, where hints of time are wanted.
         turns: what was said before in this session and lately in others, oldest first, where shifts of the work are told.
+        offset_ms: from UTC to the user's own clock at a moment, where hints of time are wanted.
         traced: most candidates that the trace keeps; measuring wants the whole short list.
     """
 
@@ -93,6 +94,7 @@ class Context:
     root: str = ""
     sessions: tuple[SessionState, ...] = ()
     turns: tuple[str, ...] = ()
+    offset_ms: Callable[[int], int] = field(default=lambda _at_ms: 0)
     traced: int = TRACED_CANDIDATES
 
 
@@ -294,6 +296,7 @@ class Score:
         ask: the query as this way asks it.
         gated: the fitted gate judges instead, on the surfaces that it covers.
         moments: a rule that names its moment is certain there, whatever `judge` and the gate say.
+        ages_out: an episodic memory that is too old for its kind is left out; else age only lowers its place.
     """
 
     judge: Callable[[Query, Candidate, Kind, RecallSettings], Judgment]
@@ -301,6 +304,7 @@ class Score:
     ask: Callable[[Query, RecallSettings, KindRegistry], Query] = lambda query, _settings, _kinds: query
     gated: bool = False
     moments: bool = False
+    ages_out: bool = True
 
 
 class StartPoolSource(Protocol):

@@ -125,6 +125,9 @@ class SetClock:
     def monotonic_ms(self) -> float:
         return time.monotonic() * 1000
 
+    def local_offset_ms(self, at_ms: int) -> int:
+        return 0
+
     def entropy(self, size: int) -> bytes:
         return self._random.randbytes(size)
 

@@ -72,5 +72,5 @@ def test_a_prompt_that_cannot_be_embedded_gets_the_error_and_no_memory(broken):
             "POST", "/v1/inject", {"text": f"{PROMPT} Now.", "session_id": "s9", "cwd": str(machine.project)}
         )
         assert status == 500
-        assert found["message"].startswith("Failed to embed query: ")
+        assert found["failure"]["message"].startswith("Failed to embed query: ")
         assert found["result"]["memories_included"] == []

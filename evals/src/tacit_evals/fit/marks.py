@@ -3,11 +3,11 @@
 Every prompt is asked of its own project with all spaces on; the pairs of prompt and memory that no judge gave anything are
 the null. A space's marks are taken over the pairs of the null of which it says something (a score above 0):
 
-    low  = the score that four such pairs in five stay below: what says less speaks against
+    low  = the score that seven such pairs in ten stay below: what says less speaks against
     high = the score that one such pair in twenty reaches: what says as much speaks for
 
-`low` is no median, because it is held against the best of several memories (a shift of the work is told when the best of at
-least five is below it): the best of five pairs of the null is above their median in 31 cases of 32. On a scale that ends at
+`low` is held against the best of several pieces of work: a shift is told when all of them are below it. In 128 real sessions of
+two projects one prompt in nine that went on lay below the mark of the semantic space, and every second one of another project. On a scale that ends at
 1, `high` is 0.9 at most, so that something is left above it.
 
 Marginal pairs are left out. A space that says something of fewer than 50 pairs keeps the marks that were set by hand (the
@@ -41,7 +41,7 @@ from tacit_evals.suites.running import shipped_settings
 
 WIDE = 100
 LEAST_PAIRS = 50
-LOW_SHARE, HIGH_SHARE = 0.80, 0.95
+LOW_SHARE, HIGH_SHARE = 0.70, 0.95
 MOST_HIGH = 0.9
 DIGITS = 3
 
@@ -116,7 +116,7 @@ def fit_marks(
     projects = judged_projects(dirs, exclude_projects=())
     scores = scores_of(projects, embedder=embedder, settings=shipped_settings(), fitted=fitted)
     origin = Origin(
-        what="low and high marks of the spaces; quantiles 0.80 and 0.95 of the pairs nobody needed",
+        what="low and high marks of the spaces; quantiles 0.70 and 0.95 of the pairs nobody needed",
         made_by=command,
         projects=tuple(sorted(one.name for one in projects)),
         date=date,

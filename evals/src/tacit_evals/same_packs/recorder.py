@@ -39,6 +39,10 @@ class StillClock:
     def monotonic_ms(self) -> float:
         return float(self._at_ms - START_MS)
 
+    def local_offset_ms(self, at_ms: int) -> int:
+        del at_ms
+        return 0
+
     def entropy(self, size: int) -> bytes:
         self._drawn += 1
         seed = f"{self._at_ms}:{self._drawn}".encode()

@@ -10,7 +10,8 @@ from tacit.recall.stage import Layout, PresetParts, Score
 PARTS = PresetParts(
     scores={
         "multispace": Score(
-            judge=lambda query, candidate, kind, _settings: multispace_relevance(query, candidate, kind)
+            judge=lambda query, candidate, kind, _settings: multispace_relevance(query, candidate, kind),
+            ages_out=False,
         )
     },
     layouts={

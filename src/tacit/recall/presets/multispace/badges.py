@@ -1,24 +1,31 @@
 """Hints of time. In: the memories of a pack, session records, the moment. Out: short sentences, most telling first. Pure.
 
-Source: REQ-P5-09 of the multispace seed, in the words of its examples. Evidence are the scores of the temporal spaces and the
-records of sessions and their files; hints are made for the topic of the pack alone, and never say more than the records.
+Source: REQ-P5-09 of the multispace seed, in the words of its examples. Each hint belongs to a space of time and is made only
+where that space is on. Evidence are session records, and of the pack the memories that many spaces agree on and that were
+stated or learned in work: when something was imported says nothing. Days and their parts are those of the user's own clock.
+
+A rhythm is more than one coincidence: work on the topic on two earlier days at this time of day (`same time`) or on three
+days in this part of the day (`habit`), and on no more days at another time.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
 from tacit.model.pack import PackItem
 from tacit.model.session import SessionState
 from tacit.reading.digest_lines import focus_of
+from tacit.recall.presets.multispace.divergence import WORK_SOURCES
+from tacit.recall.spaces import SPACES
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 TOPIC_WORDS = 6
-HABIT_DAYS = 3
+SAME_TIME_DAYS, HABIT_DAYS = 2, 3
 _DAY_PARTS = (
     (5, "at night"),
     (12, "in the morning"),
@@ -28,67 +35,97 @@ _DAY_PARTS = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalTime:
+    """The user's own clock at a moment; `offset_ms` gives its distance to UTC at any moment."""
+
+    at_ms: int
+    offset_ms: Callable[[int], int]
+
+    def day(self, at_ms: int) -> int:
+        """Number of the day of a moment."""
+        return (at_ms + self.offset_ms(at_ms)) // DAY_MS
+
+    def part_of_day(self, at_ms: int) -> str:
+        """Part of the day of a moment."""
+        hour = datetime.fromtimestamp((at_ms + self.offset_ms(at_ms)) / 1000, tz=UTC).hour
+        return next(name for end, name in _DAY_PARTS if hour < end)
+
+
 def topic_of(memory: Memory) -> str:
-    """What a memory is about in a few words: its trigger's first topic, its first file, else its first words."""
+    """What a memory is about in a few words: its trigger's first topic, the file that it describes, else its first words."""
     if memory.trigger.topics:
         return memory.trigger.topics[0]
-    if memory.files:
+    if memory.files and memory.kind == "file_context":
         return memory.files[0]
     return " ".join(memory.content.split()[:TOPIC_WORDS]).rstrip(".,;:")
-
-
-def part_of_day(at_ms: int) -> str:
-    """Part of the day of a moment, UTC."""
-    hour = datetime.fromtimestamp(at_ms / 1000, tz=UTC).hour
-    return next(name for end, name in _DAY_PARTS if hour < end)
 
 
 def badges(
     items: Sequence[PackItem],
     *,
+    spaces: Collection[str],
     sessions: Sequence[SessionState],
-    last_session: Memory | None,
-    at_ms: int,
-    periodic_high: float,
+    last_session: Candidate | None,
+    now: LocalTime,
 ) -> tuple[str, ...]:
     """Hints for a pack, in the order of the design: time of day, yesterday's session, recent files, habit.
 
     Args:
-        items: what the pack holds.
+        items: the memories of the pack.
+        spaces: names of the spaces that are on.
         sessions: records of other sessions of this project, newest first.
         last_session: the digest of the last session, or None.
-        at_ms: the moment asked for.
-        periodic_high: the mark from which the periodic space speaks for a memory.
+        now: the moment asked for.
     """
-    if not items:
-        return ()
-    found = [
-        _same_time(items, periodic_high),
-        _yesterday(sessions, last_session, at_ms),
-        _recent_files(sessions, at_ms),
-        _habit(items, at_ms),
+    topic = [
+        item.candidate
+        for item in items
+        if item.category == "cluster" and item.candidate.memory.provenance.source in WORK_SOURCES
     ]
+    found: list[str] = []
+    if "periodic" in spaces:
+        found.append(_same_time(topic, now))
+    if "sequence" in spaces:
+        found.append(_yesterday(items, sessions, last_session, now))
+    if "recent" in spaces:
+        found.append(_recent_files(sessions, now.at_ms))
+    if "periodic" in spaces:
+        found.append(_habit(topic, now))
     return tuple(text for text in found if text)
 
 
-def _same_time(items: Sequence[PackItem], high: float) -> str:
-    timed = [
-        (-(item.candidate.score("periodic") or 0.0), item.candidate.memory.id, item.candidate.memory)
-        for item in items
-        if (item.candidate.score("periodic") or 0.0) >= high
-    ]
-    if not timed:
+def _same_time(topic: Sequence[Candidate], now: LocalTime) -> str:
+    high = SPACES["periodic"].high
+    timed = [one for one in topic if (one.score("periodic") or 0.0) >= high]
+    days = {now.day(one.memory.created_at_ms) for one in timed}
+    others = {now.day(one.memory.created_at_ms) for one in topic} - days
+    if len(days) < SAME_TIME_DAYS or len(others) > len(days):
         return ""
-    return f"Same time of day as previous work on {topic_of(min(timed, key=lambda entry: entry[:2])[2])}"
+    return f"Same time of day as previous work on {topic_of(timed[0].memory)}"
 
 
-def _yesterday(sessions: Sequence[SessionState], last_session: Memory | None, at_ms: int) -> str:
-    yesterday = at_ms // DAY_MS - 1
-    if last_session is not None and last_session.updated_at_ms // DAY_MS == yesterday:
-        return f"Continuation from yesterday's session on {focus_of(last_session.content)}"
-    if any(session.last_signal_at_ms // DAY_MS == yesterday for session in sessions):
-        return "Continuation from yesterday's session"
-    return ""
+def _yesterday(
+    items: Sequence[PackItem],
+    sessions: Sequence[SessionState],
+    last_session: Candidate | None,
+    now: LocalTime,
+) -> str:
+    """Where the session before this one was yesterday's, and the prompt goes on with what it was about."""
+    yesterday = now.day(now.at_ms) - 1
+    if last_session is not None and now.day(last_session.memory.updated_at_ms) == yesterday:
+        related = (last_session.score("semantic") or 0.0) >= SPACES["semantic"].low
+        if related or _holds_some_of(last_session.memory.session, items):
+            return f"Continuation from yesterday's session on {focus_of(last_session.memory.content)}"
+        return ""
+    newest = next(iter(sessions), None)
+    if newest is None or now.day(newest.last_signal_at_ms) != yesterday:
+        return ""
+    return "Continuation from yesterday's session" if _holds_some_of(str(newest.key), items) else ""
+
+
+def _holds_some_of(session: str, items: Sequence[PackItem]) -> bool:
+    return bool(session) and any(item.candidate.memory.session == session for item in items)
 
 
 def _recent_files(sessions: Sequence[SessionState], at_ms: int) -> str:
@@ -98,12 +135,12 @@ def _recent_files(sessions: Sequence[SessionState], at_ms: int) -> str:
     return ""
 
 
-def _habit(items: Sequence[PackItem], at_ms: int) -> str:
-    """A part of the day in which memories of this pack were made on three days, if it is this one."""
-    days = {
-        (part_of_day(m.created_at_ms), m.created_at_ms // DAY_MS) for m in (i.candidate.memory for i in items)
-    }
-    part, count = max(Counter(name for name, _ in days).items(), key=lambda entry: (entry[1], entry[0]))
-    if count < HABIT_DAYS or part != part_of_day(at_ms):
+def _habit(topic: Sequence[Candidate], now: LocalTime) -> str:
+    """Where the topic was worked on on three days in this part of the day, and on no more days in others."""
+    part = now.part_of_day(now.at_ms)
+    made = [one.memory.created_at_ms for one in topic]
+    days = {now.day(at) for at in made if now.part_of_day(at) == part}
+    others = {now.day(at) for at in made} - days
+    if len(days) < HABIT_DAYS or len(others) > len(days):
         return ""
-    return f"You typically work on {topic_of(items[0].candidate.memory)} {part}"
+    return f"You typically work on {topic_of(topic[0].memory)} {part}"

@@ -13,7 +13,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.pack import Pack
 from tacit.model.query import Query
 from tacit.model.sections import DivergenceAlert, Sections
-from tacit.reading.digest_lines import focus_of, lines_of
+from tacit.reading.digest_lines import finished, focus_of, lines_of
 from tacit.recall.category_budget import (
     Costs,
     Entry,
@@ -23,11 +23,10 @@ from tacit.recall.category_budget import (
     packed,
     shorten_long_text,
 )
-from tacit.recall.presets.multispace.badges import badges
+from tacit.recall.presets.multispace.badges import LocalTime, badges
 from tacit.recall.presets.multispace.divergence import divergences
 from tacit.recall.presets.multispace.render import alert_text, badge_text
 from tacit.recall.presets.multispace.score import CLUSTER_AGREEMENT, priority
-from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.agreement import weighted_agreement
 from tacit.recall.stage import LAST_SESSION, Outcome, RecallState
 
@@ -55,13 +54,15 @@ def category_of(candidate: Candidate) -> str:
     return "cluster" if agreement_of(candidate) >= CLUSTER_AGREEMENT else "single"
 
 
-def session_summary(candidate: Candidate) -> str:
-    """What the last session was about and left open, as sentences."""
+def session_summary(candidate: Candidate, *, beside: Sequence[str] = ()) -> str:
+    """What the last session was about and left open, as sentences, without the decisions that `beside` tells."""
     memory = candidate.memory
     lines = lines_of(memory.content)
     parts = [f"Last session focused on {focus_of(memory.content).rstrip('.')}."]
     for code, word in (("dec", "Decided"), ("next", "Open"), ("block", "Blocked")):
-        found = "; ".join(text.rstrip(".") for name, text in lines if name == code)
+        known = beside if code == "dec" else ()  # a decision is a memory as well; what is open is none
+        own = [text.rstrip(".") for name, text in lines if name == code and not finished(text, known)]
+        found = "; ".join(own)
         if found:
             parts.append(f"{word}: {found}.")
     return " ".join(parts)
@@ -84,7 +85,8 @@ def pack_multispace(state: RecallState) -> Outcome[Pack]:
     alerts = _affordable(made_alerts, min(budgets.divergence, filling.total), alert_cost)
     alert_tokens = sum(map(alert_cost, alerts))
     filling.total -= alert_tokens
-    entries = tuple(_entry(candidate, query, settings, costs) for candidate in candidates)
+    beside = [c.memory.content for c in candidates if category_of(c) != "session"]
+    entries = tuple(_entry(candidate, query, settings, costs, beside) for candidate in candidates)
     drops = pack_with_carryover(
         entries,
         order=(("cluster", budgets.cluster), ("single", budgets.single), ("session", budgets.session)),
@@ -93,22 +95,23 @@ def pack_multispace(state: RecallState) -> Outcome[Pack]:
     )
     hints: tuple[str, ...] = ()
     if "badges" in settings.sections:
-        last = next((c.memory for c in candidates if LAST_SESSION in c.reasons), None)
         made = badges(
             [item for item in filling.items if item.category != "session"],
+            spaces=state.spaces,
             sessions=state.context.sessions,
-            last_session=last,
-            at_ms=query.at_ms,
-            periodic_high=SPACES["periodic"].high,
+            last_session=next((c for c in candidates if LAST_SESSION in c.reasons), None),
+            now=LocalTime(at_ms=query.at_ms, offset_ms=state.context.offset_ms),
         )
         hints = _affordable(made, min(budgets.badges, filling.left), badge_cost)
     sections = Sections(alerts=alerts, badges=hints, tokens=alert_tokens + sum(map(badge_cost, hints)))
-    return packed(query, filling.items, drops, sections)
+    return packed(query, filling.items, drops, sections, count=costs.count)
 
 
-def _entry(candidate: Candidate, query: Query, settings: RecallSettings, costs: Costs) -> Entry:
+def _entry(
+    candidate: Candidate, query: Query, settings: RecallSettings, costs: Costs, beside: Sequence[str]
+) -> Entry:
     category = category_of(candidate)
-    text = session_summary(candidate) if category == "session" else candidate.memory.content
+    text = session_summary(candidate, beside=beside) if category == "session" else candidate.memory.content
     above = 0 if category == "session" else settings.shorten_above
     text, shortened = shorten_long_text(text, above=above, to=settings.shorten_to, count=costs.count)
     value = priority(

@@ -59,7 +59,7 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
     if not starts:
         rest = max(0, query.budget_tokens - sum(own.values()))
         drops = pack_strict(entries, budgets=own, reserve=rest, filling=filling)
-        return packed(query, filling.items, drops, Sections())
+        return packed(query, filling.items, drops, Sections(), count=state.count)
     # The frame is paid from the reserve, so that every other part has what its design promises.
     reserve = max(0, budgets.reserve - state.frame_tokens)
     drops = pack_strict(entries, budgets=own, reserve=reserve, filling=filling)
@@ -75,7 +75,7 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
     ]
     limits = {"done": budgets.done, "decided": budgets.decided, "open": budgets.open}
     drops += pack_strict(codes, budgets=limits, reserve=0, filling=filling)
-    return packed(query, filling.items, drops, Sections())
+    return packed(query, filling.items, drops, Sections(), count=state.count)
 
 
 def scope_category(candidate: Candidate) -> str:
