@@ -16,12 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tacit.app.hook_deadline import HookDeadline
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.nudges import Nudges
 from tacit.app.parts import Parts
-from tacit.app.prerender import StartBlocks
+from tacit.app.prerender import HookDeadline, StartBlocks
 from tacit.app.projects import Projects
 from tacit.app.queries.agent_tools import AgentTools
 from tacit.app.queries.recall_inputs import SURFACES, signal_and_state

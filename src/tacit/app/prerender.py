@@ -1,8 +1,12 @@
-"""Start blocks written ahead, for a session that starts while no daemon answers. Bytes only; the hook client prints them.
+"""What the daemon leaves for the hook client: start blocks written ahead, and how long a prompt may wait.
 
+Start blocks are for a session that starts while no daemon answers. Bytes only; the hook client prints them.
 One file per working folder, `start/<first 24 hexadecimal digits of the folder's SHA-256>.json`:
 `{"cwd", "at_ms", "replies": {host: the exact reply to its session start}}`. Written whole or not at all, for its
 owner's eyes alone; what was not written again is removed, so that nothing outlives a change or a switch turned off.
+
+The hook client gives up after 0.8 seconds, so that a daemon that hangs costs little. Settings may allow a recall more than
+that (`multispace`: two seconds). Before it can matter, when a session starts, the daemon writes the time to `run/prompt_ms`.
 """
 
 from __future__ import annotations
@@ -23,6 +27,10 @@ START_PAYLOADS: Mapping[str, Mapping[str, object]] = {
     "opencode": {"event": "session.start"},
 }
 """What tells an adapter that it answers a session start."""
+USUAL_MS = 650
+"""A recall that may take no longer is answered within the hook client's own deadline."""
+REPLY_MS = 150
+"""For the way to the daemon and back."""
 
 
 def start_file(home: Home, cwd: str) -> Path:
@@ -90,3 +98,24 @@ def remove_blocks(home: Home, *, but: Collection[Path] = ()) -> None:
     for path in home.start_dir.glob("*.json"):
         if path not in but:
             path.unlink(missing_ok=True)
+
+
+class HookDeadline:
+    """Remembers the longest time that a session of this process needs."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._told_ms: int | None = None
+
+    def tell(self, recall_ms: int) -> None:
+        """Let hooks wait for recalls of `recall_ms`; it only grows until the process ends."""
+        wanted_ms = max(self._told_ms or 0, recall_ms + REPLY_MS if recall_ms > USUAL_MS else 0)
+        if wanted_ms == self._told_ms:
+            return
+        path = self._home.prompt_ms_file
+        if wanted_ms:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.write_text(str(wanted_ms), encoding="ascii")
+        else:
+            path.unlink(missing_ok=True)
+        self._told_ms = wanted_ms

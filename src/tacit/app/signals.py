@@ -350,7 +350,6 @@ class SignalHandler:
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
         sentence, asked = self._nudges.room(asked, state, settings.recall)
-        others = other_sessions_of_project(self._store, state, settings.recall)
         context = Context(
             in_context=lambda memory: (
                 None
@@ -370,10 +369,8 @@ class SignalHandler:
             first=ids_dropped_by_compaction(state, before, surface=surface),
             changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,
             window=ledger.held(state, reinject_after=again),
-            sessions=others,
-            offset_ms=self._clock.local_offset_ms,
-            turns=turns_before(state, others, at_ms=asked.kept.at_ms, settings=settings.recall),
         )
+        context = self._with_recent_work(context, state, settings, asked.kept.at_ms)
         delivered, trace = self._pipeline.run(
             asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
         )
@@ -395,6 +392,14 @@ class SignalHandler:
             pack=delivered.pack,
             failure=failure_of_trace(trace, settings.recall),
         ), state
+
+    def _with_recent_work(
+        self, context: Context, state: SessionState, settings: Settings, at_ms: int
+    ) -> Context:
+        """The context with what hints of time and alerts of a shift are made from, where the settings want them."""
+        others = other_sessions_of_project(self._store, state, settings.recall)
+        turns = turns_before(state, others, at_ms=at_ms, settings=settings.recall)
+        return replace(context, sessions=others, turns=turns, offset_ms=self._clock.local_offset_ms)
 
     def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:
         layout = LAYOUTS[settings.recall.render].at(surface)

@@ -44,7 +44,7 @@ def measure(query: Query, memory: Memory) -> float:
 SPACE = Space(
     name="periodic",
     family="time",
-    summary="hour and weekday",
+    summary="hour and weekday; for hints of time, no sign of need",
     topic_weight=0.0,
     high=HIGH,
     low=LOW,
