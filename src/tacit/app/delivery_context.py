@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tacit.app.reasons import loss_text, silence_text
+from tacit.app.sessions import LiveSessions
 from tacit.app.values import Failure
 from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
@@ -66,13 +67,13 @@ def announce_nothing_found(
 
 
 def other_sessions_of_project(
-    store: Store, state: SessionState, settings: RecallSettings
+    live: LiveSessions, state: SessionState, settings: RecallSettings
 ) -> tuple[SessionState, ...]:
     """Records of the project's other sessions, newest first, where hints of time are wanted or shifts of the work are told."""
     if not {"badges", "divergence"}.intersection(settings.sections):
         return ()
-    sessions = store.list_sessions(limit=SESSIONS_READ)
-    return tuple(s for s in sessions if s.project_id == state.project_id and s.key != state.key)
+    newest = live.newest(limit=SESSIONS_READ)
+    return tuple(s for s in newest if s.project_id == state.project_id and s.key != state.key)
 
 
 def turns_before(

@@ -102,6 +102,13 @@ class LiveSessions:
         """The records in memory."""
         return tuple(self._states.copy().values())
 
+    def newest(self, *, limit: int) -> tuple[SessionState, ...]:
+        """The newest records of all sessions but incognito ones, those that are not written yet included."""
+        found = {state.key: state for state in self._store.list_sessions(limit=limit)}
+        found |= {state.key: state for state in self.states if not state.incognito}
+        kept = (state for state in found.values() if state.key not in self._deleted)
+        return tuple(sorted(kept, key=lambda state: (-state.last_signal_at_ms, str(state.key)))[:limit])
+
     def load(self, key: SessionKey) -> SessionState | None:
         """The newest record, from memory or the store."""
         state = self._states.get(key)

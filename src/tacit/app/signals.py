@@ -397,7 +397,7 @@ class SignalHandler:
         self, context: Context, state: SessionState, settings: Settings, at_ms: int
     ) -> Context:
         """The context with what hints of time and alerts of a shift are made from, where the settings want them."""
-        others = other_sessions_of_project(self._store, state, settings.recall)
+        others = other_sessions_of_project(self._sessions, state, settings.recall)
         turns = turns_before(state, others, at_ms=at_ms, settings=settings.recall)
         return replace(context, sessions=others, turns=turns, offset_ms=self._clock.local_offset_ms)
 

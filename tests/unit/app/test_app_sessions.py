@@ -80,6 +80,20 @@ def test_a_store_that_is_busy_for_long_costs_no_record_and_no_trace():
         assert (store.get_value("announced:"), errors, store.tries > 3) == ("1", [], True)
 
 
+def test_the_newest_records_include_what_is_not_written_yet_and_no_incognito_session():
+    store = HeldStore(busy=10_000)
+    InMemoryStore.save_session(store, replace(STATE, last_signal_at_ms=1))
+    hidden = replace(STATE, key=replace(KEY, session_id="2"), last_signal_at_ms=3, incognito=True)
+    written_later = replace(STATE, key=replace(KEY, session_id="3"), last_signal_at_ms=2)
+    with live(store, tries_s=0.0) as (sessions, _):
+        sessions.save(hidden)
+        sessions.save(written_later)
+        assert [state.key.session_id for state in sessions.newest(limit=9)] == ["3", "1"]
+        assert sessions.newest(limit=1) == (written_later,)
+        sessions.forget(written_later.key)
+        assert [state.key.session_id for state in sessions.newest(limit=9)] == ["1"]
+
+
 def test_a_write_that_was_given_up_goes_with_the_next_one():
     store = HeldStore(busy=1)
     with live(store, tries_s=0.0) as (sessions, errors):

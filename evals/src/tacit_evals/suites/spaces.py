@@ -39,11 +39,11 @@ from tacit.ports.models import Embedder
 from tacit.providers.embedding import make_embedder
 from tacit.recall.spaces import SPACES
 from tacit_evals.data.judged import LEARNED_PREFIX, Judgment, Project, load_inject
+from tacit_evals.data.kept_vectors import KeptVectors
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.fit.gate import Listener
 from tacit_evals.fit.marks import WHOLE_PROMPTS
 from tacit_evals.fit.parts import SHIPPED
-from tacit_evals.kept_vectors import KeptVectors
 from tacit_evals.suites.pool import Pool, Start, stored_memory
 from tacit_evals.suites.running import shipped_settings, without_spaces
 
