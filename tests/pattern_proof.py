@@ -24,7 +24,7 @@ _REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class MatchState:
     """One way that a match may have begun.
 
     Attributes:
@@ -43,20 +43,20 @@ class Way:
     broken: bool = False
 
 
-def ways_of(pattern: str, flags: int, words: Sequence[str]) -> frozenset[Way]:
+def ways_of(pattern: str, flags: int, words: Sequence[str]) -> frozenset[MatchState]:
     """All ways that a whole match of `pattern` may look, seen from the first of `words` in it."""
     if flags & re.DOTALL:
         raise ValueError("a dot that is a newline is not known here")
-    return frozenset(_sequence(sre_parse.parse(pattern, flags), {Way()}, tuple(words)))
+    return frozenset(_sequence(sre_parse.parse(pattern, flags), {MatchState()}, tuple(words)))
 
 
-def _sequence(nodes: Any, ways: set[Way], words: tuple[str, ...]) -> set[Way]:
+def _sequence(nodes: Any, ways: set[MatchState], words: tuple[str, ...]) -> set[MatchState]:
     for node in nodes:
         ways = _one(str(node[0]), node[1], ways, words)
     return ways
 
 
-def _one(name: str, given: Any, ways: set[Way], words: tuple[str, ...]) -> set[Way]:
+def _one(name: str, given: Any, ways: set[MatchState], words: tuple[str, ...]) -> set[MatchState]:
     if name in _PASSED:
         return ways
     if name == "LITERAL":
@@ -79,7 +79,7 @@ def _one(name: str, given: Any, ways: set[Way], words: tuple[str, ...]) -> set[W
     raise ValueError(f"a part of a pattern that is not known here: {name}")
 
 
-def _spoken(way: Way, char: str | None, words: tuple[str, ...]) -> Way:
+def _spoken(way: MatchState, char: str | None, words: tuple[str, ...]) -> MatchState:
     """`way` and one more character that is no white space; None = any."""
     if way.broken:
         if way.held:
@@ -95,8 +95,10 @@ def _spoken(way: Way, char: str | None, words: tuple[str, ...]) -> Way:
     return replace(way, tail=tail[-max(map(len, words)) :])
 
 
-def _any_of(ways: Iterable[Way], words: tuple[str, ...], *, newline: bool, other: bool) -> set[Way]:
-    after: set[Way] = set()
+def _any_of(
+    ways: Iterable[MatchState], words: tuple[str, ...], *, newline: bool, other: bool
+) -> set[MatchState]:
+    after: set[MatchState] = set()
     for way in ways:
         after.add(replace(way, tail="", broken=way.broken or newline))
         if other:
@@ -104,7 +106,9 @@ def _any_of(ways: Iterable[Way], words: tuple[str, ...], *, newline: bool, other
     return after
 
 
-def _repeated(step: Callable[[set[Way]], set[Way]], ways: set[Way], low: int, high: int) -> set[Way]:
+def _repeated(
+    step: Callable[[set[MatchState]], set[MatchState]], ways: set[MatchState], low: int, high: int
+) -> set[MatchState]:
     for _ in range(low):
         ways = step(ways)
     found, new = set(ways), ways

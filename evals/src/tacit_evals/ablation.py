@@ -28,7 +28,7 @@ from tacit_evals.data.corpora import load_conversations
 from tacit_evals.data.judged import Project, load_inject
 from tacit_evals.data.kept_vectors import KeptVectors
 from tacit_evals.data.recognise import folders_of, is_duplicates
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 from tacit_evals.report.plots import risk_plot
 from tacit_evals.report.scorecard import Scorecard
 from tacit_evals.suites.handed import Measured, scorecard
@@ -132,8 +132,8 @@ def ablate(
     )
 
 
-def _asked(pool: Pool, project: Project) -> tuple[list[Handed], list[float]]:
-    handed: list[Handed] = []
+def _asked(pool: Pool, project: Project) -> tuple[list[ItemResult], list[float]]:
+    handed: list[ItemResult] = []
     took: list[float] = []
     for prompt in project.prompts:
         start = pool.start(tokens=MAIN_BUDGET, at_ms=prompt.at_ms)

@@ -27,7 +27,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from tacit.app.admin.admin import Graph
 from tacit.app.admin.learned import Learned, LearnedStatement
-from tacit.app.admin.recalls import Handed, RecallRow, SessionRow, SessionView
+from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
 from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
 from tacit.app.holdout.report import Holdout
@@ -475,7 +475,7 @@ class SessionPage(_Answer):
 class ExposurePage(_Answer):
     """What was handed over, newest first; `next_cursor` is null at the end."""
 
-    exposures: Sequence[Handed]
+    exposures: Sequence[InjectedMemory]
     next_cursor: str | None
 
 

@@ -38,7 +38,7 @@ _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
         f"similarity {_compared(why)}" + (f" for kind {why.detail}" if why.detail else "")
     ),
     DropCause.NO_HIT: lambda _: "neither meaning nor words nor entities were found",
-    DropCause.KIND_OFF: lambda why: f"kind {why.detail} is not handed over unasked",
+    DropCause.KIND_OFF: lambda why: f"kind {why.detail} is not injected unasked",
     DropCause.KIND_NOT_FOR_TASK: lambda why: f"not a kind for this sort of task ({why.detail})",
     DropCause.KIND_NOT_ASKED: lambda why: f"another kind was asked for: {why.detail}",
     DropCause.SECOND_STAGE: lambda why: f"{why.detail} says {_compared(why)}",
@@ -91,7 +91,7 @@ _SILENCE_TEXTS: dict[SilenceCause, Callable[[SilenceReason], str]] = {
 _CAUSE_TEXTS: dict[str, str] = {
     SilenceCause.OFF: "recall is switched off",
     SilenceCause.OFF_IN_PRESET: "off in this preset",
-    SilenceCause.SHADOW: "shadow mode: decided, not handed over",
+    SilenceCause.SHADOW: "shadow mode: decided, not injected",
     SilenceCause.MUTED: "the session is muted",
     SilenceCause.OPTED_OUT: "the prompt opted out",
     SilenceCause.COMPARISON: "the session is in the group without memory (holdout)",
@@ -116,7 +116,7 @@ def cause_text(cause: str | None) -> str:
 
 
 def silence_text(trace: Trace) -> str:
-    """Why nothing was handed over, in words: those of the record where it was stored before reasons were values.
+    """Why nothing was injected, in words: those of the record where it was stored before reasons were values.
 
     Empty where something was.
     """
@@ -216,7 +216,7 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.SAYS_UNSAID: lambda _: "says what nobody said",
     ChangeCause.REPEATS_GIVEN: lambda _: "repeats what the session was given, or what the user refused",
     ChangeCause.ENOUGH_WAITING: lambda _: "others of this session wait for you already",
-    ChangeCause.BAD_HANDOVER: lambda why: why.detail or "the session was handed over without its messages",
+    ChangeCause.BAD_HANDOVER: lambda why: why.detail or "the session came without its messages",
     ChangeCause.HEADLESS_RUN: lambda _: "a headless run of a writer",
     ChangeCause.CAPTURE_OFF: lambda _: "capture at session end is switched off",
     ChangeCause.UNREADABLE_TRANSCRIPT: lambda why: _with_detail("transcript not readable", why.detail),

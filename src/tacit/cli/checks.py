@@ -251,7 +251,7 @@ def _recalls(engine: EngineStatus) -> Finding:
 def _copy_embedder(source: Home, target: Home) -> None:
     """Give the scratch home the user's embedder and nothing else.
 
-    The scratch home proves the path from a hook to the model. What the user's preset hands over at which moment is another
+    The scratch home proves the path from a hook to the model. What the user's preset injects at which moment is another
     question: some presets have no start pack, and the path is sound all the same.
     """
     from tacit.config.layers import read_settings

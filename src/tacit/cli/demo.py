@@ -2,7 +2,7 @@
 
 In: a recorded session (package data, written for this). Out: what was captured, what the next session is handed, and
 what it is not, with the reasons. The real engine, embedder and gate; nothing is prepared but the start budget. Says so,
-and fails, when something promised is not handed over. Never touches the user's home, never uses the network.
+and fails, when something promised is not injected. Never touches the user's home, never uses the network.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class _DemoSession:
         return self.engine.hook(HOST, payload, deadline_ms=DEADLINE_MS)
 
     def ask(self, session: str, event: str, surface: str, **fields: object) -> dict[str, Any]:
-        """Tell, and add the trace: what was handed over, or why nothing."""
+        """Tell, and add the trace: what was injected, or why nothing."""
         from tacit.api.answers import TraceAnswer
         from tacit.api.encoding import encode
         from tacit.model.pack import Surface

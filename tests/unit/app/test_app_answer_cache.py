@@ -13,7 +13,7 @@ from tacit.providers.clock import FakeClock
 SETTINGS = object()
 
 
-class Asked:
+class CountedAnswers:
     """Counts how often an answer is made."""
 
     def __init__(self) -> None:
@@ -29,12 +29,12 @@ class Asked:
 
 
 def test_the_same_question_is_answered_once():
-    asked = Asked()
+    asked = CountedAnswers()
     assert [asked.ask(), asked.ask(), asked.ask("host"), asked.ask()] == [1, 1, 2, 1]
 
 
 def test_a_change_of_the_store_or_of_settings_and_two_seconds_make_it_another_question():
-    asked = Asked()
+    asked = CountedAnswers()
     asked.ask()
     asked.change += 1
     assert asked.ask() == 2
@@ -44,7 +44,7 @@ def test_a_change_of_the_store_or_of_settings_and_two_seconds_make_it_another_qu
 
 
 def test_who_asks_meanwhile_waits_for_the_first():
-    asked = Asked()
+    asked = CountedAnswers()
     begun, go_on = Event(), Event()
 
     def slowly() -> int:
@@ -62,7 +62,7 @@ def test_who_asks_meanwhile_waits_for_the_first():
 
 
 def test_an_error_is_not_kept():
-    asked = Asked()
+    asked = CountedAnswers()
 
     def fail() -> int:
         raise OSError("gone")
@@ -73,7 +73,7 @@ def test_an_error_is_not_kept():
 
 
 def test_few_are_kept():
-    asked = Asked()
+    asked = CountedAnswers()
     for number in range(MAX_CACHED + 1):
         asked.ask(str(number))
     assert asked.ask(str(MAX_CACHED)) == MAX_CACHED + 1

@@ -62,7 +62,7 @@ class MemoryDaemon:
 
 
 @dataclass
-class Said:
+class CommandResult:
     """What one command left behind."""
 
     code: int
@@ -83,11 +83,11 @@ class Shell:
     capsys: object
     daemons: dict = field(default_factory=dict)
 
-    def __call__(self, *arguments, place=None) -> Said:
+    def __call__(self, *arguments, place=None) -> CommandResult:
         self.capsys.readouterr()
         code = run([str(each) for each in arguments], command_context=place or self.place)
         out, err = self.capsys.readouterr()
-        return Said(code=code, out=out, err=err)
+        return CommandResult(code=code, out=out, err=err)
 
     @property
     def daemon(self) -> MemoryDaemon:

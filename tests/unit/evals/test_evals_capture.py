@@ -12,7 +12,7 @@ from tacit.errors import InvalidInput
 from tacit.fitted import encode_artifact
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit_evals.command import evaluate
-from tacit_evals.data.learnings import Said, load_learnings
+from tacit_evals.data.learnings import Message, load_learnings
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.fit.__main__ import PACKAGE, shipped_projects
 from tacit_evals.fit.leaks import same_project, session_key
@@ -69,7 +69,7 @@ def test_any_of_the_three_measures_is_enough():
 
 
 def test_evidence_is_the_message_that_holds_the_words():
-    turns = [Said(i=one["i"], role=one["role"], text=one["text"]) for one in TURNS]
+    turns = [Message(i=one["i"], role=one["role"], text=one["text"]) for one in TURNS]
     assert evidence_turns("caused by a\nstale cache", 1, turns) == {2}
     assert evidence_turns("Always run the linter", 2, turns) == {7}
     assert evidence_turns("words nobody said", 2, turns) == {7}
@@ -124,7 +124,7 @@ def test_the_real_write_path_captures_a_session(sessions):
 
 
 def test_the_typed_patterns_keep_clauses_of_their_speaker():
-    turns = [Said(i=one["i"], role=one["role"], text=one["text"]) for one in TURNS]
+    turns = [Message(i=one["i"], role=one["role"], text=one["text"]) for one in TURNS]
     assert [(one.kind, one.content, one.turns) for one in by_typed_patterns(turns)] == [
         ("error_pattern", "bug was caused by a stale cache.", {2}),
         ("preference", "Always run the linter after every change.", {7}),

@@ -11,7 +11,7 @@ from tacit.model.scope import project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit_evals.data.judged import Judgment
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 from tacit_evals.metrics.ranking import read_qrels, read_run
 from tacit_evals.report.page import render_page
 from tacit_evals.report.scorecard import Listing, Part, Scorecard
@@ -40,7 +40,7 @@ def labels(trigger=COMMITS, *, told=("commit",), given=None):
 
 
 def item(*, read=(("commit", 0.9),), needed=True, pack=(), predicted=None, fates=None, start=()):
-    return Handed(
+    return ItemResult(
         item="p/1", session="p/s", judgment=Judgment(needed={"m": 2} if needed else {}, nothing=not needed),
         start=frozenset(start), pack=pack, predicted={"m": 0.1} if predicted is None else predicted,
         read=None if read is None else Situation(actions=read, nothing_coming=not read), fates=fates or {},

@@ -15,9 +15,9 @@ from tacit_evals.fit.gate import (
     FRAME_TOKENS,
     LINE_TOKENS,
     PRIOR,
-    Asked,
     Pairs,
     Predicted,
+    PromptCandidates,
     bounded_threshold,
     controlled_threshold,
     fit_weights,
@@ -49,7 +49,7 @@ def memory(name, tokens=32):
 
 
 def prompt(number, logits, *, nothing=False, crossed=False, generic=(), given=False):
-    asked = Asked(
+    asked = PromptCandidates(
         store="p",
         prompt_of="q" if crossed else "p",
         item=f"p{number}",

@@ -11,7 +11,7 @@ from tacit.errors import InvalidInput
 from tacit.providers.embedding import FakeEmbedder
 from tacit_evals.command import evaluate
 from tacit_evals.data.judged import Judgment, load_inject
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 from tacit_evals.suites.baselines import (
     Lexical,
     as_many_each,
@@ -111,7 +111,7 @@ def test_paths_of_calls_are_read_inside_the_project():
 
 
 def handed(item, pack, start=()):
-    return Handed(item=item, session="s", judgment=Judgment(), start=frozenset(start), pack=tuple(pack))
+    return ItemResult(item=item, session="s", judgment=Judgment(), start=frozenset(start), pack=tuple(pack))
 
 
 def test_baselines_hand_over_as_many():

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from tacit_evals.data.judged import Judgment
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 from tacit_evals.suites.action import alone, delivered, lines
 
 
-def call(item: str, judgment: Judgment, **surfaces: tuple[str, ...]) -> Handed:
+def call(item: str, judgment: Judgment, **surfaces: tuple[str, ...]) -> ItemResult:
     pack = tuple(memory for one in surfaces.values() for memory in one)
-    return Handed(item=item, session="s", judgment=judgment, start=frozenset(), pack=pack, surfaces=surfaces)
+    return ItemResult(
+        item=item, session="s", judgment=judgment, start=frozenset(), pack=pack, surfaces=surfaces
+    )
 
 
 CALLS = (

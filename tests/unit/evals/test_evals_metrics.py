@@ -14,14 +14,14 @@ from tacit_evals.metrics.calibration import (
     pairs_of,
     risk_coverage,
 )
-from tacit_evals.metrics.counts import COLUMNS, RATIOS, Handed, count, figures, tokens_per_need
+from tacit_evals.metrics.counts import COLUMNS, RATIOS, ItemResult, count, figures, tokens_per_need
 from tacit_evals.metrics.resample import binomial_interval, intervals, macro_intervals, paired_p
 
 
 def handed(
     item, *, needed=None, marginal=(), nothing=False, start=(), pack=(), predicted=None, session="s", **more
 ):
-    return Handed(
+    return ItemResult(
         item=item,
         session=session,
         judgment=Judgment(needed=needed or {}, marginal=frozenset(marginal), nothing=nothing),

@@ -2024,7 +2024,7 @@ export interface components {
          */
         ExposurePage: {
             /** Exposures */
-            exposures: components["schemas"]["Handed"][];
+            exposures: components["schemas"]["InjectedMemory"][];
             /** Next Cursor */
             next_cursor: string | null;
         };
@@ -2282,27 +2282,6 @@ export interface components {
             count: number;
         };
         /**
-         * Handed
-         * @description One injected memory. `used` = null until the session was read.
-         */
-        Handed: {
-            /** Session */
-            session: string;
-            /** Memory Id */
-            memory_id: string;
-            surface: components["schemas"]["Surface"];
-            /** Turn */
-            turn: number;
-            /** Epoch */
-            epoch: number;
-            /** Tokens */
-            tokens: number;
-            /** At Ms */
-            at_ms: number;
-            /** Used */
-            used: boolean | null;
-        };
-        /**
          * Health
          * @description Whether all is well, and numbers of the process.
          */
@@ -2444,6 +2423,27 @@ export interface components {
         Injected: {
             result: components["schemas"]["InjectionResult"];
             failure: components["schemas"]["Failed"] | null;
+        };
+        /**
+         * InjectedMemory
+         * @description One injected memory. `used` = null until the session was read.
+         */
+        InjectedMemory: {
+            /** Session */
+            session: string;
+            /** Memory Id */
+            memory_id: string;
+            surface: components["schemas"]["Surface"];
+            /** Turn */
+            turn: number;
+            /** Epoch */
+            epoch: number;
+            /** Tokens */
+            tokens: number;
+            /** At Ms */
+            at_ms: number;
+            /** Used */
+            used: boolean | null;
         };
         /**
          * InjectionResult
@@ -5023,7 +5023,7 @@ export interface components {
             /** Recalls */
             recalls: components["schemas"]["RecallRow"][];
             /** Exposures */
-            exposures: components["schemas"]["Handed"][];
+            exposures: components["schemas"]["InjectedMemory"][];
         };
         /**
          * Undo

@@ -58,7 +58,7 @@ export function Asked({ trace, aside }: { trace: Trace; aside?: ReactNode }) {
         {aside}
       </div>
       <dl className="panel figures">
-        <Figure name="handed over" value={String(trace.injected.length)} unit={`of ${trace.stats.memories_considered} looked at`} strong={trace.injected.length > 0} />
+        <Figure name="injected" value={String(trace.injected.length)} unit={`of ${trace.stats.memories_considered} looked at`} strong={trace.injected.length > 0} />
         <Figure name="tokens" value={String(trace.tokens)} unit={`of ${trace.budget_tokens}`} share={trace.budget_tokens > 0 ? trace.tokens / trace.budget_tokens : 0} />
         {trace.stats.by_type.length > 0 && <Figure name="relevance" value={trace.stats.avg_relevance.toFixed(2)} unit={`on average; ${trace.stats.by_type.map(([kind, count]) => `${count} ${wordsOf(kind)}`).join(", ")}`} />}
         <Figure name="took" value={msOf(trace.took_ms).split(" ")[0]!} unit={msOf(trace.took_ms).split(" ")[1]!} />

@@ -16,7 +16,7 @@ export function BlockText({ trace, lit, setLit }: Props) {
   if (trace.block === "")
     return (
       <section className="panel" aria-label="Block">
-        <h2>Nothing was handed over</h2>
+        <h2>Nothing was injected</h2>
         <p className="sub">{trace.silence === "" ? "Silence." : `Silence: ${trace.silence}.`} The agent's context stayed as it was.</p>
       </section>
     );

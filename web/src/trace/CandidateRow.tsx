@@ -47,9 +47,9 @@ export function CandidateRow(props: Props) {
 }
 
 function Why({ track }: { track: Track }) {
-  if (track.now === "added") return <p className="lane-why plus">would be handed over{track.unsure ? ", unless the context held it already" : ""}</p>;
+  if (track.now === "added") return <p className="lane-why plus">would be injected{track.unsure ? ", unless the context held it already" : ""}</p>;
   if (track.now === "gone") return <p className="lane-why minus">would stay out</p>;
-  if (track.fate === "injected") return <p className="lane-why kept">handed over</p>;
+  if (track.fate === "injected") return <p className="lane-why kept">injected</p>;
   return (
     <p className="lane-why">
       <b>{STAGES[track.until]}</b> {track.reason}

@@ -30,7 +30,7 @@ export interface Track {
   id: string;
   candidate: TracedCandidate | undefined;
   fate: Fate;
-  /** Index into STAGES where it was stopped; the last one when it was handed over. */
+  /** Index into STAGES where it was stopped; the last one when it was injected. */
   until: number;
   reason: string;
   /** What the threshold asked for now would change. */
@@ -38,7 +38,7 @@ export interface Track {
   unsure: boolean;
 }
 
-/** Every memory that the trace names, the handed over first in their order, then by how far it came and relevance. */
+/** Every memory that the trace names, the injected first in their order, then by how far it came and relevance. */
 export function tracksOf(trace: Trace, replayed: Replayed | undefined): Track[] {
   const stops = new Map<string, { until: number; reason: string; gated: boolean }>();
   for (const stage of trace.stages)

@@ -32,7 +32,7 @@ class Learning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Message:
     """One message of a session file."""
 
     i: int
@@ -47,7 +47,7 @@ class LabelledSession:
     id: str
     project: str
     path: Path
-    turns: tuple[Said, ...]
+    turns: tuple[Message, ...]
     gold: tuple[Learning, ...]
 
 
@@ -95,7 +95,7 @@ def _session(path: Path, values: dict[str, object], rows: dict[str, list[Row]]) 
         project=head.maybe("project"),
         path=path,
         turns=tuple(
-            Said(i=int(row.number("i")), role=row.text("role"), text=row.maybe("text")) for row in turns
+            Message(i=int(row.number("i")), role=row.text("role"), text=row.maybe("text")) for row in turns
         ),
         gold=tuple(_learning(row, f"{name}#{number}") for number, row in enumerate(rows.get(name, ()))),
     )

@@ -25,7 +25,7 @@ _SPEAKERS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Statement:
     """One statement. `created_ms` None = undated."""
 
     id: str
@@ -40,8 +40,8 @@ class UpdateCase:
     """One new statement beside stored ones; `fates` says what becomes of each stored one, by its id."""
 
     id: str
-    existing: tuple[Said, ...]
-    new: Said
+    existing: tuple[Statement, ...]
+    new: Statement
     fates: dict[str, Fate]
     why: str
 
@@ -93,12 +93,12 @@ def _object(row: Row, value: object) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _said(row: Row, values: dict[str, Any]) -> Said:
+def _said(row: Row, values: dict[str, Any]) -> Statement:
     one = Row(path=row.path, line=row.line, values=values)
     speaker = one.maybe("speaker") or "user"
     if speaker not in _SPEAKERS:
         raise row.bad(f"there is no speaker {speaker!r}.", f"Known: {', '.join(_SPEAKERS)}.")
-    return Said(
+    return Statement(
         id=one.text("id"),
         kind=one.text("kind"),
         content=one.text("content"),

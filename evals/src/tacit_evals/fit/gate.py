@@ -100,7 +100,7 @@ class Listener:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class PromptCandidates:
     """One prompt's short list. `needed`: grade by memory id; None = a prompt of another project.
 
     `nothing`: a judge said that it deserves nothing. `given`: asked of triggers that somebody gave.
@@ -129,9 +129,9 @@ def ask_all(
     given: bool,
     fitted: Fitted = SHIPPED,
     strangers: Sequence[Prompt] = (),
-) -> list[Asked]:
+) -> list[PromptCandidates]:
     """Every prompt of every project, and every one of `strangers`, asked of every project's store."""
-    found: list[Asked] = []
+    found: list[PromptCandidates] = []
     for project in projects:
         listener = Listener()
         pool = Pool(
@@ -153,7 +153,7 @@ def ask_all(
                     )
                     crossed = other != project.name
                     found.append(
-                        Asked(
+                        PromptCandidates(
                             store=project.name,
                             prompt_of=other,
                             item=prompt.id,
@@ -205,7 +205,10 @@ class Pairs:
 
 
 def pairs_of(
-    asked: Sequence[Asked], *, cross_weight: float = CROSS_WEIGHT, start_weight: float = START_WEIGHT
+    asked: Sequence[PromptCandidates],
+    *,
+    cross_weight: float = CROSS_WEIGHT,
+    start_weight: float = START_WEIGHT,
 ) -> Pairs:
     """One row per candidate that was not judged marginal; those in the start pack count less."""
     rows: list[Array] = []
@@ -289,11 +292,11 @@ def _rounded(row: Array) -> tuple[float, ...]:
 class Predicted:
     """What a model that never saw this prompt's project says of its short list: logits by memory id."""
 
-    asked: Asked
+    asked: PromptCandidates
     logits: Mapping[str, float]
 
 
-def predict(model: SurfaceModel, asked: Sequence[Asked]) -> list[Predicted]:
+def predict(model: SurfaceModel, asked: Sequence[PromptCandidates]) -> list[Predicted]:
     """Uncalibrated logits of every candidate that the start pack does not hold."""
     found: list[Predicted] = []
     for one in asked:
@@ -388,7 +391,7 @@ def _least(logits: Sequence[float], slope: float, offset: float, *, alpha: float
 
 
 def few_gain(
-    parts: Sequence[tuple[SurfaceModel, Sequence[Asked]]],
+    parts: Sequence[tuple[SurfaceModel, Sequence[PromptCandidates]]],
     *,
     slope: float,
     offset: float,
@@ -414,7 +417,7 @@ def few_gain(
     return round(max(float(np.mean(found)), 0.0), DECIMALS)
 
 
-def _cut(one: Asked, size: int) -> list[Asked]:
+def _cut(one: PromptCandidates, size: int) -> list[PromptCandidates]:
     """The list of `one` in lists of `size`, without what the start pack holds."""
     names = sorted(
         (candidate for candidate in one.candidates if candidate.memory.id not in one.start),
@@ -434,7 +437,11 @@ def _probability(logit: float, slope: float, offset: float) -> float:
 
 
 def fit_gate(
-    asked: Sequence[Asked], *, exclude: Sequence[str] = (), alpha: float = ALPHA, penalty: float = PENALTY
+    asked: Sequence[PromptCandidates],
+    *,
+    exclude: Sequence[str] = (),
+    alpha: float = ALPHA,
+    penalty: float = PENALTY,
 ) -> SurfaceModel:
     """The calibrated model with its threshold, from prompts and stores of all projects but those of `exclude`.
 
@@ -455,10 +462,10 @@ def fit_gate(
 
 
 def cross_fitted(
-    usable: Sequence[Asked], *, penalty: float = PENALTY
-) -> list[tuple[SurfaceModel, list[Asked]]]:
+    usable: Sequence[PromptCandidates], *, penalty: float = PENALTY
+) -> list[tuple[SurfaceModel, list[PromptCandidates]]]:
     """Models with the prompts that they did not see: `FOLDS` parts of the prompts, by a hash of what they are called."""
-    found: list[tuple[SurfaceModel, list[Asked]]] = []
+    found: list[tuple[SurfaceModel, list[PromptCandidates]]] = []
     for number in range(FOLDS):
         seen = [one for one in usable if _fold(one) != number]
         other = [one for one in usable if _fold(one) == number]
@@ -467,5 +474,5 @@ def cross_fitted(
     return found
 
 
-def _fold(one: Asked) -> int:
+def _fold(one: PromptCandidates) -> int:
     return sha256(f"{one.prompt_of} {one.item}".encode()).digest()[0] % FOLDS

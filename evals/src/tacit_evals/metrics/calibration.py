@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 from tacit_evals.metrics.resample import SEED, Interval, percentile_interval
 
 LEAST = 0.1
@@ -30,7 +30,7 @@ RESAMPLES = 500
 Pairs = Sequence[tuple[float, bool]]
 
 
-def pairs_of(one: Handed, *, least: float = LEAST) -> list[tuple[float, bool]]:
+def pairs_of(one: ItemResult, *, least: float = LEAST) -> list[tuple[float, bool]]:
     """Predictions of one item with their truth; marginal pairs are left out."""
     return [
         (value, memory in one.judgment.needed)
@@ -89,7 +89,7 @@ class Point:
     per_item: float
 
 
-def risk_coverage(handed: Sequence[Handed]) -> tuple[tuple[Point, ...], float]:
+def risk_coverage(handed: Sequence[ItemResult]) -> tuple[tuple[Point, ...], float]:
     """Points from the highest threshold down, one for each distinct prediction, and the area."""
     remaining = sum(len(one.judgment.needed.keys() - one.start) for one in handed)
     silent = sum(one.judgment.nothing for one in handed)

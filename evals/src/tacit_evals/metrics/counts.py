@@ -22,7 +22,7 @@ Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handed:
+class ItemResult:
     """What one item was handed.
 
     Attributes:
@@ -83,7 +83,7 @@ RATIOS: dict[str, tuple[str, str]] = {
 """Figure -> (numerator, denominator), both sums of columns over items."""
 
 
-def count(handed: Sequence[Handed], *, learned: frozenset[str]) -> Array:
+def count(handed: Sequence[ItemResult], *, learned: frozenset[str]) -> Array:
     """Counts, one row per item, in the order of `COLUMNS`."""
     rows: list[tuple[float, ...]] = []
     for one in handed:
@@ -128,7 +128,7 @@ def figures(counts: Array) -> dict[str, float]:
     return {name: float(figure(sums, name)) for name in RATIOS}
 
 
-def tokens_per_need(handed: Sequence[Handed]) -> float:
+def tokens_per_need(handed: Sequence[ItemResult]) -> float:
     """Tokens paid for each needed memory that was in context: start packs once a session, prompt packs each time."""
     starts = {one.session: one.start_tokens for one in handed}
     covered = sum(len((one.start | set(one.pack)) & one.judgment.needed.keys()) for one in handed)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 from tacit_evals.metrics.ranking import Qrels, Run, as_scores, write_qrels, write_run
 
 
@@ -21,7 +21,7 @@ def write_trec(folder: Path, name: str, qrels: Qrels, runs: Mapping[str, Run]) -
         write_run(run, folder / f"{_file(name)}.{_file(method)}.run", name=_file(method))
 
 
-def of_handed(handed: Sequence[Handed]) -> tuple[Qrels, dict[str, Run]]:
+def of_handed(handed: Sequence[ItemResult]) -> tuple[Qrels, dict[str, Run]]:
     """Judgments, and two rankings: by predicted relevance, and what was handed over at the item (`handed`)."""
     qrels = {one.item: dict(one.judgment.needed) for one in handed if one.judgment.needed}
     predicted = {

@@ -15,7 +15,7 @@ from tacit_evals.data.judged import LEFT_OUT, Call, Project, load_action, load_i
 from tacit_evals.data.recognise import folders_of, is_inject
 from tacit_evals.data.rows import read_text
 from tacit_evals.fit.leaks import same_project
-from tacit_evals.metrics.counts import Handed, count, figures
+from tacit_evals.metrics.counts import ItemResult, count, figures
 from tacit_evals.metrics.resample import binomial_interval, intervals
 from tacit_evals.report.scorecard import Scorecard
 from tacit_evals.report.trec import of_handed, write_trec
@@ -119,7 +119,7 @@ def words_of(call: Call) -> str:
     return " ".join((call.tool, *(str(value) for value in call.input.values()), call.error, call.prompt))
 
 
-def _delivered(handed: dict[int, list[Handed]]) -> dict[str, float | None]:
+def _delivered(handed: dict[int, list[ItemResult]]) -> dict[str, float | None]:
     """Pairs of grade 2 that the action and failure packs handed over, and those that were in context by then."""
     main = handed[MAIN_BUDGET]
     return {
@@ -162,17 +162,17 @@ WANTED_GRADE2 = 7
 MOST_WRONGFUL = 0.10
 
 
-def grade2(one: Handed) -> set[str]:
+def grade2(one: ItemResult) -> set[str]:
     """The memories that a call needs most."""
     return {memory for memory, grade in one.judgment.needed.items() if grade == 2}
 
 
-def delivered(items: Sequence[Handed]) -> int:
+def delivered(items: Sequence[ItemResult]) -> int:
     """Pairs of grade 2 that the packs at the calls handed over."""
     return sum(len(grade2(one) & set(one.pack)) for one in items)
 
 
-def alone(items: Sequence[Handed]) -> dict[str, float | None]:
+def alone(items: Sequence[ItemResult]) -> dict[str, float | None]:
     """Figures of calls that were asked with an empty context, with intervals (precision: bootstrap; wrongful: exact)."""
     found = figures(count(items, learned=frozenset()))
     low, high = intervals(count(items, learned=frozenset()))["prompt_precision"]
@@ -195,7 +195,7 @@ def alone(items: Sequence[Handed]) -> dict[str, float | None]:
 
 
 def lines(
-    name: str, items: Sequence[Handed], baselines: Mapping[str, Sequence[Handed]], *, left_out: int
+    name: str, items: Sequence[ItemResult], baselines: Mapping[str, Sequence[ItemResult]], *, left_out: int
 ) -> tuple[str, ...]:
     """What `alone` found, beside what was wanted and what simpler methods reach with the same calls."""
     f = {key: value or 0.0 for key, value in alone(items).items()}
@@ -221,7 +221,7 @@ def lines(
     return tuple(said)
 
 
-def _by_surface(items: Sequence[Handed]) -> list[str]:
+def _by_surface(items: Sequence[ItemResult]) -> list[str]:
     names = sorted({surface for one in items for surface in one.surfaces})
     said: list[str] = []
     for name in names:
@@ -236,6 +236,6 @@ def _by_surface(items: Sequence[Handed]) -> list[str]:
     return said
 
 
-def _wrongful(items: Sequence[Handed]) -> tuple[int, int]:
+def _wrongful(items: Sequence[ItemResult]) -> tuple[int, int]:
     silent = [one for one in items if one.judgment.nothing]
     return sum(bool(one.pack) for one in silent), len(silent)

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from tacit.model.memory import Memory
 from tacit.ports.models import Embedder
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 
 KIND_ORDER = (
     "preference", "correction", "decision", "error_pattern", "file_context", "fact", "todo", "research", "outcome",
@@ -102,7 +102,7 @@ def top(scores: Ranked, *, without: frozenset[str], size: int) -> tuple[str, ...
     return tuple([one for one in ranked(scores) if one not in without][:size])
 
 
-def as_many_each(handed: Sequence[Handed], scores: Sequence[Ranked]) -> list[Handed]:
+def as_many_each(handed: Sequence[ItemResult], scores: Sequence[Ranked]) -> list[ItemResult]:
     """As many for every item as it was handed."""
     return [
         replace(one, pack=top(own, without=one.start, size=len(one.pack)), tokens=0, predicted={})
@@ -110,7 +110,7 @@ def as_many_each(handed: Sequence[Handed], scores: Sequence[Ranked]) -> list[Han
     ]
 
 
-def as_many_in_all(handed: Sequence[Handed], scores: Sequence[Ranked]) -> list[Handed]:
+def as_many_in_all(handed: Sequence[ItemResult], scores: Sequence[Ranked]) -> list[ItemResult]:
     """As many over all items: the best-scored pairs, so that the method may be silent where it is unsure."""
     pairs = sorted(
         (-value, one.item, memory)

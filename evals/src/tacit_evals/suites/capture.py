@@ -21,7 +21,7 @@ import numpy as np
 
 from tacit.capture.extract.passages.model import PassageModel, shipped_passages
 from tacit.ports.models import Embedder
-from tacit_evals.data.learnings import GOLD, NEEDED, LabelledSession, Learning, Said, load_learnings
+from tacit_evals.data.learnings import GOLD, NEEDED, LabelledSession, Learning, Message, load_learnings
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.fit.passages import LabelledPassage, digest, fit_passages, labelled_passages, without
 from tacit_evals.metrics.counts import Array
@@ -316,7 +316,7 @@ PATTERNS: dict[str, tuple[tuple[str, re.Pattern[str]], ...]] = {
 }
 
 
-def by_typed_patterns(turns: Sequence[Said]) -> tuple[Captured, ...]:
+def by_typed_patterns(turns: Sequence[Message]) -> tuple[Captured, ...]:
     """What the typed seed's patterns keep of a session, in order."""
     found: dict[tuple[str, str], Captured] = {}
     for turn in turns:

@@ -31,7 +31,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter
 from tacit.safety.redact import Redactor
 from tacit.state.captured import Position
-from tacit_evals.data.learnings import LabelledSession, Said
+from tacit_evals.data.learnings import LabelledSession, Message
 
 HOST = "plain"
 NOTES = ("digest",)
@@ -118,7 +118,7 @@ def _captured(session: LabelledSession, pipeline: CapturePipeline, store: Store)
     )
 
 
-def captured_of(memory: Memory, turns: Sequence[Said]) -> Captured:
+def captured_of(memory: Memory, turns: Sequence[Message]) -> Captured:
     """The memory with the places its verbatim spans stand at."""
     by = "user" if memory.provenance.tier is TrustTier.USER else "assistant"
     if memory.error_signature:
@@ -145,13 +145,13 @@ def candidate_places(session: LabelledSession, model: PassageModel | None = None
     )
 
 
-def evidence_turns(span: str, number: int, turns: Sequence[Said]) -> frozenset[int]:
+def evidence_turns(span: str, number: int, turns: Sequence[Message]) -> frozenset[int]:
     """Places of the messages that hold `span`, of those that belong to user prompt `number` where one of them does.
 
     Compared by words: redaction and line breaks do not matter. Without a span, the prompt itself.
     """
     prompts = 0
-    numbered: list[tuple[int, Said]] = []
+    numbered: list[tuple[int, Message]] = []
     for one in turns:
         prompts += one.role == "user"
         numbered.append((prompts, one))

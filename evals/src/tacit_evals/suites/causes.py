@@ -17,7 +17,7 @@ from tacit.model.memory import Memory
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
 from tacit_evals.data.rows import read_rows
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 
 READ = 0.2
 LABELLED = 2
@@ -61,7 +61,7 @@ def labelled_classes(path: Path, *, prefix: str) -> dict[str, frozenset[str]]:
     }
 
 
-def misses(handed: Sequence[Handed], labels: Labels) -> tuple[Finding, ...]:
+def misses(handed: Sequence[ItemResult], labels: Labels) -> tuple[Finding, ...]:
     """Needed memories that neither start pack nor prompt pack held."""
     return tuple(
         _finding(one, name, grade, miss_cause(one, name, labels), labels)
@@ -71,7 +71,7 @@ def misses(handed: Sequence[Handed], labels: Labels) -> tuple[Finding, ...]:
     )
 
 
-def alarms(handed: Sequence[Handed], labels: Labels) -> tuple[Finding, ...]:
+def alarms(handed: Sequence[ItemResult], labels: Labels) -> tuple[Finding, ...]:
     """Memories that were handed over and that no judge gave anything."""
     return tuple(
         _finding(one, name, 0, alarm_cause(one, name, labels), labels)
@@ -81,7 +81,7 @@ def alarms(handed: Sequence[Handed], labels: Labels) -> tuple[Finding, ...]:
     )
 
 
-def miss_cause(one: Handed, name: str, labels: Labels) -> str:
+def miss_cause(one: ItemResult, name: str, labels: Labels) -> str:
     """What stopped a needed memory."""
     if one.read is None or one.read.nothing_coming:
         return "no coming action read"
@@ -103,7 +103,7 @@ def miss_cause(one: Handed, name: str, labels: Labels) -> str:
     return "below the threshold: trigger and situation meet"
 
 
-def alarm_cause(one: Handed, name: str, labels: Labels) -> str:
+def alarm_cause(one: ItemResult, name: str, labels: Labels) -> str:
     """What let a memory pass that was not needed."""
     trigger, told = labels.memories[name].trigger, labels.situations.get(one.item)
     read = read_classes(one.read) if one.read else frozenset[str]()
@@ -148,7 +148,7 @@ def _classes(trigger: Trigger) -> frozenset[str]:
     return frozenset(name for name, _ in trigger.actions)
 
 
-def _finding(one: Handed, name: str, grade: int, cause: str, labels: Labels) -> Finding:
+def _finding(one: ItemResult, name: str, grade: int, cause: str, labels: Labels) -> Finding:
     trigger = labels.memories[name].trigger
     read = ", ".join(
         f"{action} {chance:.2f}" for action, chance in (one.read.actions[:4] if one.read else ())

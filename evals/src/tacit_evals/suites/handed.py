@@ -18,7 +18,7 @@ from tacit_evals.metrics.calibration import (
     risk_coverage,
     share_needed,
 )
-from tacit_evals.metrics.counts import RATIOS, Array, Handed, count, figures, tokens_per_need
+from tacit_evals.metrics.counts import RATIOS, Array, ItemResult, count, figures, tokens_per_need
 from tacit_evals.metrics.resample import binomial_interval, intervals, macro_intervals, paired_p
 from tacit_evals.report.promised import promised
 from tacit_evals.report.scorecard import MACRO, POOLED, Line, Listing, Part, Scorecard
@@ -58,22 +58,22 @@ class Measured:
 
     name: str
     learned: frozenset[str]
-    handed: Mapping[int, Sequence[Handed]]
+    handed: Mapping[int, Sequence[ItemResult]]
     main: int
-    baselines: Mapping[str, Sequence[Handed]] = field(default_factory=dict[str, Sequence[Handed]])
-    start_baselines: Mapping[str, Mapping[int, Sequence[Sequence[Handed]]]] = field(
-        default_factory=dict[str, Mapping[int, Sequence[Sequence[Handed]]]]
+    baselines: Mapping[str, Sequence[ItemResult]] = field(default_factory=dict[str, Sequence[ItemResult]])
+    start_baselines: Mapping[str, Mapping[int, Sequence[Sequence[ItemResult]]]] = field(
+        default_factory=dict[str, Mapping[int, Sequence[Sequence[ItemResult]]]]
     )
     cross: Sequence[tuple[bool, bool]] = ()
     more: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
     labels: Labels | None = None
 
     @property
-    def items(self) -> Sequence[Handed]:
+    def items(self) -> Sequence[ItemResult]:
         """The items at the main budget."""
         return self.handed[self.main]
 
-    def counts(self, items: Sequence[Handed]) -> Array:
+    def counts(self, items: Sequence[ItemResult]) -> Array:
         """Counts per item."""
         return count(items, learned=self.learned)
 

@@ -15,7 +15,7 @@ from tacit.model.pack import Surface
 from tacit.recall.render import frame_text, line_text
 from tacit_evals.data.judged import Project, load_inject
 from tacit_evals.data.recognise import folders_of
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 from tacit_evals.report.scorecard import Scorecard
 from tacit_evals.report.trec import of_handed, write_trec
 from tacit_evals.suites.baselines import (
@@ -122,8 +122,8 @@ def _cross(project: Project, other: Project, run: Run) -> list[tuple[bool, bool]
 
 
 def prompt_baselines(
-    pool: Pool, handed: Sequence[Handed], texts: dict[str, str], run: Run
-) -> dict[str, list[Handed]]:
+    pool: Pool, handed: Sequence[ItemResult], texts: dict[str, str], run: Run
+) -> dict[str, list[ItemResult]]:
     """Simpler methods after the same start packs: as many in all, as many for each item, and always three."""
     contents = {name: memory.content for name, memory in pool.memories.items()}
     lexical, dense = Lexical(contents), Dense(contents, embedder=run.embedder)
@@ -135,7 +135,7 @@ def prompt_baselines(
         "dense": by_sense,
         "RRF": [fused(pair) for pair in zip(by_words, by_sense, strict=True)],
     }
-    found: dict[str, list[Handed]] = {}
+    found: dict[str, list[ItemResult]] = {}
     for name, scores in methods.items():
         found[f"{name}, as many"] = as_many_in_all(handed, scores)
         found[f"{name}, as many each"] = as_many_each(handed, scores)
@@ -146,7 +146,9 @@ def prompt_baselines(
     return found
 
 
-def start_baselines(pool: Pool, handed: dict[int, list[Handed]]) -> dict[str, dict[int, list[list[Handed]]]]:
+def start_baselines(
+    pool: Pool, handed: dict[int, list[ItemResult]]
+) -> dict[str, dict[int, list[list[ItemResult]]]]:
     """Start packs in simpler orders, by name and budget; each with one list of items per order.
 
     A line costs what it costs in Tacit's block; with `plain cost` 6 + characters / 4, as in the data's own table.
@@ -162,7 +164,7 @@ def start_baselines(pool: Pool, handed: dict[int, list[Handed]]) -> dict[str, di
         "": (line_cost, frame),
         ", plain cost": (plain_cost, 0),
     }
-    found: dict[str, dict[int, list[list[Handed]]]] = {}
+    found: dict[str, dict[int, list[list[ItemResult]]]] = {}
     for name, orders in start_orders(memories).items():
         for suffix, (cost, taken) in costs.items():
             found[f"{name}{suffix}"] = {
@@ -173,6 +175,6 @@ def start_baselines(pool: Pool, handed: dict[int, list[Handed]]) -> dict[str, di
     return found
 
 
-def _started(items: Sequence[Handed], ids: frozenset[str]) -> list[Handed]:
+def _started(items: Sequence[ItemResult], ids: frozenset[str]) -> list[ItemResult]:
     start = Start(ids=ids)
     return [replace(one, start=start.ids, start_tokens=0, pack=(), tokens=0, predicted={}) for one in items]

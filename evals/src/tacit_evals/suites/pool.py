@@ -49,7 +49,7 @@ from tacit.recall.stage import Context, Tools
 from tacit.session.transitions import apply_signal
 from tacit_evals.data.judged import Call, PoolRow, Project, Prompt
 from tacit_evals.fit.parts import SHIPPED, Fitted
-from tacit_evals.metrics.counts import Handed
+from tacit_evals.metrics.counts import ItemResult
 
 DAY_MS = 86_400_000
 ALL_BREADTH = 3.0
@@ -193,7 +193,7 @@ class Pool:
             self._starts[tokens, at_ms] = kept
         return kept
 
-    def prompt(self, prompt: Prompt, start: Start, *, pool_of: str = "") -> Handed:
+    def prompt(self, prompt: Prompt, start: Start, *, pool_of: str = "") -> ItemResult:
         """What the prompt surface hands over into a context that holds `start`."""
         reader = self._reader(pool_of or self.project.name)
         state = self._state(prompt.previous, prompt.files, reader)
@@ -202,7 +202,7 @@ class Pool:
         traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, reader=reader)
         return self._handed(prompt, traces, start, prefix=pool_of or self.project.name)
 
-    def call(self, call: Call, start: Start, *, at_ms: int) -> Handed:
+    def call(self, call: Call, start: Start, *, at_ms: int) -> ItemResult:
         """What is handed over at a tool call: before it, and after it where the host reports a failure."""
         reader = self._reader(self.project.name)
         state = self._state(call.previous, (), reader)
@@ -302,14 +302,14 @@ class Pool:
         _, trace = self._pipeline.run(query, settings=self.settings, context=context, trace_id="t")
         return trace
 
-    def _handed(self, item: Prompt | Call, traces: list[Trace], start: Start, *, prefix: str) -> Handed:
+    def _handed(self, item: Prompt | Call, traces: list[Trace], start: Start, *, prefix: str) -> ItemResult:
         predicted: dict[str, float] = {}
         for trace in traces:
             for candidate in trace.candidates:
                 best = max(candidate.relevance, predicted.get(candidate.memory_id, 0.0))
                 predicted[candidate.memory_id] = best
         drops = [(drop, stage.stage) for trace in traces for stage in trace.stages for drop in stage.drops]
-        return Handed(
+        return ItemResult(
             item=f"{prefix}/{item.id}",
             session=f"{prefix}/{item.session}",
             judgment=item.judgment,

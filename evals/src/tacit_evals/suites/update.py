@@ -37,7 +37,7 @@ from tacit.providers.tokens import EstimateCounter
 from tacit.safety.redact import Redactor
 from tacit_evals.data.cassettes import ReplayWriter
 from tacit_evals.data.recognise import folders_of
-from tacit_evals.data.updates import FATES, Fate, Said, UpdateCase, load_updates
+from tacit_evals.data.updates import FATES, Fate, Statement, UpdateCase, load_updates
 from tacit_evals.metrics.counts import Array
 from tacit_evals.metrics.resample import paired_p, percentile_interval, resampled_sums
 from tacit_evals.report.scorecard import POOLED, Listing, Part, Scorecard
@@ -208,7 +208,7 @@ def _compared(store: Store, changes: Sequence[Change], names: Mapping[str, str])
     return fates
 
 
-def draft_of(said: Said, case: str, *, later_ms: int = 0) -> Draft:
+def draft_of(said: Statement, case: str, *, later_ms: int = 0) -> Draft:
     """The statement as capture would have found it."""
     return Draft(
         content=said.content,

@@ -115,7 +115,7 @@ class SessionRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Handed:
+class InjectedMemory:
     """One injected memory. `used` = null until the session was read."""
 
     session: str
@@ -136,7 +136,7 @@ class TurnView:
     epoch: int
     at_ms: int
     recalls: tuple[RecallRow, ...]
-    exposures: tuple[Handed, ...]
+    exposures: tuple[InjectedMemory, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,7 +221,7 @@ class Recalls:
         memory_id: str | None = None,
         limit: int,
         offset: int = 0,
-    ) -> tuple[Handed, ...]:
+    ) -> tuple[InjectedMemory, ...]:
         """List injected memories, newest first, and whether they were used."""
         self._settle()
         page = first_rows(
@@ -274,10 +274,12 @@ def _fits(trace: Trace, where: TraceFilter) -> bool:
     )
 
 
-def _handed(key: SessionKey, exposure: Exposure, usage: tuple[frozenset[str], frozenset[str]]) -> Handed:
+def _handed(
+    key: SessionKey, exposure: Exposure, usage: tuple[frozenset[str], frozenset[str]]
+) -> InjectedMemory:
     used, counted = usage
     name = exposure.memory_id
-    return Handed(
+    return InjectedMemory(
         session=str(key),
         memory_id=name,
         surface=exposure.surface,
@@ -289,7 +291,7 @@ def _handed(key: SessionKey, exposure: Exposure, usage: tuple[frozenset[str], fr
     )
 
 
-def _turns(traces: Sequence[Trace], handed: Sequence[Handed]) -> tuple[TurnView, ...]:
+def _turns(traces: Sequence[Trace], handed: Sequence[InjectedMemory]) -> tuple[TurnView, ...]:
     counts = Counter((event.epoch, event.turn) for event in (*traces, *handed))
     turns: list[TurnView] = []
     for epoch, turn in sorted(counts):

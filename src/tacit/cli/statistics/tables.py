@@ -154,7 +154,7 @@ def impact_lines(answer: StoreUse) -> list[str]:
     ]
     if answer["baseline"] is not None:
         lines.append(
-            f"Of {totals['control_shown']} that were not handed over {answer['baseline']:.0%} look used all the same."
+            f"Of {totals['control_shown']} that were not injected {answer['baseline']:.0%} look used all the same."
         )
     lines += [
         f"In {totals['before']} cases the conversation already held their content.",

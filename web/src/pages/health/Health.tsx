@@ -58,7 +58,7 @@ export function Component() {
                   <Fact name="memories" value={`${countOf(data.store.memories_active)} active, ${countOf(data.store.memories_total)} with history`} />
                   <Fact name="projects" value={countOf(data.store.projects)} />
                   <Fact name="sessions" value={countOf(data.store.sessions)} />
-                  <Fact name="handed over" value={countOf(data.store.exposures)} />
+                  <Fact name="injected" value={countOf(data.store.exposures)} />
                   <Fact name="traces" value={countOf(data.store.traces)} />
                   <Fact name="vectors" value={`${countOf(data.store.vectors)}${data.store.vectors_missing > 0 ? `, ${data.store.vectors_missing} missing` : ""}`} />
                   <Fact name="wait for capture" value={countOf(data.store.handovers_pending)} />

@@ -110,7 +110,7 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
           <Tabs.Tab value="about">About</Tabs.Tab>
           <Tabs.Tab value="versions">Versions</Tabs.Tab>
           <Tabs.Tab value="relations">Relations</Tabs.Tab>
-          <Tabs.Tab value="exposures">Handed over</Tabs.Tab>
+          <Tabs.Tab value="exposures">Injected</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="about">
           <About memory={memory} open={open} />

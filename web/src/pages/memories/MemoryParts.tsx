@@ -177,7 +177,7 @@ export function Exposures({ id }: { id: string }) {
     <Answer of={useExposures(id)}>
       {(exposures) =>
         exposures.length === 0 ? (
-          <p className="sub">It was not handed over yet.</p>
+          <p className="sub">It was not injected yet.</p>
         ) : (
           <table className="handed">
             <thead>

@@ -15,7 +15,7 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
   const format = new Intl.DateTimeFormat("en-GB", hourly ? { hour: "2-digit", minute: "2-digit" } : { day: "numeric", month: "short" });
   const rows = series.buckets.map((one) => ({
     when: format.format(one.at_ms),
-    "handed over": one.injections,
+    "injected": one.injections,
     silence: one.silences,
     p50: one.p50_ms || null,
     p95: one.p95_ms || null,
@@ -29,7 +29,7 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
       <Panel className="wide" title="Injections and silences" sub={hourly ? "per hour" : "per day"} says={`${injections} injections, ${silences} silences`}>
         <BarChart
           h={210} data={rows} dataKey="when" type="stacked" withLegend legendProps={{ verticalAlign: "top", height: 28 }} gridAxis="x" tickLine="none" maxBarWidth={34}
-          barProps={still} barChartProps={{ accessibilityLayer: false }} series={[{ name: "handed over", color: "var(--accent)" }, { name: "silence", color: "var(--chart-quiet)" }]}
+          barProps={still} barChartProps={{ accessibilityLayer: false }} series={[{ name: "injected", color: "var(--accent)" }, { name: "silence", color: "var(--chart-quiet)" }]}
         />
       </Panel>
       <Silences of={series.silences} sub="Silence is the default; each has its reason." empty="No silence in this time." />
@@ -39,13 +39,13 @@ export default function Charts({ series, hourly }: { series: Series; hourly: boo
       </Panel>
       <Panel title="Tokens by kind" sub="what the blocks were made of" says={Object.entries(series.kinds).map(([kind, count]) => `${kind} ${count}`).join(", ")}>
         {kinds.length === 0 ? (
-          <p className="sub">Nothing was handed over in this time.</p>
+          <p className="sub">Nothing was injected in this time.</p>
         ) : (
           <BarChart h={150} data={rows} dataKey="when" type="stacked" gridAxis="x" tickLine="none" maxBarWidth={26} barProps={still} barChartProps={{ accessibilityLayer: false }} series={kinds.map((name, at) => ({ name, color: `var(--chart-${(at % 7) + 1})` }))} />
         )}
         <Bars rows={Object.entries(series.kinds).slice(0, 7).map(([name, value], at) => ({ name: wordsOf(name), value, color: `var(--chart-${(at % 7) + 1})` }))} empty="" />
       </Panel>
-      <Panel title="Precision from your feedback" sub="share of what was handed over that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
+      <Panel title="Precision from your feedback" sub="share of what was injected that you called useful" says={feedback.precision === null ? "no feedback" : percentOf(feedback.precision)}>
         {feedback.precision === null ? (
           <p className="sub">Open a trace and say “was useful” or “should not have been injected”. `tacit tune` learns the threshold from it.</p>
         ) : (

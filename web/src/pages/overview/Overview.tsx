@@ -26,7 +26,7 @@ export function Component() {
   if (status.data?.store.memories_total === 0) return <FirstSteps />;
   return (
     <>
-      <Head title="Overview" text="What the memory handed over, when it stayed silent, and whether it helped.">
+      <Head title="Overview" text="What the memory injected, when it stayed silent, and whether it helped.">
         <Tune />
         <SegmentedControl aria-label="Time" value={range} onChange={(value) => setRange(value as Range)} data={Object.keys(RANGES)} />
       </Head>
@@ -56,8 +56,8 @@ function Notices() {
   const waiting = useReviewCount();
   return (
     <div className="notices">
-      {status?.recall_enabled === false && <Alert color="orange" title="Recall is off">Nothing is handed over until `recall.enabled` is on again. <Anchor component={Link} to="/settings?find=recall.enabled" size="sm">Settings</Anchor></Alert>}
-      {status?.shadow === true && <Alert color="orange" title="Shadow mode">Everything is scored and logged, nothing is handed over. <Anchor component={Link} to="/settings?find=recall.shadow" size="sm">Settings</Anchor></Alert>}
+      {status?.recall_enabled === false && <Alert color="orange" title="Recall is off">Nothing is injected until `recall.enabled` is on again. <Anchor component={Link} to="/settings?find=recall.enabled" size="sm">Settings</Anchor></Alert>}
+      {status?.shadow === true && <Alert color="orange" title="Shadow mode">Everything is scored and logged, nothing is injected. <Anchor component={Link} to="/settings?find=recall.shadow" size="sm">Settings</Anchor></Alert>}
       {status?.warnings.map((warning) => <Alert key={warning} color="orange">{warning}</Alert>)}
       {waiting > 0 && (
         <p className="waits">
@@ -76,7 +76,7 @@ function Numbers({ series, hourly }: { series: Series; hourly: boolean }) {
   return (
     <>
       <dl className="kpis">
-        <Kpi name="Handed over" value={countOf(injections)} note={injections + silences > 0 ? `${percentOf(injections / (injections + silences))} of ${countOf(series.recalls)} recalls` : "no recall yet"} strong />
+        <Kpi name="Injected" value={countOf(injections)} note={injections + silences > 0 ? `${percentOf(injections / (injections + silences))} of ${countOf(series.recalls)} recalls` : "no recall yet"} strong />
         <Kpi name="Silences" value={countOf(silences)} note={series.silences[0]?.reason ?? ""} />
         <Kpi name="Precision" value={feedback.precision === null ? "–" : percentOf(feedback.precision)} note={feedback.precision === null ? "say in a trace what was useful" : `${feedback.useful} useful, ${feedback.wrong} wrong${feedback.missed > 0 ? `, ${feedback.missed} missed` : ""}`} />
         <Kpi name="Used afterwards" value={used.rate === null ? "–" : percentOf(used.rate)} note={used.rate === null ? "known once sessions end" : `${used.used} of ${used.shown}${used.baseline === null ? "" : `; ${percentOf(used.baseline)} by chance`}`} />

@@ -4,7 +4,7 @@ import { Button, Tooltip } from "@mantine/core";
 import { IconCheck, IconVolume, IconVolumeOff, IconX } from "@tabler/icons-react";
 import { Link, useParams } from "react-router";
 import { useMemory, useMute, useSession } from "../../api/queries";
-import type { Handed, SessionView } from "../../api/types";
+import type { InjectedMemory, SessionView } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Head } from "../../ui/Head";
 import { Kind } from "../../ui/Kind";
@@ -63,7 +63,7 @@ function Whole({ view }: { view: SessionView }) {
                 {turn.exposures.length > 0 && (
                   <ul className="given">
                     {turn.exposures.map((one) => (
-                      <Given key={one.memory_id + one.surface} handed={one} />
+                      <InjectedRow key={one.memory_id + one.surface} injected={one} />
                     ))}
                   </ul>
                 )}
@@ -82,20 +82,20 @@ function Whole({ view }: { view: SessionView }) {
   );
 }
 
-function Given({ handed }: { handed: Handed }) {
-  const memory = useMemory(handed.memory_id).data;
+function InjectedRow({ injected }: { injected: InjectedMemory }) {
+  const memory = useMemory(injected.memory_id).data;
   return (
     <li>
-      <SurfaceMark surface={handed.surface} />
-      <Link to={`/memories/${handed.memory_id}`}>
-        {memory === undefined ? <span className="mono">{handed.memory_id}</span> : <><Kind name={memory.kind} /> {memory.content}</>}
+      <SurfaceMark surface={injected.surface} />
+      <Link to={`/memories/${injected.memory_id}`}>
+        {memory === undefined ? <span className="mono">{injected.memory_id}</span> : <><Kind name={memory.kind} /> {memory.content}</>}
       </Link>
-      <span className="num faint">{handed.tokens} tokens</span>
-      {handed.used !== null && (
-        <Tooltip label={handed.used ? "it shows in what the agent did afterwards" : "it does not show in what the agent did"}>
-          <span className={handed.used ? "used" : "unused"}>
-            {handed.used ? <IconCheck size={13} aria-hidden /> : <IconX size={13} aria-hidden />}
-            {handed.used ? "used" : "not used"}
+      <span className="num faint">{injected.tokens} tokens</span>
+      {injected.used !== null && (
+        <Tooltip label={injected.used ? "it shows in what the agent did afterwards" : "it does not show in what the agent did"}>
+          <span className={injected.used ? "used" : "unused"}>
+            {injected.used ? <IconCheck size={13} aria-hidden /> : <IconX size={13} aria-hidden />}
+            {injected.used ? "used" : "not used"}
           </span>
         </Tooltip>
       )}

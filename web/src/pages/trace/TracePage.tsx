@@ -13,7 +13,7 @@ export function Component() {
       {({ trace, verdicts }) => (
         <>
           <Head
-            title={trace.injected.length > 0 ? `${trace.summary} handed over` : "Silence"}
+            title={trace.injected.length > 0 ? `${trace.summary} injected` : "Silence"}
             text={trace.injected.length > 0 ? `${trace.tokens} tokens, for what was about to happen.` : `${sentence(trace.silence)}`}
           >
             {trace.session !== "" && (
@@ -33,5 +33,5 @@ export function Component() {
 }
 
 function sentence(reason: string): string {
-  return reason === "" ? "Nothing was handed over." : `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+  return reason === "" ? "Nothing was injected." : `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
 }

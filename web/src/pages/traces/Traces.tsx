@@ -44,7 +44,7 @@ export function Component() {
 
   return (
     <>
-      <Head title="Traces" text="Every time the memory was asked: what was handed over, and every silence with its reason." />
+      <Head title="Traces" text="Every time the memory was asked: what was injected, and every silence with its reason." />
       <div className="filters" role="search">
         <TextInput
           data-search
@@ -61,7 +61,7 @@ export function Component() {
           onChange={(value) => put("outcome", value === "all" ? null : value)}
           data={[
             { value: "all", label: "All" },
-            { value: "injected", label: "Handed over" },
+            { value: "injected", label: "Injected" },
             { value: "silent", label: "Silence" },
           ]}
         />
