@@ -83,6 +83,16 @@ def know_recent(lab, number=6):
         lab.know(f"Notes about {words[n % 6]} were collected {n}", "fact", days_ago=0.01)
 
 
+def know_earlier_work(lab):
+    """Evidence for one hint of each space of time."""
+    other = lab.agent("earlier")
+    other.start()
+    other.edited("src/auth.rs")
+    lab.know("impl: JWT login", "digest", days_ago=1)
+    for week in (1, 2):
+        lab.know(f"JWT login authentication {week}", "fact", days_ago=7 * week)
+
+
 def headings(text):
     return [line for line in text.splitlines() if line.startswith("#")]
 
@@ -376,12 +386,7 @@ def test_the_result_holds_all_metadata(lab):
 
 @acceptance("multispace", "TC-P5-09", "REQ-P5-09", "VC-8")
 def test_hints_of_time_come_from_the_records_and_stand_last(lab):
-    other = lab.agent("earlier")
-    other.start()
-    other.edited("src/auth.rs")
-    lab.know("impl: JWT login", "digest", days_ago=1)
-    for week in (1, 2):
-        lab.know(f"JWT login authentication {week}", "fact", days_ago=7 * week)
+    know_earlier_work(lab)
     found = ask(lab, "How does JWT login authentication work?")
     same, yesterday, recent = found.temporal_badges
     assert same.startswith("Same time of day as previous work on JWT login authentication")
@@ -389,6 +394,25 @@ def test_hints_of_time_come_from_the_records_and_stand_last(lab):
     assert recent == "Recent activity (within last hour): src/auth.rs"
     tail = found.formatted_context.split("### Temporal Hints\n")[1].splitlines()
     assert tail == [*(f"- {badge}" for badge in found.temporal_badges), "</tacit-memory>"]
+
+
+@pytest.mark.parametrize(
+    ("space", "hint"),
+    [
+        ("periodic", "Same time of day as previous work"),
+        ("sequence", "Continuation from yesterday's session"),
+        ("recent", "Recent activity (within last hour)"),
+    ],
+)
+def test_without_its_space_a_hint_is_gone(tmp_path, space, hint):
+    for spaces in (SPACES, [name for name in SPACES if name != space]):
+        folder = tmp_path / str(len(spaces))
+        folder.mkdir()
+        with workplace(folder, "multispace", recall={"spaces": list(spaces)}) as lab:
+            know_earlier_work(lab)
+            found = ask(lab, "How does JWT login authentication work?")
+        assert any(badge.startswith(hint) for badge in found.temporal_badges) == (space in spaces)
+        assert len(found.temporal_badges) == len(spaces) - 10
 
 
 def hints(

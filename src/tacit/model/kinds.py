@@ -24,7 +24,7 @@ class Kind:
         label: the word shown to people.
         prefix: the short code used in rendered lines and digests, e.g. `PREF`.
         importance: base importance, 0-1.
-        half_life_days: after so many days the `recent` score is one half; None = never ages.
+        half_life_days: after so many days its freshness is one half; None = never ages.
         relevance_floor: a candidate of this kind below this calibrated relevance is never injected, 0-1.
         standing: a standing rule applies until it is superseded and is exempt from age gating.
         episodic: tells what happened; ages, and another moment never ends it.

@@ -279,6 +279,11 @@ def test_charts_health_metrics_and_the_document(client, shop):
     spaces = ask(client, "GET", "/v1/spaces")["spaces"]
     assert [space["name"] for space in spaces] == list(SPACES)
     assert all(space["summary"] and space["low"] < space["high"] for space in spaces)
+    no_topic = [space for space in spaces if not space["topic_weight"]]
+    assert [space["name"] for space in no_topic if "for hints of time" in space["summary"]] == [
+        "recent", "periodic", "sequence",
+    ]  # fmt: skip
+    assert [space["name"] for space in no_topic if "no sign of need" in space["summary"]] == ["periodic"]
 
 
 def test_the_seeds_flow_over_http(client, engine):

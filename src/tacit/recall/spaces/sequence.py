@@ -152,7 +152,7 @@ def add_neighbor_scores(parts: NDArray[np.float32], near: TurnNeighbors) -> NDAr
 SPACE = Space(
     name="sequence",
     family="time",
-    summary="turns and sessions",
+    summary="turns and sessions; for hints of time",
     topic_weight=0.0,
     high=HIGH,
     low=LOW,
