@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from e2e.drivers.machine import wait_for
 from e2e.drivers.session import Session
 from live.multispace.past import past_of
 from presets.acceptance import acceptance
@@ -137,3 +138,25 @@ def scores_of(machine):
     """Scores by memory and space of the last prompt."""
     (trace, *_) = machine.ask("why", "--surface", "prompt")["traces"]
     return {one["memory_id"]: dict(one["scores"]) for one in trace["candidates"]}
+
+
+@acceptance("multispace", "REQ-P5-04", "FLOW")
+def test_the_last_session_is_summed_up_and_says_no_decision_twice(live):
+    machine = live("preset: multispace")
+    first = Session(machine, "s1")
+    first.start()
+    first.say(
+        "Implement the user registration endpoint with email verification. Codes live in Redis, not in Postgres."
+    )
+    first.edited("src/registration.py")
+    first.stops("The endpoint is in. Still open: resending the code after a minute.")
+    first.end()
+    wait_for(lambda: "digest" in {memory["kind"] for memory in machine.ask("list", "--all")["memories"]})
+    block = Session(machine, "s2").say("Which store do the codes of the registration live in?")
+    assert block.count("Codes live in Redis") == 1
+    assert headings(block) == [HEADINGS[0], HEADINGS[2], HEADINGS[4]]
+    summary = block.split("### Session Context\n")[1]
+    assert (
+        "Last session focused on Implement the user registration endpoint with email verification." in summary
+    )
+    assert "Open: resending the code after a minute." in summary
