@@ -316,7 +316,7 @@ def check_models(scratch: ScratchHome) -> Iterator[Finding]:
     yield Finding(
         name="tokens",
         state="ok",
-        detail="counted exactly"
+        detail="memories counted exactly, blocks estimated from above"
         if scratch.tokens_exact
         else "estimated, with a margin; `tacit[tokens]` counts exactly",
     )

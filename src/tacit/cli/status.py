@@ -309,7 +309,9 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         ("embedder", engine["embedder"]),
         (
             "tokens",
-            "counted exactly" if engine["tokens_exact"] else "estimated, with a margin",
+            "memories counted exactly, blocks estimated from above"
+            if engine["tokens_exact"]
+            else "estimated, with a margin",
         ),
         ("recalls", recalls_line(engine)),
         *(("silent", line) for line in silence_lines(engine)),

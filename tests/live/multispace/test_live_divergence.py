@@ -76,7 +76,7 @@ def test_imported_rules_are_no_activity(live):
     assert len(machine.contents()) >= 5
     session = Session(machine, "s1")
     session.start()
-    assert not [block for block in map(session.say, (*WORK[:3],)) if SHIFT in block]
+    assert not [block for block in map(session.say, TERRAFORM) if SHIFT in block]
 
 
 @pytest.mark.parametrize("said", ["Yes, go on.", "commit this"])

@@ -23,6 +23,7 @@ FLOW = "Designed authentication flow: login -> validate -> issue JWT -> store re
 PASSWORDS = "Implemented password hashing using bcrypt with cost factor 12 and at least 12 characters."
 PAINT = "The gallery stores watercolor paper flat and in the dark."
 ASKED = "Implement authentication for the admin area: which login flow and which JWT do we have?"
+CODES = "We decided to keep the codes in Redis, not in Postgres."
 NOTHING = "No relevant memories found. This appears to be a new topic."
 STEPS = (
     "the request is checked against the schema", "the account is looked up by its address",
@@ -143,17 +144,16 @@ def scores_of(machine):
 @acceptance("multispace", "REQ-P5-04", "FLOW")
 def test_the_last_session_is_summed_up_and_says_no_decision_twice(live):
     machine = live("preset: multispace")
+    machine.remember(CODES, kind="decision", when="")
     first = Session(machine, "s1")
     first.start()
-    first.say(
-        "Implement the user registration endpoint with email verification. Codes live in Redis, not in Postgres."
-    )
+    first.say(f"Implement the user registration endpoint with email verification. {CODES}")
     first.edited("src/registration.py")
     first.stops("The endpoint is in. Still open: resending the code after a minute.")
     first.end()
     wait_for(lambda: "digest" in {memory["kind"] for memory in machine.ask("list", "--all")["memories"]})
     block = Session(machine, "s2").say("Which store do the codes of the registration live in?")
-    assert block.count("Codes live in Redis") == 1
+    assert block.count(CODES.rstrip(".")) == 1
     assert headings(block) == [HEADINGS[0], HEADINGS[2], HEADINGS[4]]
     summary = block.split("### Session Context\n")[1]
     assert (

@@ -52,7 +52,6 @@ def test_one_coincidence_is_no_rhythm(live):
     with past_of(machine) as past:
         past.state(f"{TOPIC} revokes the old one.", days_ago=14)
         past.state(f"{TOPIC} allows one grace call.", days_ago=8.4)
-        past.state(f"{TOPIC} logs the device.", days_ago=4.6)
     block = Session(machine, "s1").say(PROMPT)
     assert "revokes the old one" in block
     assert SAME_TIME not in block

@@ -57,8 +57,6 @@ LEAST_BEFORE = 20
 MINUTE_MS = 60_000
 _BEGAN = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)")
 HOST = "replay"
-AGE = "(by age)"
-"""Newest first whatever the kind, beside the space `recent`, in which most kinds never age."""
 
 
 @dataclass(slots=True)
@@ -212,8 +210,6 @@ def replay(project: Project, table: dict[str, Alone]) -> None:
         for name, space in SPACES.items():
             if not space.topic_weight and space.measure is not None:
                 table[name].add(space.measure(query, shortlist), ids, prompt.judgment)
-        ages = {memory.id: 1.0 / (1 + at_ms - memory.created_at_ms) for memory in before}
-        table[AGE].add(ages, ids, prompt.judgment)
 
 
 def rows(table: Mapping[str, Alone]) -> list[str]:
@@ -225,7 +221,7 @@ def rows(table: Mapping[str, Alone]) -> list[str]:
         if not one.recalls:
             continue
         above = one.above()
-        weight = SPACES[name].topic_weight if name in SPACES else 0.0
+        weight = SPACES[name].topic_weight
         changed = f"{one.changed}/{one.packs}" if weight else "hints"
         lines.append(
             f"{name:11}{weight:7.1f}{len(one.recalls):9}{sum(one.spoke):8}{np.mean(one.recalls):7.3f}"
@@ -254,7 +250,7 @@ def main() -> None:
     given = parser.parse_args()
     embedder: Embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
     kept = KeptVectors(embedder, given.cache) if given.cache else None
-    table = {name: Alone() for name in (*SPACES, AGE)}
+    table = {name: Alone() for name in SPACES}
     settings = preset_settings("multispace")
     for folder in folders_of("inject", given.data):
         project = load_inject(folder)
