@@ -42,10 +42,20 @@ def test_every_size_is_asked_with_every_choice_of_spaces():
     )
 
 
-@pytest.mark.parametrize(("sizes", "spaces"), [("ten", "all"), ("10", "some"), ("", "all")])
-def test_what_cannot_be_asked_is_refused(sizes, spaces):
+def test_every_preset_is_measured_on_the_same_store():
+    cases = cases_of("10000", projects=1, spaces="shipped", presets="focused,multispace")
+    assert [case.name for case in cases] == ["10,000 memories", "10,000 memories, multispace"]
+    assert cases[0].home == cases[1].home
+    assert [prompt_target(case) for case in cases] == [2.5, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "spaces", "presets"),
+    [("ten", "all", "focused"), ("10", "some", "focused"), ("", "all", "focused"), ("10", "all", "none")],
+)
+def test_what_cannot_be_asked_is_refused(sizes, spaces, presets):
     with pytest.raises(InvalidInput):
-        cases_of(sizes, projects=1, spaces=spaces)
+        cases_of(sizes, projects=1, spaces=spaces, presets=presets)
 
 
 @pytest.mark.parametrize(

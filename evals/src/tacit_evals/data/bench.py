@@ -30,6 +30,7 @@ BULK_FROM = 200_000
 BULK_TOPICS = 4_000
 """Sentences that are embedded for such a store; its vectors gather round them."""
 Spaces = Literal["shipped", "all"]
+DEFAULT_PRESET = "focused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +40,14 @@ class Case:
     Attributes:
         size: memories in all.
         projects: how many projects share them evenly; prompts come from one of them.
-        spaces: `shipped` = those of a fresh home, `all` = all thirteen.
+        spaces: `shipped` = those of a fresh home or of the preset, `all` = all thirteen.
+        preset: the preset of the home.
     """
 
     size: int
     projects: int = 1
     spaces: Spaces = "shipped"
+    preset: str = DEFAULT_PRESET
 
     @property
     def home(self) -> str:
@@ -59,7 +62,13 @@ class Case:
     @property
     def name(self) -> str:
         """The case, in words."""
-        return self.stored + (", all spaces" if self.spaces == "all" else "")
+        preset = f", {self.preset}" if self.preset != DEFAULT_PRESET else ""
+        return self.stored + (", all spaces" if self.spaces == "all" else "") + preset
+
+    @property
+    def searches_all(self) -> bool:
+        """Whether a prompt is answered from all thirteen spaces."""
+        return self.spaces == "all" or self.preset == "multispace"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,10 +102,10 @@ class Bench:
             self.console.print(
                 f"built {case.stored}: {took:,.0f} s, {work:,.0f} s of processor time, {size_mb:,.0f} MB"
             )
-        spaces = json.dumps(list(get_args(SpaceName)))  # JSON is YAML
-        Home(root).config_file.write_text(
-            f"recall:\n  spaces: {spaces}\n  spaces_prompt: []\n" if case.spaces == "all" else "", "utf-8"
-        )
+        settings: dict[str, object] = {"preset": case.preset}
+        if case.spaces == "all":
+            settings["recall"] = {"spaces": list(get_args(SpaceName)), "spaces_prompt": []}
+        Home(root).config_file.write_text(json.dumps(settings), "utf-8")  # JSON is YAML
         return root
 
     def _build(self, case: Case, root: Path) -> None:
