@@ -5,6 +5,7 @@ A time limit only ends what hangs, so it is many times what a test takes: machin
 
 from __future__ import annotations
 
+import difflib
 import gc
 import signal
 from collections.abc import Callable
@@ -49,7 +50,11 @@ def check_golden(pytestconfig: pytest.Config) -> Callable[[Path, str], None]:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, "utf-8")
         kept = file.read_text("utf-8") if file.is_file() else ""
-        assert text == kept, f"{file.name} differs. Run `just golden` and read the diff."
+        if text != kept:
+            diff = "\n".join(
+                difflib.unified_diff(kept.split("\n"), text.split("\n"), "kept", "now", n=1, lineterm="")
+            )
+            pytest.fail(f"{file.name} differs. `just golden` renews it.\n{diff}", pytrace=False)
 
     return check
 
