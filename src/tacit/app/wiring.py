@@ -26,7 +26,7 @@ from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host
-from tacit.ports.models import Embedder
+from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.store import Salvage, Store
 from tacit.ports.store_backend import StoreBackend
 from tacit.ports.writer import Writer
@@ -91,6 +91,7 @@ def open_engine(
     clock: Clock | None = None,
     embedder: Embedder | None = None,
     writer: Writer | None = None,
+    tokens: TokenCounter | None = None,
 ) -> Engine:
     """Open the store of `home` and build an engine over it.
 
@@ -103,6 +104,7 @@ def open_engine(
         clock: other than the system's, for tests and builders.
         embedder: other than the configured one.
         writer: other than the configured one.
+        tokens: other than the best counter that is installed.
 
     Raises:
         InvalidSetting, UnknownSetting: for wrong `overrides`.
@@ -144,7 +146,7 @@ def open_engine(
             reranker=make_reranker(settings.recall.reranker, redact=clean),
             sparse=make_reranker(settings.recall.sparse, redact=clean),
             writer=writer or _make_writer(settings, redactor, place),
-            tokens=make_token_counter(),
+            tokens=tokens or make_token_counter(),
             estimate=EstimateCounter(),
             clock=clock,
             redactor=redactor,
