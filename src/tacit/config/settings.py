@@ -261,6 +261,12 @@ class RecallSettings(_Section):
     refresh_top: int = Field(
         default=3, ge=0, le=50, description="most memories in that section; 0 turns the refresh off"
     )
+    question_cosine: float = Field(
+        default=0.35,
+        ge=0.0,
+        le=1.0,
+        description="for `focused`: least cosine of a memory that answers a short question and lies far ahead of the next one; 1 = a question is a prompt like any other",
+    )
     follow_ups: bool = Field(
         default=True, description="read a prompt of few words together with the one before it"
     )

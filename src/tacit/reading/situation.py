@@ -226,16 +226,36 @@ def _read_words(
     )
 
 
+MOST_QUESTION_WORDS = 30
+"""A longer prompt tells what to do, whatever it asks besides."""
+MOST_BARE_WORDS = 10
+_BARE_OPENERS = ("where", "who", "which", "is", "does")
+
+
+def asks_question(text: str) -> bool:
+    """Whether a short prompt wants to know something; "can you fix ..." orders. Few words need no question mark."""
+    words = _words_of(text)
+    if len(text.split()) > MOST_QUESTION_WORDS or not words:
+        return False
+    if words[0] in _BARE_OPENERS and len(words) <= MOST_BARE_WORDS:
+        return True
+    return any(
+        _is_question(words, asks=_ends_as_question(match[0]))
+        for match in _SENTENCE.finditer(text)
+        if (words := _words_of(match[0]))
+    )
+
+
 def _read_sentences(prose: str, evidence: Evidence) -> None:
     """Read each sentence by what it does: a question asks for an answer, a request or an order for the deed."""
     for match in _SENTENCE.finditer(prose):
         sentence = match[0].strip()
         if not sentence:
             continue
-        words = ENGLISH_WORD.findall(sentence[:120].lower().replace("’", "'"))
+        words = _words_of(sentence)
         if not words:
             continue
-        asks = sentence.rstrip("\"')*_ ").endswith("?")
+        asks = _ends_as_question(sentence)
         if not _is_question(words, asks=asks):
             read_words(sentence, evidence)
             continue
@@ -243,6 +263,14 @@ def _read_sentences(prose: str, evidence: Evidence) -> None:
         if "why" in words[:3]:
             evidence.add((("debug_investigate", 0.45),), 1.0)
         read_words(sentence, evidence, scale=0.45)
+
+
+def _words_of(sentence: str) -> list[str]:
+    return ENGLISH_WORD.findall(sentence[:120].lower().replace("’", "'"))
+
+
+def _ends_as_question(sentence: str) -> bool:
+    return sentence.rstrip("\"')*_ \n").endswith("?")
 
 
 def _is_question(words: list[str], *, asks: bool) -> bool:

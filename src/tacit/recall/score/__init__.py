@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tacit.recall.score.gate import Gate
 from tacit.recall.score.moment import judge_moment
+from tacit.recall.score.question import ANSWER_RELEVANCE, ANSWERS, find_answer
 from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState
 
 
@@ -19,7 +20,7 @@ def judge(gate: Gate, state: RecallState) -> Outcome[RecallState]:
         if LAST_SESSION in candidate.reasons
         else candidate.judged(round(relevance, 4), reasons)
         for candidate, (relevance, reasons) in zip(
-            found, _with_moments(state, _judge(gate, state)), strict=True
+            found, _with_answer(state, _with_moments(state, _judge(gate, state))), strict=True
         )
     ]
     scored.sort(key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.id))
@@ -34,6 +35,16 @@ def _with_moments(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Ju
         judge_moment(state.query, candidate, state.kinds.of_stored(candidate.memory.kind)) or one
         for candidate, one in zip(state.found or (), judged, strict=True)
     ]
+
+
+def _with_answer(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Judgment]:
+    """The same, but the memory that answers the prompt's question is worth saying."""
+    if not state.score.gated:
+        return judged
+    at = find_answer(state.query, state.found or (), least_cosine=state.settings.question_cosine)
+    if at is None or judged[at][0] >= ANSWER_RELEVANCE:
+        return judged
+    return [*judged[:at], (ANSWER_RELEVANCE, (ANSWERS,)), *judged[at + 1 :]]
 
 
 def _judge(gate: Gate, state: RecallState) -> Sequence[Judgment]:
