@@ -332,7 +332,8 @@ def edit(
     kind: Annotated[str, typer.Option("--kind", help="New kind: preference, decision, fact, ...")] = "",
     when: When = "",
     scope: Annotated[
-        str, typer.Option("--scope", help="New scope: universal, language:python, project:ID.")
+        str,
+        typer.Option("--scope", help="New scope: universal, language:python, project:ID or path:ID/src/api."),
     ] = "",
     importance: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="0 to 1.")] = None,
     pin: Annotated[

@@ -261,6 +261,9 @@ def test_the_assistants_words_are_no_knowledge() -> None:
 def test_open_loops() -> None:
     turns = [user("TODO: document the retry policy. We still need to rename the queue. What's next?")]
     assert open_loops(turns) == ("Document the retry policy", "Rename the queue")
+    assert open_loops([user("Next we still have to add --restore to the archive command.")]) == (
+        "Add --restore to the archive command",
+    )
 
 
 def bash(command: str, error: str = "") -> ToolUse:

@@ -78,9 +78,11 @@ class Alone:
             self.random.append(min(1.0, TOP / len(ids)))
             self.spoke.append(any(scores.get(name, 0.0) > 0 for name in ids))
 
-    def above(self) -> float:
-        """Lower end of the 95 % interval of the difference to random."""
+    def above(self, *, spoken: bool = False) -> float:
+        """Lower end of the 95 % interval of the difference to random; with `spoken` over prompts where it said anything."""
         differences = np.array(self.recalls) - np.array(self.random)
+        if spoken:
+            differences = differences[np.array(self.spoke)]
         chance = np.random.default_rng(SEED)
         means = chance.choice(differences, (RESAMPLES, len(differences))).mean(axis=1)
         return float(np.quantile(means, 0.025))
@@ -213,19 +215,19 @@ def replay(project: Project, table: dict[str, Alone]) -> None:
 
 
 def rows(table: Mapping[str, Alone]) -> list[str]:
-    """The table, one line for each space; `clear` = the interval lies above random."""
+    """The table, one line for each space: over all prompts, then over those where it said anything."""
     lines = [
-        f"{'space':11}{'weight':>7}{'prompts':>9}{'speaks':>8}{'R@10':>7}{'random':>8}{'above':>8}  {'clear':6}{'changed':>8}"
+        f"{'space':11}{'weight':>7}{'prompts':>9}{'R@10':>7}{'random':>8}{'above':>8}{'speaks':>8}{'R@10':>7}{'above':>8}{'changed':>9}"
     ]
     for name, one in table.items():
-        if not one.recalls:
+        if not any(one.spoke):
             continue
-        above = one.above()
         weight = SPACES[name].topic_weight
         changed = f"{one.changed}/{one.packs}" if weight else "hints"
+        there = np.mean(np.array(one.recalls)[np.array(one.spoke)])
         lines.append(
-            f"{name:11}{weight:7.1f}{len(one.recalls):9}{sum(one.spoke):8}{np.mean(one.recalls):7.3f}"
-            f"{np.mean(one.random):8.3f}{above:+8.3f}  {'yes' if above > 0 else 'no':6}{changed:>8}"
+            f"{name:11}{weight:7.1f}{len(one.recalls):9}{np.mean(one.recalls):7.3f}{np.mean(one.random):8.3f}"
+            f"{one.above():+8.3f}{sum(one.spoke):8}{there:7.3f}{one.above(spoken=True):+8.3f}{changed:>9}"
         )
     return lines
 

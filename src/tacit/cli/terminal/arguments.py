@@ -76,7 +76,10 @@ Kind = Annotated[
 ]
 ScopeText = Annotated[
     str,
-    typer.Option("--scope", help="universal, language:python or project:ID. Default: the project."),
+    typer.Option(
+        "--scope",
+        help="universal, language:python, project:ID or path:ID/src/api (a folder of it). Default: the project.",
+    ),
 ]
 SensitivityText = Annotated[
     str,
