@@ -62,7 +62,7 @@ from tacit.recall.presets import LAYOUTS
 from tacit.recall.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.recall.query import ReadSituation, build_query
 from tacit.recall.render import renderer
-from tacit.recall.signal import surface_for
+from tacit.recall.signal import settings_for, surface_for
 from tacit.recall.stage import Context, Outcome
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
@@ -73,7 +73,7 @@ from tacit.session.ledger import (
     ids_dropped_by_compaction,
     with_start_pack,
 )
-from tacit.session.transitions import apply_signal, open_session, record_signal, was_handled
+from tacit.session.transitions import apply_signal, open_session, record_signal, take_task, was_handled
 
 _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
@@ -143,13 +143,15 @@ class SignalHandler:
         turn, failure or statement is lost.
         """
         log = StageLog(timer=self._clock.monotonic_ms)
-        signal = _of_its_agent(self._at_its_real_folder(signal))
         ends = self._clock.monotonic_ms() + deadline_ms
 
         def remaining() -> float:
             return ends - self._clock.monotonic_ms()
 
-        with self._sessions.turn(signal.session, timeout_s=deadline_ms / 1000) as mine:
+        signal = _of_its_agent(self._at_its_real_folder(signal))
+        signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
+        settings = settings.model_copy(update={"recall": settings_for(signal, settings.recall, self._kinds)})
+        with self._sessions.turn(signal.session, timeout_s=max(0.0, remaining()) / 1000) as mine:
             if not mine:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
@@ -160,6 +162,19 @@ class SignalHandler:
             why = f" ({failure.detail})" if failure.detail else ""
             _LOG.warning("%s%s", failure.message, why)
         return handled.delivery
+
+    def _with_task(self, signal: Signal, *, timeout_s: float) -> Signal:
+        """The start of a subagent with the task from its parent's call, where the host does not repeat it."""
+        if not isinstance(signal, SubagentStarted) or signal.task or signal.parent is None:
+            return signal
+        with self._sessions.turn(signal.parent, timeout_s=timeout_s) as mine:
+            parent = self._sessions.load(signal.parent) if mine else None
+            if parent is None:
+                return signal
+            task, left = take_task(parent, signal.agent_type)
+            if task:
+                self._sessions.save(left)
+        return replace(signal, task=task)
 
     def _handle_late(self, signal: Signal, capabilities: HostCapabilities, settings: Settings) -> None:
         """Update the record for a signal whose host waits no longer."""

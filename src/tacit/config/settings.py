@@ -34,6 +34,10 @@ class Budgets(_Section):
     on_demand: int = Field(default=1000, ge=0, le=20_000, description="on demand")
 
 
+AgentPolicy = Literal["full", "lean", "none"]
+"""What a subagent gets when it starts."""
+
+
 class Thresholds(_Section):
     """Least calibrated relevance (0-1) that a surface injects."""
 
@@ -291,6 +295,10 @@ class RecallSettings(_Section):
     nudge: Offer = Field(
         default="auto",
         description="whether the next block after a message that may hold something for later reminds the agent of memory_add; auto = as above",
+    )
+    subagents: dict[str, AgentPolicy] = Field(
+        default_factory=dict,
+        description="what a subagent of a type gets when it starts: `full` = rules and facts for its task, `lean` = two rules and those whose moment its task names, `none`; `*` = every other type; empty = full",
     )
     blocking: bool = Field(
         default=False,

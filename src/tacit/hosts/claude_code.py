@@ -60,6 +60,8 @@ _TAKES_CONTEXT = frozenset(
         "SubagentStart",
     }
 )
+_DEFAULT_AGENT = "general-purpose"
+"""The type that Claude Code starts where the model names none."""
 _TOOLS = {
     "Read": "read", "Edit": "edit", "MultiEdit": "edit", "NotebookEdit": "edit", "Write": "write", "Bash": "bash",
     "Grep": "grep", "Glob": "glob", "Task": "task", "Agent": "task", "WebFetch": "webfetch", "WebSearch": "websearch",
@@ -238,6 +240,7 @@ def _call(fields: Fields) -> ToolCall:
         paths=relative_paths(paths, cwd=fields.path("cwd")),
         command=_loose(given, "command"),
         text=bounded("\n".join(word for word in words if word), MAX_OUTPUT_CHARS),
+        agent=_loose(given, "subagent_type") or _DEFAULT_AGENT if _TOOLS.get(name) == "task" else "",
     )
 
 

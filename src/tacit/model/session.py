@@ -97,6 +97,14 @@ class Nudge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AgentTask:
+    """A task for a subagent of type `agent` that has not started yet."""
+
+    agent: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
@@ -130,3 +138,4 @@ class SessionState:
     start_pack: StartPack | None = None
     answers: tuple[int, ...] = ()
     nudges: tuple[Nudge, ...] = ()
+    agent_tasks: tuple[AgentTask, ...] = ()

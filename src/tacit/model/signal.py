@@ -66,13 +66,17 @@ class PromptSubmitted(_Common):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A tool call: host-neutral name (`read`, `edit`, `write`, `bash`, ... else the host's own), and its input."""
+    """A tool call: host-neutral name (`read`, `edit`, `write`, `bash`, ... else the host's own), and its input.
+
+    `agent` = the type of the subagent that the call starts, `text` its task then.
+    """
 
     tool: str
     call_id: str = ""
     paths: tuple[str, ...] = ()
     command: str = ""
     text: str = ""
+    agent: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

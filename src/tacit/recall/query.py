@@ -148,6 +148,8 @@ def _moment_keys(signal: Signal) -> tuple[Entity, ...]:
             return keys_of_call(read_call_facts(signal.call))
         case PromptSubmitted():
             return keys_of_acts(acts_asked(signal.text))
+        case SubagentStarted():
+            return keys_of_acts(acts_asked(signal.task))
         case _:
             return ()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from tacit.config.settings import RecallSettings
+from tacit.config.settings import AgentPolicy, RecallSettings
+from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.session import SessionState
 from tacit.model.signal import (
@@ -24,6 +25,9 @@ from tacit.reading.moments.acts import acts_of_tool
 from tacit.reading.prompts.machine_made import machine_made
 from tacit.session.holdout import held_out
 
+LEAN_ITEMS = 2
+"""Memories that a subagent gets with the policy `lean`, besides rules at their moment."""
+
 
 def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | SilenceReason:
     """Name the surface that `signal` asks for, or say why it gets silence."""
@@ -33,10 +37,30 @@ def surface_for(signal: Signal, state: SessionState, settings: RecallSettings) -
         return SilenceReason(cause=SilenceCause.MUTED)
     if held_out(state, settings.holdout):
         return SilenceReason(cause=SilenceCause.COMPARISON)
+    if isinstance(signal, SubagentStarted) and policy_of(settings, signal.agent_type) == "none":
+        return SilenceReason(cause=SilenceCause.OFF)
     surface = _surface(signal, state, settings)
     if not isinstance(surface, SilenceReason) and is_off(surface, settings):
         return SilenceReason(cause=SilenceCause.OFF_IN_PRESET, detail=surface.value)
     return surface
+
+
+def policy_of(settings: RecallSettings, agent_type: str) -> AgentPolicy:
+    """What the settings give a subagent of this type when it starts."""
+    return settings.subagents.get(agent_type, settings.subagents.get("*", "full"))
+
+
+def settings_for(signal: Signal, settings: RecallSettings, kinds: KindRegistry) -> RecallSettings:
+    """The settings as they hold for `signal`: with the policy `lean` a subagent gets few rules and nothing else."""
+    if not isinstance(signal, SubagentStarted) or policy_of(settings, signal.agent_type) != "lean":
+        return settings
+    rules = tuple(kind.name for kind in kinds if kind.standing)
+    return settings.model_copy(
+        update={
+            "kinds": tuple(name for name in rules if not settings.kinds or name in settings.kinds),
+            "max_items": min(settings.max_items, LEAN_ITEMS),
+        }
+    )
 
 
 def is_off(surface: Surface, settings: RecallSettings) -> bool:

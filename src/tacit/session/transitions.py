@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacit.model.session import PendingFailure, SessionState
+from tacit.model.session import AgentTask, PendingFailure, SessionState
 from tacit.model.signal import (
     Compacting,
     MessageEnded,
@@ -27,6 +27,8 @@ MAX_PROMPTS = 4
 MAX_FAILURES = 20
 MESSAGE_END_CHARS = 2000
 PROMPT_CHARS = 500
+MAX_TASKS = 8
+TASK_CHARS = 2000
 EDITING_TOOLS = frozenset({"edit", "write"})
 
 
@@ -94,7 +96,7 @@ def apply_signal(
         case PromptSubmitted():
             return _prompted(state, signal)
         case ToolStarting():
-            return _touched(state, signal.call, paths)
+            return _delegated(_touched(state, signal.call, paths), signal.call)
         case ToolFinished():
             return _succeeded(_touched(state, signal.call, paths), signal.call, paths)
         case ToolFailed():
@@ -107,6 +109,22 @@ def apply_signal(
             return replace(state, ended=True)
         case Compacting() | SubagentStarted():
             return state
+
+
+def _delegated(state: SessionState, call: ToolCall) -> SessionState:
+    """The record with the task that `call` gives to a subagent; another call changes nothing."""
+    if not call.agent or not call.text:
+        return state
+    task = AgentTask(agent=call.agent, text=call.text[:TASK_CHARS])
+    return replace(state, agent_tasks=(*state.agent_tasks, task)[-MAX_TASKS:])
+
+
+def take_task(state: SessionState, agent: str) -> tuple[str, SessionState]:
+    """The oldest task that waits for a subagent of this type ("" = none), and the record without it."""
+    for task in state.agent_tasks:
+        if task.agent == agent:
+            return task.text, replace(state, agent_tasks=tuple(t for t in state.agent_tasks if t is not task))
+    return "", state
 
 
 def _started(state: SessionState, signal: SessionStarted) -> SessionState:
@@ -126,6 +144,7 @@ def _prompted(state: SessionState, signal: PromptSubmitted) -> SessionState:
         state,
         turn=state.turn + 1,
         recent_prompts=(*state.recent_prompts, signal.text[:PROMPT_CHARS])[-MAX_PROMPTS:],
+        agent_tasks=(),
         last_message_end=end,
         ended=False,
     )

@@ -71,7 +71,6 @@ def test_status_says_in_words_that_nothing_was_asked_yet(tacit):
     said = tacit("status")
     assert "no session has asked the memory" in said.out
     assert "0 of the last 0" not in said.out
-    assert "from above" not in said.out
 
 
 def test_status_tells_a_host_that_is_not_here_from_one_that_is_not_connected(tacit):

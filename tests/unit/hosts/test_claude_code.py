@@ -10,7 +10,7 @@ import pytest
 from tacit.errors import InvalidInput, InvalidPayload
 from tacit.hosts.claude_code import CAP_CHARS, ClaudeCode
 from tacit.model.pack import Block, Surface
-from tacit.model.signal import PromptSubmitted, Signal, ToolFinished
+from tacit.model.signal import PromptSubmitted, Signal, ToolFinished, ToolStarting
 
 HOST = ClaudeCode()
 AT = 1_795_169_545_696
@@ -134,6 +134,24 @@ def test_tool_names(host_name: str, ours: str) -> None:
     signal = parse(hook_event_name="PostToolUse", tool_name=host_name, tool_input={})
     assert isinstance(signal, ToolFinished)
     assert signal.call.tool == ours
+
+
+@pytest.mark.parametrize("tool", ["Agent", "Task"])
+@pytest.mark.parametrize(
+    ("given", "agent"), [({}, "general-purpose"), ({"subagent_type": "Explore"}, "Explore")]
+)
+def test_a_call_that_starts_a_subagent_tells_its_type_and_its_task(
+    tool: str, given: dict[str, str], agent: str
+) -> None:
+    signal = parse(hook_event_name="PreToolUse", tool_name=tool, tool_input={"prompt": "look", **given})
+    assert isinstance(signal, ToolStarting)
+    assert (signal.call.agent, signal.call.text) == (agent, "look")
+
+
+def test_another_call_starts_no_subagent() -> None:
+    signal = parse(hook_event_name="PreToolUse", tool_name="Bash", tool_input={"command": "ls"})
+    assert isinstance(signal, ToolStarting)
+    assert not signal.call.agent
 
 
 def test_a_tool_input_the_model_got_wrong_is_no_error_of_the_payload() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
 from tacit.hosts.install import HOSTS, STAMP, InstallPlan, apply, installed, plan, uninstall
-from tacit.hosts.install.claude import EVENTS
+from tacit.hosts.install.claude import EVENTS, TOOLS
+from tacit.hosts.install.target import plugin_text
 
 SETTINGS = """{
     // my own settings
@@ -140,7 +142,26 @@ def test_every_event_has_one_group_behind_those_of_others(place: Place) -> None:
     assert handler == {
         "type": "command", "command": str(place.home.launcher), "args": ["claude-code", STAMP], "timeout": 10,
     }  # fmt: skip
-    assert hooks["PreToolUse"][0]["matcher"] == "Read|Edit|Write|MultiEdit|NotebookEdit|Bash"
+    assert hooks["PreToolUse"][0]["matcher"] == hooks["PostToolUse"][0]["matcher"] == TOOLS
+
+
+@pytest.mark.parametrize(
+    ("tool", "called"),
+    [
+        ("Edit", True), ("Bash", True), ("Agent", True), ("Task", True), ("WebFetch", True), ("mcp__github__create_issue", True),
+        ("mcp__tacit__memory_add", False), ("mcp__plugin_tacit_tacit__memory_add", False), ("TodoWrite", False), ("BashOutput", False),
+    ],
+)  # fmt: skip
+def test_hooks_are_called_for_what_a_rule_may_govern_and_not_for_our_own_tools(
+    tool: str, called: bool
+) -> None:
+    assert bool(re.search(TOOLS, tool)) == called
+
+
+def test_the_plugin_hooks_the_same_calls_as_the_installation() -> None:
+    hooks = json.loads(plugin_text("claude-code", "hooks", "hooks.json"))["hooks"]
+    found = {(event, group.get("matcher", "")) for event, groups in hooks.items() for group in groups}
+    assert found == {(event, matcher) for event, matcher, _ in EVENTS}
 
 
 def test_only_ours_goes_when_someone_changed_the_file_after_us(place: Place) -> None:

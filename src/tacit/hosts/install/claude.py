@@ -14,7 +14,8 @@ from typing import cast
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Target, plugin_text, version_in
 
-TOOLS = "Read|Edit|Write|MultiEdit|NotebookEdit|Bash"
+TOOLS = r"^(Read|Edit|Write|MultiEdit|NotebookEdit|Bash|WebFetch|WebSearch|Task|Agent|mcp__(?!(plugin_)?tacit_).+)$"
+"""Calls that a rule may govern, and those that start a subagent: only they tell its task. Calls of our own tools are left out."""
 EVENTS: tuple[tuple[str, str, int], ...] = (
     ("SessionStart", "", 10),
     ("UserPromptSubmit", "", 5),

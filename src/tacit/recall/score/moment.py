@@ -18,13 +18,15 @@ from tacit.recall.stage import MOMENT, Judgment
 def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | None:
     """Relevance by the moments that the memory's words name; None where they decide nothing."""
     memory = candidate.memory
+    if query.surface is Surface.SUBAGENT and kind.standing and memory.trigger.always and memory.pinned:
+        return 1.0, ("always, and pinned",)
     if kind.episodic or kind.explains_errors or memory.trigger.always:
         return None
     is_rule = kind.standing and not kind.is_result
     moments = [one for one in read_moments(memory.content) if is_rule or not one.way]
     if not moments:
         return None
-    if query.surface is Surface.PROMPT:
+    if query.surface in (Surface.PROMPT, Surface.SUBAGENT):
         acts = acts_asked(query.raw_text)
         return (1.0, (MOMENT,)) if any(is_asked(moment, acts) for moment in moments) else None
     if query.surface is not Surface.ACTION or query.call is None:

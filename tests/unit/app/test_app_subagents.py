@@ -1,0 +1,78 @@
+"""What a subagent of Claude Code gets: the task comes from the call of its parent, the policy from the settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from unit.app.test_app_engine import Agent, make_engine, place, quiet  # noqa: F401 - fixtures
+
+RULE = "Run `make lint` before every commit."
+PINNED = "Answer in short sentences."
+FACT = "The parser of invoices reads a page at a time; repair it there."
+TASK = "Repair the parser of invoices, then commit it."
+
+
+class Parent(Agent):
+    """A session that starts subagents."""
+
+    def delegates(self, number, task, **kind):
+        self.tool("PreToolUse", "Agent", f"t{number}", description="work", prompt=task, **kind)
+
+    def starts(self, name, agent_type="general-purpose"):
+        return self.send("SubagentStart", agent_id=name, agent_type=agent_type)
+
+
+@pytest.fixture
+def parent(make_engine, place):  # noqa: F811
+    engine = quiet(make_engine)
+    engine.remember(RULE, cwd=str(place))
+    return Parent(engine, place)
+
+
+def test_the_call_of_the_parent_tells_the_task(parent):
+    parent.start()
+    assert RULE not in parent.starts("a0")
+    parent.delegates(1, TASK)
+    assert RULE in parent.starts("a1")
+    assert RULE not in parent.starts("a2"), "the task was given to one"
+
+
+def test_a_task_goes_to_the_type_that_it_was_meant_for_oldest_first(parent):
+    parent.start()
+    parent.delegates(1, "List the files.", subagent_type="Explore")
+    parent.delegates(2, TASK, subagent_type="Explore")
+    assert RULE not in parent.starts("a1", "general-purpose")
+    assert RULE not in parent.starts("a2", "Explore")
+    assert RULE in parent.starts("a3", "Explore")
+
+
+def test_a_task_that_was_never_taken_up_ends_with_the_turn(parent):
+    parent.start()
+    parent.delegates(1, TASK)
+    parent.prompt("Leave it, look at the colors.")
+    assert RULE not in parent.starts("a1")
+
+
+@pytest.mark.parametrize(
+    ("policies", "expected"),
+    [
+        ({}, {RULE, PINNED, FACT}),
+        ({"Explore": "none"}, {RULE, PINNED, FACT}),
+        ({"*": "lean"}, {RULE, PINNED}),
+        ({"*": "none", "general-purpose": "lean"}, {RULE, PINNED}),
+        ({"*": "none"}, set()),
+    ],
+)
+def test_the_settings_say_what_a_type_gets(make_engine, place, policies, expected):  # noqa: F811
+    engine = make_engine(recall={"budgets": {"start": 0}, "subagents": policies})
+    for text in (RULE, "Keep the invoices of a year in one folder.", "Never delete invoices by hand."):
+        engine.remember(text, cwd=str(place))
+    engine.remember(PINNED, kind="preference", when="always", pinned=True, cwd=str(place))
+    engine.remember(FACT, kind="fact", cwd=str(place))
+    parent = Parent(engine, place)
+    parent.start()
+    parent.delegates(1, TASK)
+    text = parent.starts("a1")
+    assert {one for one in (RULE, PINNED, FACT) if one in text} == expected
+    lines = sum(line.startswith("- ") for line in text.splitlines())
+    assert lines <= (2 if "lean" in policies.values() else 8)
