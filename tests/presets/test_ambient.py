@@ -12,6 +12,7 @@ from presets.driving import lines_of
 from tacit.app.reasons import drop_text, silence_text
 from tacit.capture.prepare import AMBIENT
 from tacit.capture.transcripts.cleaning import clean_prompt
+from tacit.config.describe import describe_settings
 from tacit.config.fields import check_layer
 from tacit.config.home import Home
 from tacit.config.layers import read_settings
@@ -277,15 +278,24 @@ def test_another_order_is_refused():
 def test_numbers_have_ranges(lab):
     recall = lab.engine.settings.recall
     assert (recall.history_blocks, recall.reinject_after, recall.pinned_limit) == (3, 10, 3)
-    wrong = {
-        "candidates_per_space": 0,
-        "max_items": 0,
-        "semantic_threshold": 1.5,
-        "pinned_limit": 21,
-        "history_blocks": -1,
+    ranges = {
+        "candidates_per_space": (1, 100),
+        "max_items": (1, 100),
+        "semantic_threshold": (0.0, 1.0),
+        "reinject_after": (0, 200),
+        "pinned_limit": (1, 20),
+        "history_blocks": (0, 10),
     }
-    problems = dict(check_layer({"recall": wrong}, place=str).problems)
-    assert set(problems) == {f"recall.{name}" for name in wrong}
+    described = describe_settings()
+    assert {
+        name: (described[f"recall.{name}"].minimum, described[f"recall.{name}"].maximum) for name in ranges
+    } == ranges
+    for wrong in (
+        {name: least - 1 for name, (least, _) in ranges.items()},
+        {name: most + 1 for name, (_, most) in ranges.items()},
+    ):
+        problems = dict(check_layer({"recall": wrong}, place=str).problems)
+        assert set(problems) == {f"recall.{name}" for name in wrong}
 
 
 @pytest.fixture

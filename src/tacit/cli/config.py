@@ -99,7 +99,7 @@ def set_(
         reset_values(home, place, key=key)
     else:
         notes = set_values(home, place, {key: converted})
-    if old != key:
+    if old in RENAMED:
         reset_values(home, place, key=old)
     now = _report(cwd, agent).origins.get(key, ())
     if as_json:
@@ -316,10 +316,12 @@ def _below(report: SettingsReport, key: str) -> dict[str, tuple[Origin, ...]]:
 
 
 def _current_name(key: str) -> str:
-    """The name that `key` has now, with a warning where it is an old one."""
+    """The name that `key` has now, with a warning where it is an old one; for a name of a preset's design, the setting meant."""
     from tacit.cli.terminal.output import print_warning
+    from tacit.config.design_names import own_key
     from tacit.config.renamed import RENAMED
 
+    key = own_key(key)
     renamed = RENAMED.get(key)
     if renamed is None:
         return key

@@ -16,7 +16,7 @@ SettingType = Literal["boolean", "integer", "number", "string", "choice", "list"
 PROCESS_SECTIONS = ("daemon.", "store.", "embedder.", "kinds.", "capture.extractor.")
 """What is read when the daemon starts; everything else follows the files within a second."""
 PINNED_GUIDANCE = (
-    "Pin few kinds. For an assistant of one person or a small team: todo and goal; in long projects also decision. "
+    "They come before every prompt only while `ambient_enabled` is on. Pin few kinds. For an assistant of one person or a small team: todo and goal; in long projects also decision. "
     "Many people in one place: none. Broad kinds (fact, event, observation) dilute the prompt; pin them only for a reason. "
     "Nothing here is forbidden."
 )

@@ -223,10 +223,10 @@ class RecallSettings(_Section):
         description="the measures of similarity for answers on demand, over a wide ranking; empty = as for a prompt",
     )
     candidates_per_space: int = Field(
-        default=32, ge=1, le=1000, description="most candidates one space proposes"
+        default=32, ge=1, le=100, description="most candidates one space proposes"
     )
     shortlist: int = Field(default=12, ge=1, le=1000, description="most candidates that are scored")
-    max_items: int = Field(default=8, ge=1, le=200, description="most memories in one prompt pack")
+    max_items: int = Field(default=8, ge=1, le=100, description="most memories in one prompt pack")
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are injected unasked; empty = all of them"
     )
@@ -275,7 +275,7 @@ class RecallSettings(_Section):
         default=True, description="read a prompt of few words together with the one before it"
     )
     reinject_after: int = Field(
-        default=0, ge=0, description="turns after which a memory may come again; 0 = never"
+        default=0, ge=0, le=200, description="turns after which a memory may come again; 0 = never"
     )
     semantic_threshold: float = Field(
         default=0.0,
@@ -286,6 +286,7 @@ class RecallSettings(_Section):
     history_blocks: int | None = Field(
         default=None,
         ge=0,
+        le=10,
         description="newest blocks that stay in the history, in hosts that let Tacit remove blocks (OpenCode, the library); 0 = only the current one; null = all",
     )
     tell_memory_add: Offer = Field(

@@ -106,17 +106,13 @@ def parse_settings(text: str, *, place: str) -> SettingsFile:
 def without_key(text: str, path: Sequence[str]) -> str:
     """`text` without the key at `path` and without the sections that are empty then; the same text where it does not stand.
 
-    Whole lines go, so that every comment before another key stays where it was. What shares a line with others (`{a: 1, b: 2}`)
-    is not touched but by taking out the section it stands in, written that way.
+    Whole lines go, so that every comment before another key stays where it was. Of `{a: 1, b: 2}` the key alone goes.
     """
     for length in range(len(path), 0, -1):
-        lines = text.splitlines(keepends=True)
-        span = _line_slice(
-            cast(Any, YAML(typ="safe", pure=True)).compose(StringIO(text)), path[:length], lines
-        )
+        span = _key_slice(cast(Any, YAML(typ="safe", pure=True)).compose(StringIO(text)), path[:length], text)
         if span is None:
             return text
-        text = "".join(lines[: span.start] + lines[span.stop :])
+        text = text[: span.start] + text[span.stop :]
         above = _node_at(cast(Any, YAML(typ="safe", pure=True)).compose(StringIO(text)), path[: length - 1])
         if not isinstance(above, ScalarNode):  # a section with nothing below it reads as null
             return text
@@ -133,21 +129,37 @@ def _node_at(node: object, path: Sequence[str]) -> object:
 
 
 def _pair(node: object, name: str) -> tuple[Any, Any] | None:
-    if not isinstance(node, MappingNode):
-        return None
-    pairs = cast("list[tuple[Any, Any]]", cast(Any, node).value)
-    return next((pair for pair in pairs if str(pair[0].value) == name), None)
+    return next((pair for pair in _pairs(node) if str(pair[0].value) == name), None)
 
 
-def _line_slice(node: object, path: Sequence[str], lines: Sequence[str]) -> slice | None:
-    """Lines of the key at `path`, without the comments and blank lines after it; None where the key is absent."""
+def _pairs(node: object) -> list[tuple[Any, Any]]:
+    return cast("list[tuple[Any, Any]]", cast(Any, node).value) if isinstance(node, MappingNode) else []
+
+
+def _key_slice(node: object, path: Sequence[str], text: str) -> slice | None:
+    """Characters of the key at `path`, without the comments and blank lines after it; None where the key is absent."""
     parent = _node_at(node, path[:-1])
     pair = _pair(parent, path[-1])
     if pair is None:
         return None
-    if cast(Any, parent).flow_style and len(path) > 1:
-        return _line_slice(node, path[:-1], lines)
-    first, column = int(pair[0].start_mark.line), int(pair[0].start_mark.column)
+    if not cast(Any, parent).flow_style:
+        return _line_slice(pair[0], text)
+    pairs = _pairs(parent)
+    at = pairs.index(pair)
+    if len(pairs) == 1 and len(path) > 1:
+        return _key_slice(node, path[:-1], text)
+    if at + 1 < len(pairs):
+        return slice(int(pair[0].start_mark.index), int(pairs[at + 1][0].start_mark.index))
+    return slice(
+        int((pairs[at - 1][1].end_mark if at else pair[0].start_mark).index), int(pair[1].end_mark.index)
+    )
+
+
+def _line_slice(key: object, text: str) -> slice:
+    """Characters of the lines of `key` and of what stands below it."""
+    lines = text.splitlines(keepends=True)
+    mark = cast(Any, key).start_mark
+    first, column = int(mark.line), int(mark.column)
     end = first + 1
     for number in range(first + 1, len(lines)):
         words = lines[number].lstrip()
@@ -157,7 +169,7 @@ def _line_slice(node: object, path: Sequence[str], lines: Sequence[str]) -> slic
         if indent < column or (indent == column and not words.startswith("-")):
             break
         end = number + 1
-    return slice(first, end)
+    return slice(sum(map(len, lines[:first])), sum(map(len, lines[:end])))
 
 
 def _refuse_unneeded(yaml: YAML, text: str, place: str) -> None:

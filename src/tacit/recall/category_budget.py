@@ -24,6 +24,8 @@ _LOG = logging.getLogger(__name__)
 MARK = "..."
 LEAST_CUT = 12
 """Tokens below which a rest of a budget is not worth the beginning of a memory."""
+LEAST_WORDS_CHARS = 40
+"""Characters below which the first words of a sentence do not say what the memory says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +112,7 @@ class Filling:
 
 
 def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
-    """The longest run of whole sentences of `text` that fits with the mark of a cut, else of whole words; "" for none."""
+    """The longest run of whole sentences of `text` that fits with the mark of a cut, else of whole words; "" for none or few words."""
     sentences = shorten_at_sentence(text, lambda part: fits(f"{part}{MARK}"))
     if sentences:
         return sentences if sentences == text else f"{sentences}{MARK}"
@@ -119,7 +121,8 @@ def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if fits(" ".join(words[:middle]) + MARK) else (low, middle - 1)
-    return " ".join(words[:low]) + MARK if low else ""
+    start = " ".join(words[:low])
+    return start + MARK if len(start) >= LEAST_WORDS_CHARS else ""
 
 
 def shorten_long_text(text: str, *, above: int, to: int, count: Callable[[str], int]) -> tuple[str, bool]:

@@ -119,7 +119,7 @@ def test_an_unknown_key_names_file_key_and_nearest_name(home, text, key, near):
         ("recall:\n  max_items: many\n", [":2", "`recall.max_items`", "'many'", "integer"]),
         ("recall:\n  max_items: true\n", ["`recall.max_items`", "True", "integer"]),
         ("recall:\n  max_items: '5'\n", ["`recall.max_items`", "'5'", "integer"]),
-        ("recall:\n  max_items: 999\n", ["`recall.max_items`", "999", "less than or equal to 200"]),
+        ("recall:\n  max_items: 999\n", ["`recall.max_items`", "999", "less than or equal to 100"]),
         ("recall:\n  thresholds: {prompt: .nan}\n", ["`recall.thresholds.prompt`", "nan"]),
         ("recall: 5\n", ["`recall`", "5", "mapping"]),
         ("recall:\n  fuse: magic\n", ["`recall.fuse`", "'magic'", "'rrf'"]),

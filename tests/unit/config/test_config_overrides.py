@@ -129,7 +129,7 @@ def test_a_projects_file_goes_when_nothing_is_left_and_takes_nothing_of_others_a
 @pytest.mark.parametrize(
     ("values", "error", "words"),
     [
-        ({"recall.max_items": 5000}, InvalidSetting, "≤ 200"),
+        ({"recall.max_items": 5000}, InvalidSetting, "≤ 100"),
         ({"recall.max_itms": 5}, UnknownSetting, "`recall.max_items`"),
         ({"recall.score": "typd"}, InvalidSetting, "`typed`"),
         ({"recall": 5}, InvalidSetting, "mapping"),
@@ -213,3 +213,16 @@ def test_taking_a_key_out_of_a_text_takes_nothing_else(tree, path):
     assert left.count("# about") == written.count("# about") - (
         0 if left == written else written.count("# about") - left.count("# about")
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "left"),
+    [
+        ("recall: {max_items: 3, reinject_after: 4}\n", "recall: {reinject_after: 4}\n"),
+        ("recall: {reinject_after: 4, max_items: 3}\n", "recall: {reinject_after: 4}\n"),
+        ('{"preset": "typed", "recall": {"max_items": 3}}', '{"preset": "typed"}'),
+        ("preset: typed\nrecall: {max_items: 3}\n", "preset: typed\n"),
+    ],
+)
+def test_of_an_inline_section_the_key_alone_goes(written, left):
+    assert without_key(written, ["recall", "max_items"]) == left

@@ -1,9 +1,9 @@
 import "./settings.css";
-import { Alert, Autocomplete, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
-import { IconSearch } from "@tabler/icons-react";
+import { Alert, Autocomplete, Button, SegmentedControl, Select, Switch, TextInput } from "@mantine/core";
+import { IconArrowBackUp, IconSearch } from "@tabler/icons-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
-import { useSettings, type Place } from "../../api/queries";
+import { useRevert, useSettings, type Place } from "../../api/queries";
 import type { SettingRow, SettingsView } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
@@ -113,7 +113,19 @@ function Whose({ view, place, setPlace }: { view: SettingsView; place: Place; se
         {place.holder === "agents" && <><b>{place.name}</b> follows the default wherever it has no override.</>}
         {place.holder === "projects" && <>Sessions in <b>{place.name.split("/").at(-1)}</b> follow the default wherever it has no override.</>}
       </span>
+      {place.holder !== "user" && <RevertAll keys={view.settings.filter((row) => isOwn(row, place)).map((row) => row.key)} place={place} />}
     </div>
+  );
+}
+
+/** Let an agent or a project follow the default again in everything. */
+function RevertAll({ keys, place }: { keys: string[]; place: Place }) {
+  const revert = useRevert(place);
+  if (keys.length === 0) return null;
+  return (
+    <Button size="xs" variant="default" leftSection={<IconArrowBackUp size={14} />} loading={revert.isPending} onClick={() => keys.forEach((key) => revert.mutate(key))}>
+      {`Revert ${plural(keys.length, "override")}`}
+    </Button>
   );
 }
 
@@ -134,8 +146,8 @@ function List({ view, place, find, only }: { view: SettingsView; place: Place; f
         words.every((word) => `${row.key} ${row.about.about} ${row.about.guidance}`.toLowerCase().includes(word)),
     );
     const found = new Map<string, SettingRow[]>();
-    const basic = rows.filter((row) => BASIC.includes(row.key));
-    if (basic.length > 0 && words.length === 0 && !only) found.set(BASICS, basic);
+    if (words.length === 0 && !only)
+      for (const [group, keys] of Object.entries(GROUPS)) found.set(group, rows.filter((row) => keys.includes(row.key)));
     for (const row of rows) found.set(row.about.section, [...(found.get(row.about.section) ?? []), row]);
     return [...found];
   }, [view, place, find, only]);
@@ -174,7 +186,7 @@ const ROW_PX = 62;
 /** One section, drawn when it comes near: there are more settings than a person looks at. */
 function Section({ section, rows, place }: { section: string; rows: SettingRow[]; place: Place }) {
   const box = useRef<HTMLElement>(null);
-  const [near, setNear] = useState(section === BASICS);
+  const [near, setNear] = useState(isGroup(section));
   useEffect(() => {
     const watcher = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && setNear(true), { rootMargin: "500px" });
     watcher.observe(box.current!);
@@ -183,12 +195,12 @@ function Section({ section, rows, place }: { section: string; rows: SettingRow[]
   return (
     <section ref={box} id={`section-${section}`} className="panel flush" aria-labelledby={`title-${section}`}>
       <h2 className="settings-title" id={`title-${section}`}>
-        {titleOf(section)} {section !== BASICS && section !== "" && <span className="mono faint">{section}</span>}
+        {titleOf(section)} {!isGroup(section) && section !== "" && <span className="mono faint">{section}</span>}
       </h2>
       {near ? (
         <ul className="setting-list">
           {rows.map((row) => (
-            <Setting key={row.key + place.holder + place.name} row={row} place={place} whole={section === BASICS} id={`${section}-${row.key}`} />
+            <Setting key={row.key + place.holder + place.name} row={row} place={place} whole={isGroup(section)} id={`${section}-${row.key}`} />
           ))}
         </ul>
       ) : (
@@ -198,9 +210,14 @@ function Section({ section, rows, place }: { section: string; rows: SettingRow[]
   );
 }
 
-const BASICS = "basics";
-/** What most people come for; it stands in its own section, too. */
-const BASIC = ["preset", "recall.enabled", "recall.shadow", "recall.pinned_kinds", "recall.thresholds.prompt", "recall.budgets.start", "recall.budgets.prompt", "recall.reinject_after", "capture.enabled"];
+/** What most people come for, by purpose; each stands in its own section, too. */
+const GROUPS: Record<string, string[]> = {
+  basics: ["preset", "recall.enabled", "recall.shadow", "recall.thresholds.prompt", "recall.budgets.start", "recall.budgets.prompt", "recall.max_items", "capture.enabled"],
+  contextual_search: ["recall.candidates_per_space", "recall.floors.ratio", "recall.floors.cosine"],
+  deduplication: ["recall.semantic_threshold", "recall.reinject_after", "recall.history_blocks"],
+  ambient_awareness: ["recall.ambient_enabled", "recall.pinned_kinds", "recall.pinned_limit", "recall.pinned_sort"],
+};
+const isGroup = (section: string) => section in GROUPS;
 
 function titleOf(section: string): string {
   if (section === "") return "Whole";
