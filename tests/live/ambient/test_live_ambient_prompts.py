@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.drivers.machine import Machine
+from e2e.drivers.machine import Machine, wait_for
 from e2e.drivers.session import Session
 from live.ambient.office import ASKED, GOAL, TODO, UNRELATED
 from presets.acceptance import acceptance
@@ -79,6 +79,7 @@ def test_what_capture_related_comes_with_what_was_named(office):
     earlier.say("Remember that the tax office rejects files of `LedgerExport` with more than 5000 rows.")
     earlier.stops("Noted.")
     earlier.end()
+    wait_for(lambda: sum("LedgerExport" in text for text in machine.contents()) == 2)
     given = Session(machine, "later").say("How many entries may LedgerExport put into a file?")
     assert "5000 rows" in given
     assert "one line per booking" in given

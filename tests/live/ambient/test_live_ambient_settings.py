@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from itertools import count
 
 import pytest
 
-from e2e.drivers.machine import Machine
+from e2e.drivers.machine import Machine, wait_for
 from e2e.web.driver import Served, browser, chromium, settle, signed_in
 from live.ambient.office import ASKED, GOAL
 from presets.acceptance import acceptance
@@ -57,9 +58,10 @@ def test_every_key_of_the_design_holds_under_its_own_name(live):
     assert [goal for goal in GOALS if goal in given] == list(GOALS[1:]), "two of a kind, the newest"
     assert ASKED[0][0] not in given, "pinned memories take the two places first"
     machine.tacit("config", "set", "memory_injection.max_total", "3")
-    assert ASKED[0][0] in ask_as(machine, "build", ASKED[0][1], "m2")
+    new = count(2)  # the daemon follows the file within a second
+    wait_for(lambda: ASKED[0][0] in ask_as(machine, "build", ASKED[0][1], f"m{next(new)}"))
     machine.tacit("config", "set", "memory_injection.enabled", "false")
-    assert ask_as(machine, "build", ASKED[0][1], "m3") == ""
+    wait_for(lambda: ask_as(machine, "build", ASKED[0][1], f"m{next(new)}") == "")
     machine.tacit("config", "reset", "memory_injection.max_total")
     assert machine.ask("config", "explain", "recall.max_items")["value"] == 25
 
