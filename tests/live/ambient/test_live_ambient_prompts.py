@@ -74,13 +74,13 @@ def test_what_capture_related_comes_with_what_was_named(office):
     machine = office("preset: ambient")
     earlier = Session(machine, "earlier")
     earlier.start()
-    earlier.say("Remember that `LedgerExport` writes one line per booking.")
+    earlier.say("Remember that `LedgerExport` writes one line per booking to `bookings.csv`.")
     earlier.stops("Noted.")
     earlier.say("Remember that the tax office rejects files of `LedgerExport` with more than 5000 rows.")
     earlier.stops("Noted.")
     earlier.end()
     wait_for(lambda: sum("LedgerExport" in text for text in machine.contents()) == 2)
-    given = Session(machine, "later").say("How many entries may LedgerExport put into a file?")
+    given = Session(machine, "later").say("Which separator does bookings.csv have?")
     assert "5000 rows" in given
     assert "one line per booking" in given
 

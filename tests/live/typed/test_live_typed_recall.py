@@ -196,7 +196,10 @@ def test_sensitivity_is_set_on_every_way_and_words_that_are_secrets_are_refused(
 def test_two_statements_that_differ_in_one_name_are_both_kept(typed):
     typed.know("fact", "The orders API listens on port 8443")
     typed.know("fact", "The invoices API listens on port 8443")
-    assert len([one for one in typed.stored() if "8443" in one["content"]]) == 2
+    for place in ("north", "south"):
+        typed.know("fact", f"The {place} warehouse is counted on the first Monday of the month")
+    for words in ("8443", "first Monday"):
+        assert len([one for one in typed.stored() if words in one["content"]]) == 2
 
 
 @acceptance("typed", "6.1-points")
