@@ -257,8 +257,8 @@ def _warm(bench: Bench, daemon: DaemonUnderTest) -> None:
 def _starts_after_a_change(bench: Bench, daemon: DaemonUnderTest) -> list[float]:
     """Session starts that each follow a new memory, so that nothing kept from the start before can serve."""
     took: list[float] = []
-    chance = random.Random(bench.run)
-    token = Authority(daemon.home).create("latency")
+    chance = random.Random(f"{bench.run} {daemon.pid}")
+    token = Authority(daemon.home).create(f"latency-{daemon.pid}")
     for number in range(CHANGED_STARTS):
         said = {"content": statement(chance, bench.run, number), "kind": "fact", "cwd": str(bench.project)}
         reply = post(daemon.home.socket, "/v1/remember", json.dumps(said).encode(), token=token)
