@@ -384,6 +384,17 @@ class TestRelations:
 
 
 class TestVectors:
+    def test_stored_vectors_are_read_by_id_within_the_scope(self, store: Store) -> None:
+        store.apply([Add(memory=memory("mem_a")), Add(memory=memory("mem_b"))])
+        store.apply([Add(memory=memory("mem_x", scope=project_scope("other")))])
+        store.put_vectors(["mem_a"], unit(0, 1, 0, 0)[np.newaxis], identity=EMBEDDER)
+        store.put_vectors(["mem_x"], unit(1, 0, 0, 0)[np.newaxis], identity=EMBEDDER)
+        ids, seen = ["mem_a", "mem_b", "mem_x", "mem_none"], ScopeFilter.of(memory("mem_a").scope)
+        found = store.get_vectors(ids, scope=seen, identity=EMBEDDER)
+        assert {name: vector.tolist() for name, vector in found.items()} == {"mem_a": [0, 1, 0, 0]}
+        assert store.get_vectors(ids, scope=seen, identity=OTHER_EMBEDDER) == {}
+        assert store.get_vectors([], scope=seen, identity=EMBEDDER) == {}
+
     def test_pending_until_stored_and_again_for_another_embedder(self, store: Store) -> None:
         store.apply([Add(memory=memory("mem_b")), Add(memory=memory("mem_a", status="quarantined"))])
         store.apply([Add(memory=memory("mem_c")), Retire(memory_id="mem_c", at_ms=NOW)])

@@ -21,8 +21,6 @@ class NoteCause(StrEnum):
     LISTED = "listed"
     """`detail`: the list; `count`: memories taken from it; `of`: memories in it, where more are than were taken."""
     ORDERED_BY_NEED = "ordered_by_need"
-    NOT_COMPARED = "not_compared"
-    """`detail`: what the embedder said."""
     SHORTENED = "shortened"
     """`detail`: id of the memory; `count`: its tokens now; `of`: its tokens before."""
     NO_PERSON = "no_person"

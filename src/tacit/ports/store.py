@@ -308,6 +308,12 @@ class MemoryStore(Protocol):
         """Count the memories that `pending_vectors` would name in all."""
         ...
 
+    def get_vectors(
+        self, ids: Sequence[str], *, scope: ScopeFilter, identity: EmbedderIdentity
+    ) -> Mapping[str, Vectors]:
+        """Stored vectors of `identity` by memory id, each of shape (dimensions,); an id without one is left out."""
+        ...
+
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
         """Store vectors of `ids`, shape (len(ids), dimensions), replacing those of another identity."""
         ...

@@ -116,13 +116,16 @@ def without_similar(
     kept: list[Candidate] = []
     drops: list[Drop] = []
     held = [name for name in window if name in vectors]
+    places = {name: place for place, name in enumerate(vectors)}
+    rows = np.stack(list(vectors.values())) if vectors else np.zeros((0, 0), np.float32)
+    all_cosines = rows @ rows.T
     for candidate in candidates:
         memory_id = candidate.memory.id
         others = [c.memory.id for c in kept if c.memory.id in vectors]
         if PINNED not in candidate.reasons:
             others += [name for name in held if name != memory_id]
         if memory_id in vectors and others:
-            cosines = np.stack([vectors[name] for name in others]) @ vectors[memory_id]
+            cosines = all_cosines[places[memory_id], [places[name] for name in others]]
             nearest = int(np.argmax(cosines))
             if float(cosines[nearest]) > threshold:
                 why = DropReason(

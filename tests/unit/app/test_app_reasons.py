@@ -103,7 +103,7 @@ def test_an_old_trace_keeps_its_own_words() -> None:
 
 
 NOTE_DETAILS = {
-    NoteCause.SURFACE, NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.NOT_COMPARED, NoteCause.SHORTENED, NoteCause.KINDS_ASKED,
+    NoteCause.SURFACE, NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED, NoteCause.KINDS_ASKED,
     NoteCause.SAYS, NoteCause.DENIES, NoteCause.CALL, NoteCause.COMMAND,
 }  # fmt: skip
 NOTE_COUNTS = {NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED}

@@ -337,6 +337,15 @@ class InMemoryStore:
         return len(self._tables.without_vector(identity))
 
     @_locked
+    def get_vectors(
+        self, ids: Sequence[str], *, scope: ScopeFilter, identity: EmbedderIdentity
+    ) -> Mapping[str, Vectors]:
+        """See the port."""
+        stored = self._tables.vectors
+        visible = {memory.id for memory in self.get(ids, scope=scope)}
+        return {name: stored[name][1] for name in visible if name in stored and stored[name][0] == identity}
+
+    @_locked
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
         """See the port.
 

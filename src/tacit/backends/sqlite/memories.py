@@ -12,13 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
+import numpy as np
+
 from tacit.backends.changes import LEAST_ENDING, resolution_error
 from tacit.backends.codec import decode, decode_memory, decode_reason, json_list
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.scope import ScopeFilter
-from tacit.ports.models import EmbedderIdentity
+from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter, Recorded
 
 CACHED_MEMORIES = 1024
@@ -368,6 +370,29 @@ def count_pending(connection: sqlite3.Connection, identity: EmbedderIdentity) ->
         f"SELECT count(*) {_PENDING}", (clean_text(identity.name), identity.dimensions)
     )
     return int(asked.fetchone()[0])
+
+
+def get_vectors(
+    connection: sqlite3.Connection,
+    ids: Sequence[str],
+    scopes: Sequence[StoredScope],
+    identity: EmbedderIdentity,
+) -> dict[str, Vectors]:
+    """See the port."""
+    rows = connection.execute(
+        # Joined in this order, or the vectors of the whole store would be looked through.
+        "SELECT m.id, v.vector FROM memories AS m CROSS JOIN vectors AS v ON v.memory = m.number"
+        " CROSS JOIN identities AS i ON i.number = v.identity"
+        " WHERE i.name = ? AND i.dimensions = ? AND m.id IN (SELECT value FROM json_each(?))"
+        " AND +m.scope IN (SELECT value FROM json_each(?))",
+        (
+            clean_text(identity.name),
+            identity.dimensions,
+            json_list([clean_text(name) for name in ids]),
+            json_list([scope.number for scope in scopes]),
+        ),
+    )
+    return {name: np.frombuffer(blob, "<f2").astype(np.float32) for name, blob in rows}
 
 
 def pending_vectors(

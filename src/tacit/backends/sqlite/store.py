@@ -207,6 +207,13 @@ class SqliteStore:
         with self._database.read() as connection:
             return memories.count_pending(connection, identity)
 
+    def get_vectors(
+        self, ids: Sequence[str], *, scope: ScopeFilter, identity: EmbedderIdentity
+    ) -> Mapping[str, Vectors]:
+        """See the port."""
+        with self._database.read() as connection:
+            return memories.get_vectors(connection, ids, self._database.scopes(connection, scope), identity)
+
     def put_vectors(self, ids: Sequence[str], vectors: Vectors, *, identity: EmbedderIdentity) -> None:
         """See the port.
 
