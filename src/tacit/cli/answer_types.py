@@ -57,7 +57,6 @@ NoteCause = Literal[
     "kinds_asked",
     "listed",
     "ordered_by_need",
-    "not_compared",
     "shortened",
     "no_person",
     "refused",
