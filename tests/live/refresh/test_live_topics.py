@@ -57,9 +57,10 @@ def test_a_turn_keeps_replaces_or_empties_the_section_and_a_switch_turns_it_off(
     session = PluginSession(machine, "s1")
     session.start()
     assert "hardware key" in session.relevant("Which way do I log into my accounts?")
+    again = session.relevant("And which way do I log into my accounts there?")
+    assert "hardware key" not in again, "later turns search the project alone"
     before = session.relevant("How is auth handled?")
     assert "httpOnly" in before
-    assert "hardware key" not in before, "later turns search the project alone"
     assert session.relevant("ok") == before
     assert session.relevant("yes do") == before
     assert session.relevant("Draw a watercolour of a violin for grandmother") == ""

@@ -18,13 +18,13 @@ def lines(block: str) -> list[str]:
 def test_the_digests_of_many_sessions_do_not_silence_a_prompt(typed):
     typed.know("decision", LATE_CLOCK)
     assert LATE_CLOCK in typed.ask_prompt(LOGIN_BUG, "before")
-    for number in range(12):
+    for number in range(30):
         session = typed.session(f"work{number}")
         session.say(f"Fix the login bug number {number}: the session times out too early for user {number}")
         session.edited(f"src/login{number}.py")
         session.stops("I changed the timeout of the login session.")
         session.end()
-    digests = typed.learned("digest", 12)
+    digests = typed.learned("digest", 30)
     assert all("login bug" in one["content"] for one in digests)
     block = typed.ask_prompt(LOGIN_BUG, "after")
     assert LATE_CLOCK in block
