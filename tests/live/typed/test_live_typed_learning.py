@@ -31,15 +31,18 @@ def test_a_decision_of_the_agents_waits_until_the_user_accepts_it(typed):
 
 
 @acceptance("typed", "6.1-capture")
-def test_a_project_has_settings_of_its_own_for_what_it_learns(typed_with):
+def test_a_project_and_an_agent_have_settings_of_their_own_for_what_they_learn(typed_with):
     machine = typed_with("").in_project()
     rules_only = "capture: {kinds: [preference, correction, anti_pattern, guideline]}"
-    machine.set(f"preset: focused\nprojects:\n  {machine.project}:\n    preset: typed\n    {rules_only}\n")
+    agent = f"agents:\n  reviewer:\n    {rules_only}\n"
+    machine.set(
+        f"preset: focused\n{agent}projects:\n  {machine.project}:\n    preset: typed\n    {rules_only}\n"
+    )
     said = ("We decided to keep orders in PostgreSQL.", "Always run `make lint` before every commit.")
 
-    def told(name):
+    def told(name, **agent):
         session = machine.session(name)
-        session.start()
+        machine.start(session_id=session.name, **agent)
         for words in said:
             session.say(words)
             session.stops("Noted.")
@@ -55,3 +58,7 @@ def test_a_project_has_settings_of_its_own_for_what_it_learns(typed_with):
     machine.learned("decision")
     (rule,) = machine.learned("preference")
     assert rule["importance"] < 1.0
+    machine.in_project()
+    told("three", agent_type="reviewer")
+    machine.learned("preference")
+    assert not machine.stored(kind="decision"), "an agent has settings of its own as well"
