@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol, assert_never
 
@@ -104,12 +104,15 @@ def build_query(
     call = signal.call if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else None
     text = clip(asked.text)
     top = asked.situation.actions[0][0] if asked.situation.actions else ""
+    moments = _moment_keys(signal)
+    # A prompt that orders an act by its name is no small talk, whatever the reading made of it.
+    situation = replace(asked.situation, nothing_coming=asked.situation.nothing_coming and not moments)
     query = Query(
         surface=surface,
         text=text,
         raw_text=clip(_words_of(signal)),
-        situation=asked.situation,
-        scope=with_situation(scope, asked.situation),
+        situation=situation,
+        scope=with_situation(scope, situation),
         at_ms=at_ms,
         budget_tokens=budget_for(budgets, surface),
         entities=find_entities(text),
@@ -122,7 +125,7 @@ def build_query(
         turn=state.turn,
         finished=isinstance(signal, ToolFinished),
         goal=asked.goal,
-        moments=_moment_keys(signal),
+        moments=moments,
     )
     return Outcome(kept=query, facts=(*asked.facts, *asked.situation.notes))
 

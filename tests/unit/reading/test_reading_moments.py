@@ -50,6 +50,8 @@ def fit(rule: str, call: ToolCall) -> str:
         ("Tests run with `-n 0`.", ran("uv run pytest tests")),
         ("Generated code in internal/gen is off limits.", changed("internal/gen/api.go")),
         ("Ask me before running `terraform apply`.", ran("terraform apply -auto-approve")),
+        ("Amounts in src/ledger/ are integers in cents.", changed("src/ledger/discount.py")),
+        ("In src/api/, use the repository classes.", changed("src/api/orders.py")),
     ],
 )  # fmt: skip
 def test_the_call_that_a_rule_names(rule: str, call: ToolCall) -> None:
@@ -116,7 +118,15 @@ def test_a_prompt_asks_for_the_moment_of_a_rule() -> None:
 
 @pytest.mark.parametrize(
     "statement",
-    ["Prefer dataclasses to dicts.", "The staging database listens on 5433.", "Names are in English.", ""],
+    [
+        "Prefer dataclasses to dicts.",
+        "The auth module is in src/auth/ with 3 files.",
+        "In tests, use factories.",
+        "Tests live in tests/unit/ and are quick.",
+        "The staging database listens on 5433.",
+        "Names are in English.",
+        "",
+    ],
 )
 def test_a_statement_that_names_no_moment(statement: str) -> None:
     assert read_moments(statement) == ()

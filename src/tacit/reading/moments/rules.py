@@ -19,7 +19,7 @@ _MOST = 4
 _CLAUSE = lazy_regex(r"(?<=[.!?])\s+|\n+|;\s*|\s+[-\u2013\u2014]\s+")
 _MAY_NAME = lazy_regex(
     r"\b(?:before|prior|ahead|after|once|when|whenever|while|if|upon|on|each|every|any|never|not|no|avoid|only|must|should|shall|has|have|needs?|gets?"
-    r"|requires?|follow|follows|go|start|starts?|begin|ask|tell|instead|rather|forbidden|limits|means?|run|open|with|against)\b|n't\b",
+    r"|requires?|follow|follows|in|under|inside|within|below|go|start|starts?|begin|ask|tell|instead|rather|forbidden|limits|means?|run|open|with|against)\b|n't\b",
     re.IGNORECASE,
 )
 _ASK = lazy_regex(
@@ -87,6 +87,11 @@ _IMPERATIVE = lazy_regex(
     re.IGNORECASE,
 )
 _SUBJECT = lazy_regex(r"^\W*(?:please|always|and|but|also|you|we|agents?|claude|so|then|\W)*$", re.IGNORECASE)
+_PLACED = lazy_regex(
+    rf"^(?!{_ORDER}\b)(?:(?!(?:is|are|was|were|lives?|lies?|stands?|sits?|belongs?|goes|go)\b)[\w'-]+\s+){{0,3}}(?:in|under|inside|within|below)\s+(\S+?)(?:,\s*|\s+)\S",
+    re.IGNORECASE,
+)
+"""What a clause is about lies in a place: `amounts in src/ledger/ are integers`, `in src/api/, use ...`."""
 _WRITES = lazy_regex(r"^(?:write|name)\b", re.IGNORECASE)
 
 
@@ -107,7 +112,7 @@ def read_moments(statement: str) -> tuple[Moment, ...]:
 
 def _of_clause(clause: str, phrases: Phrases) -> Moment | None:
     """The first reading of a clause that names a call: a leave to be asked, a prohibition, a condition, an alternative, a way."""
-    for read in (_asked, _only_after, _forbidden, _refused, _conditional, _replaced, _prescribed):
+    for read in (_asked, _only_after, _forbidden, _refused, _conditional, _replaced, _prescribed, _placed):
         moment = read(clause, phrases)
         if moment is not None and not moment.target.empty:
             return moment
@@ -212,3 +217,9 @@ def _prescribed(clause: str, phrases: Phrases) -> Moment | None:
 def _is_short(head: str) -> bool:
     """Whether what stands before a verb is its subject, or an order, and no clause of its own."""
     return "," not in head and ":" not in head and len(head.split()) <= _MOST_HEAD_WORDS
+
+
+def _placed(clause: str, phrases: Phrases) -> Moment | None:
+    match = _PLACED.match(clause)
+    target = phrases.target(match[1], changes=True) if match else Target()
+    return Moment(target=Target(paths=target.paths), way=True)

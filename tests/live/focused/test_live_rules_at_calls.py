@@ -1,0 +1,122 @@
+"""Rules that name their moment, through hook client and daemon: each arrives with the call it names, a prohibition before it.
+
+The rules are stored after the sessions began: a small store fits into a start pack, and would never be asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import pytest
+
+from e2e.drivers.machine import Machine
+from e2e.drivers.session import Session
+
+
+class Told(NamedTuple):
+    """What the model is given when a call starts, and when it is done, or why the call is refused."""
+
+    starts: str
+    done: str = ""
+    refused: str = ""
+
+
+class Work(Session):
+    """A session whose calls are told one by one."""
+
+    def calls(self, tool: str, **given: str) -> Told:
+        if "file_path" in given:
+            given["file_path"] = str(self.machine.project / given["file_path"])
+        fields = {"tool_name": tool, "tool_input": given}
+        starts = self._asked("PreToolUse", **fields)
+        if "permissionDecision" in starts:
+            assert starts["permissionDecision"] == "deny"
+            return Told("", refused=starts["permissionDecisionReason"])
+        done = self._asked("PostToolUse", tool_response={"stdout": "ok"}, **fields)
+        return Told(starts.get("additionalContext", ""), done.get("additionalContext", ""))
+
+    def bash(self, command: str) -> Told:
+        return self.calls("Bash", command=command)
+
+    def edits(self, path: str) -> Told:
+        return self.calls("Edit", file_path=path, old_string="a = 1", new_string="a = 2")
+
+    def _asked(self, event: str, **fields: object) -> dict[str, str]:
+        out = self.machine.hook(self.machine.payload(event, session_id=self.name, **fields))
+        return json.loads(out)["hookSpecificOutput"] if out else {}
+
+
+LINT = "Run `make lint` before every commit."
+PUSH = "Never push to main."
+CODEGEN = "Run `npm run codegen` after changing anything under proto/."
+LEDGER = "Amounts in src/ledger/ are integers in cents."
+BACKFILL = "Always pass --dry-run first when you run scripts/backfill.py."
+ISSUE = "Before you open a GitHub issue, look for a closed one with the same title."
+RULES = (LINT, PUSH, CODEGEN, LEDGER, BACKFILL, ISSUE)
+
+AT_THE_CALL = {
+    "before every commit": (LINT, "Looks right. Wrap it up.", "Bash", {"command": "git add -A && git commit -m 'Cache the token'"}),
+    "after changing": (CODEGEN, "The customer needs a nickname.", "Edit", {"file_path": "proto/customer.proto", "old_string": "1;", "new_string": "2;"}),
+    "a path": (LEDGER, "The discount is subtracted twice.", "Edit", {"file_path": "src/ledger/discount.py", "old_string": "a", "new_string": "b"}),
+    "a command": (BACKFILL, "The old accounts still have no region.", "Bash", {"command": "python scripts/backfill.py --all"}),
+    "a tool": (ISSUE, "That is a bug of the parser. Report it.", "mcp__github__create_issue", {"title": "Crash on empty rows"}),
+}  # fmt: skip
+
+
+def told(text: str) -> list[str]:
+    """The rules in a block, in order."""
+    return [rule for rule in RULES if rule in text]
+
+
+def begin(machine: Machine, *names: str, rules: tuple[str, ...] = RULES) -> list[Work]:
+    """Sessions that began before `rules` were stored."""
+    sessions = [Work(machine, name) for name in names]
+    assert [session.start() for session in sessions] == [""] * len(names)
+    for rule in rules:
+        machine.remember(rule, when="")
+    return sessions
+
+
+def test_a_rule_arrives_with_the_call_that_it_names_once_per_context(live):
+    rules = tuple(rule for rule in RULES if rule != PUSH)
+    # Without a start pack, only what the summary dropped comes after a compaction.
+    machine = live("preset: focused\nrecall: {budgets: {start: 0}}")
+    sessions = begin(machine, *AT_THE_CALL, rules=rules)
+    for session, (rule, prompt, tool, given) in zip(sessions, AT_THE_CALL.values(), strict=True):
+        assert told(session.say(prompt)) == [], prompt
+        assert told(session.calls(tool, **given).starts) == [rule], rule
+        assert session.calls(tool, **given) == Told(""), f"again: {rule}"
+        assert told(session.start("compact")) == [rule], f"after a compaction: {rule}"
+
+
+def test_a_prohibition_arrives_at_the_prompt_or_at_the_step_before(live):
+    ordered, unordered = begin(live("preset: focused"), "ordered", "unordered")
+    assert told(ordered.say("Great, ship it.")) == [PUSH]
+    assert told(unordered.say("The login page is too slow.")) == []
+    assert PUSH in "".join(unordered.bash("git commit -am 'Cache the token'"))
+    for session in (ordered, unordered):
+        assert session.bash("git push origin main") == Told("")
+
+
+def test_with_blocking_a_prohibition_refuses_its_call_once(live):
+    (session,) = begin(live("preset: focused\nrecall: {blocking: true}"), "s1")
+    assert PUSH in session.bash("git push origin main").refused
+    assert session.bash("git push origin main") == Told("")
+    assert session.bash("git push origin topic").refused == ""
+
+
+@pytest.mark.parametrize("blocking", ["false", "true"])
+def test_an_unrelated_call_stays_silent(live, blocking):
+    (session,) = begin(live(f"preset: focused\nrecall: {{blocking: {blocking}}}"), "s1")
+    for command in (
+        "git status --short",
+        "grep -rn 'git push origin main' docs",
+        "make build",
+        "ls scripts",
+        "cat proto/customer.proto",
+    ):
+        assert session.bash(command) == Told(""), command
+    for path in ("src/orders/discount.py", "docs/proto.md"):
+        assert session.edits(path) == Told(""), path
+    assert session.calls("mcp__github__list_issues", state="open") == Told("")
