@@ -229,6 +229,11 @@ def _read_words(
 MOST_QUESTION_WORDS = 30
 """A longer prompt tells what to do, whatever it asks besides."""
 MOST_BARE_WORDS = 10
+MIN_WHOLE_QUESTION_WORDS = 4
+_POINTS_BACK = re.compile(
+    r"^\W*(?:and|but|so|then|also|or|what about|how about|why not)\b|\b(?:it|its|that|this|these|those|they|them|there|same|else|again|instead)\b",
+    re.IGNORECASE,
+)
 _BARE_OPENERS = ("where", "who", "which", "is", "does")
 
 
@@ -243,6 +248,14 @@ def asks_question(text: str) -> bool:
         _is_question(words, asks=_ends_as_question(match[0]))
         for match in _SENTENCE.finditer(text)
         if (words := _words_of(match[0]))
+    )
+
+
+def is_whole_question(text: str) -> bool:
+    """Whether a short prompt is a question that can be understood without what was said before."""
+    words = _words_of(text)
+    return (
+        len(words) >= MIN_WHOLE_QUESTION_WORDS and asks_question(text) and _POINTS_BACK.search(text) is None
     )
 
 

@@ -31,8 +31,8 @@ from tacit.model.situation import Situation
 from tacit.model.trigger import ACTION_PARENTS
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
-from tacit.reading.moments.calls import acts_asked, keys_of_acts, keys_of_call, read_call_facts
-from tacit.reading.situation import read_call, read_finished, read_situation
+from tacit.reading.moments.calls import acts_asked, acts_proposed, keys_of_acts, keys_of_call, read_call_facts
+from tacit.reading.situation import is_whole_question, read_call, read_finished, read_situation
 from tacit.recall.stage import Outcome
 
 MAX_TEXT_CHARS = 4000
@@ -104,7 +104,7 @@ def build_query(
     call = signal.call if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else None
     text = clip(asked.text)
     top = asked.situation.actions[0][0] if asked.situation.actions else ""
-    moments = _moment_keys(signal)
+    moments = _moment_keys(signal, offer=state.last_message_end if asked.situation.accepted else "")
     # A prompt that orders an act by its name is no small talk, whatever the reading made of it.
     situation = replace(asked.situation, nothing_coming=asked.situation.nothing_coming and not moments)
     query = Query(
@@ -144,13 +144,13 @@ def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") 
     return ScopeFilter.of(*scope.scopes, *more) if more else scope
 
 
-def _moment_keys(signal: Signal) -> tuple[Entity, ...]:
-    """By what the rules are found that name the moment of this signal."""
+def _moment_keys(signal: Signal, *, offer: str) -> tuple[Entity, ...]:
+    """By what the rules are found that name the moment of this signal; `offer` = the agent's message that a prompt accepts."""
     match signal:
         case ToolStarting() | ToolFinished():
             return keys_of_call(read_call_facts(signal.call))
         case PromptSubmitted():
-            return keys_of_acts(acts_asked(signal.text))
+            return keys_of_acts(acts_asked(signal.text) | acts_proposed(offer))
         case SubagentStarted():
             return keys_of_acts(acts_asked(signal.task))
         case _:
@@ -246,6 +246,7 @@ def _ask_prompt(
         and len(signal.text.split()) <= SHORT_PROMPT_WORDS
         and len(state.recent_prompts) > 1
         and not situation.nothing_coming
+        and not is_whole_question(signal.text)
     ):
         text = f"{signal.text}\n{state.recent_prompts[-2]}"
         facts.append(Note(cause=NoteCause.SHORT_PROMPT_ENRICHED))

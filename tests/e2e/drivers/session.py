@@ -65,7 +65,7 @@ class Session:
     def stops(self, text: str) -> None:
         """The agent ends its turn with `text`."""
         self.agent(text)
-        self._send("Stop", transcript_path=str(self.path))
+        self._send("Stop", last_assistant_message=text, transcript_path=str(self.path))
 
     def end(self) -> None:
         """The session is over: the host says so, and its transcript is handed over."""

@@ -13,9 +13,9 @@ STORED = (
     "Pull requests are merged by squashing.",
 )
 ANSWERED = (
-    ("How long do we keep old bills around?", "ninety days"),
     ("Two receptionists gave the same time to different people. How do we prevent that?", "advisory locks"),
     ("Which service do we use to send SMS?", "Vonage"),
+    ("how long are bills kept?", "ninety days"),  # short, and read without the question before it
 )
 UNANSWERED = (
     "What is the difference between a mutex and a semaphore?",

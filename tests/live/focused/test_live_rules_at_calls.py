@@ -99,6 +99,15 @@ def test_a_prohibition_arrives_at_the_prompt_or_at_the_step_before(live):
         assert session.bash("git push origin main") == Told("")
 
 
+def test_a_prohibition_arrives_when_the_user_accepts_what_it_forbids(live):
+    accepting, refusing = begin(live("preset: focused"), "accepting", "refusing")
+    for session in (accepting, refusing):
+        session.say("The login page is too slow.")
+        session.stops("The query has an index now. Shall I push to main?")
+    assert told(accepting.say("yes please")) == [PUSH]
+    assert told(refusing.say("no, not yet")) == []
+
+
 def test_with_blocking_a_prohibition_refuses_its_call_once(live):
     (session,) = begin(live("preset: focused\nrecall: {blocking: true}"), "s1")
     assert PUSH in session.bash("git push origin main").refused

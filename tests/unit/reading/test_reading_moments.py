@@ -7,6 +7,7 @@ import pytest
 from tacit.model.signal import ToolCall
 from tacit.reading.moments.calls import (
     acts_asked,
+    acts_proposed,
     fit_of,
     is_asked,
     keys_of_call,
@@ -108,6 +109,21 @@ def test_only_a_prohibition_comes_early() -> None:
 )
 def test_the_acts_that_a_prompt_orders(prompt: str, acts: set[str]) -> None:
     assert acts_asked(prompt) == acts
+
+
+@pytest.mark.parametrize(
+    ("message", "acts"),
+    [
+        ("Done. Shall I push to main?", {"push"}),
+        ("Added. Shall I commit and push to main?", {"commit", "push"}),
+        ("Want me to commit?", {"commit"}),
+        ("I'll run the tests and then deploy.", {"test", "deploy"}),
+        ("All done; nothing to push.", set()),
+        ("I pushed the fix.", set()),
+    ],
+)
+def test_the_acts_that_an_agent_offers(message: str, acts: set[str]) -> None:
+    assert acts_proposed(message) == acts
 
 
 def test_a_prompt_asks_for_the_moment_of_a_rule() -> None:

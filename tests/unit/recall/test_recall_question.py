@@ -8,7 +8,7 @@ import pytest
 
 from samples import candidate, query
 from tacit.model.pack import Surface
-from tacit.reading.situation import asks_question
+from tacit.reading.situation import asks_question, is_whole_question
 from tacit.recall.score.question import find_answer
 
 
@@ -48,6 +48,30 @@ def test_an_order_is_answered_by_no_memory():
 def test_only_prompts_ask():
     asked = query(SMS, surface=Surface.SUBAGENT)
     assert find_answer(asked, found((3.5, 0.6), (0.0, 0.0)), least_cosine=0.35) is None
+
+
+def test_a_digest_answers_nothing():
+    digest = replace(
+        found((3.5, 0.6))[0], memory=candidate("impl: which service sends SMS?", kind="digest").memory
+    )
+    assert find_answer(query(SMS), (digest,), least_cosine=0.35) is None
+    assert find_answer(query(SMS), (digest, *found((2.0, 0.4), (0.5, 0.1))), least_cosine=0.35) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("how is the order number generated?", True),
+        ("who approves production deploys?", True),
+        ("and who approves production deploys?", False),
+        ("why does it fail?", False),
+        ("what about the tests?", False),
+        ("why?", False),
+        ("fix the order number", False),
+    ],
+)
+def test_a_whole_question_needs_nothing_that_was_said_before(text, whole):
+    assert is_whole_question(text) is whole
 
 
 @pytest.mark.parametrize(

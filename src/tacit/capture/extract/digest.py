@@ -19,6 +19,7 @@ from tacit.capture.turn import ToolUse, Turn
 from tacit.reading.commands import split_commands
 from tacit.reading.digest_lines import finished
 from tacit.reading.prompts.proposals import read_reply
+from tacit.reading.situation import asks_question
 from tacit.safety.forgotten_words import PURGED
 from tacit.state.captured import SessionWork
 from tacit.text.lazy_regex import lazy_regex
@@ -37,6 +38,7 @@ _ABOUT_BEFORE = lazy_regex(
     re.IGNORECASE,
 )
 """Asks what was before, or whether anybody is there: no request of this session."""
+_REFUSES = lazy_regex(r"^\W*(?:no|nope|don'?t|do not|not (?:yet|now)|stop|wait)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +133,7 @@ def _commit(use: ToolUse, before: int) -> str:
 
 
 def _request(text: str, stated: Sequence[str]) -> str:
+    """The first sentence that asks for work; a question, a refusal and small talk ask for none."""
     if read_reply(text).small_talk:
         return ""
     sentences = [s.text for s in spoken_sentences(text) if len(s.text.split()) >= 4]
@@ -138,7 +141,14 @@ def _request(text: str, stated: Sequence[str]) -> str:
         sentence for sentence in sentences if not any(span in sentence or sentence in span for span in stated)
     )
     requests = (
-        sentence for sentence in asking if not (_ABOUT_BEFORE.search(sentence) or read_lead(sentence))
+        sentence
+        for sentence in asking
+        if not (
+            _ABOUT_BEFORE.search(sentence)
+            or _REFUSES.search(sentence)
+            or read_lead(sentence)
+            or asks_question(sentence)
+        )
     )
     return next((_short(sentence) for sentence in requests), "")
 

@@ -6,6 +6,7 @@ In: a tool call, or a prompt. Out: what it does, the keys under which the rules 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
@@ -45,6 +46,11 @@ _HOST = lazy_regex(r"(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])", re.IGNORE
 _SWITCHES = frozenset({"checkout", "switch"})
 _ORDER_BREAK = lazy_regex(
     r"(?:^|[.,;:!?]\s+|\n\s*|\b(?:and|then|now|please|go ahead and|can you|could you|you can|you may|let's|i want you to)\s+)(?=\w)",
+    re.IGNORECASE,
+)
+_PROPOSAL = lazy_regex(
+    r"\b(?:(?:shall|should|can|may|could|will) (?:i|we)|(?:do you |would you )?(?:want|like) me to|ready to|i(?:'ll| will| can| could))"
+    r"(?: now| also| then)?\s+",
     re.IGNORECASE,
 )
 _BRANCHES = frozenset({"main", "master", "develop", "trunk"})
@@ -239,6 +245,16 @@ def acts_asked(prompt: str) -> frozenset[str]:
         if not _REFUSAL.search(prompt[: match.end()]) and (act := act_ordered(prompt[match.end() :])):
             found.add(act)
     return frozenset(found)
+
+
+def acts_proposed(message: str) -> frozenset[str]:
+    """The acts that the end of an agent's message offers to do (`Shall I commit and push?`)."""
+    return acts_asked(_PROPOSAL.sub("\n", message[-600:]))
+
+
+def acts_of_keys(keys: Sequence[Entity]) -> frozenset[str]:
+    """The acts that `keys_of_acts` made `keys` of."""
+    return frozenset(entity.key.removeprefix("act:") for entity in keys if entity.key.startswith("act:"))
 
 
 def is_asked(moment: Moment, acts: frozenset[str]) -> bool:

@@ -10,7 +10,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.reading.moments.calls import acts_asked, fit_of, is_asked, read_call_facts
+from tacit.reading.moments.calls import acts_of_keys, fit_of, is_asked, read_call_facts
 from tacit.reading.moments.rules import read_moments
 from tacit.recall.stage import MOMENT, Judgment
 
@@ -27,7 +27,7 @@ def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | N
     if not moments:
         return None
     if query.surface in (Surface.PROMPT, Surface.SUBAGENT):
-        acts = acts_asked(query.raw_text)
+        acts = acts_of_keys(query.moments)
         return (1.0, (MOMENT,)) if any(is_asked(moment, acts) for moment in moments) else None
     if query.surface is not Surface.ACTION or query.call is None:
         return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tacit.model.evidence import Candidate
+from tacit.model.kinds import DIGEST
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.reading.situation import asks_question
@@ -27,7 +28,11 @@ def find_answer(query: Query, candidates: Sequence[Candidate], *, least_cosine: 
     """The place of the candidate that answers the prompt's question; None = the prompt asks nothing, or no candidate stands out."""
     if query.surface is not Surface.PROMPT or not candidates or not asks_question(query.raw_text):
         return None
-    order = sorted(range(len(candidates)), key=lambda at: -candidates[at].similarity_z)
+    # A digest repeats the questions of its session.
+    places = [at for at, candidate in enumerate(candidates) if candidate.memory.kind != DIGEST]
+    if not places:
+        return None
+    order = sorted(places, key=lambda at: -candidates[at].similarity_z)
     best = candidates[order[0]]
     rival = candidates[order[1]].similarity_z if len(order) > 1 else 0.0
     near = (best.score("semantic") or 0.0) >= least_cosine
