@@ -23,12 +23,17 @@ class Told(NamedTuple):
 
 
 class Work(Session):
-    """A session whose calls are told one by one."""
+    """A session whose calls are told one by one, each with an id of its own: one told twice would be taken for a repeated event."""
+
+    def __init__(self, machine: Machine, name: str) -> None:
+        super().__init__(machine, name)
+        self._calls = 0
 
     def calls(self, tool: str, **given: str) -> Told:
         if "file_path" in given:
             given["file_path"] = str(self.machine.project / given["file_path"])
-        fields = {"tool_name": tool, "tool_input": given}
+        self._calls += 1
+        fields = {"tool_name": tool, "tool_input": given, "tool_use_id": f"{self.name}-{self._calls}"}
         starts = self._asked("PreToolUse", **fields)
         if "permissionDecision" in starts:
             assert starts["permissionDecision"] == "deny"
