@@ -48,7 +48,7 @@ def test_explain_names_the_layer_that_won_and_every_layers_value(tacit, monkeypa
     assert [(one["layer"], one["value"]) for one in told["layers"]] == [
         ("default", 8), ("preset", 8), ("user", 5), ("own_project", 4), ("agent", 3), ("environment", 2),
     ]  # fmt: skip
-    assert told["about"]["maximum"] == 200
+    assert told["about"]["maximum"] == 100
     said = tacit("config", "explain", "recall.max_items", "--agent", "plan").out
     assert "->  environment  2" in said
     assert "call" in said
@@ -59,7 +59,7 @@ def test_explain_names_the_layer_that_won_and_every_layers_value(tacit, monkeypa
 @pytest.mark.parametrize(
     ("words", "needle"),
     [
-        (["recall.max_items", "5000"], "≤ 200"),
+        (["recall.max_items", "5000"], "≤ 100"),
         (["recall.max_items", "many"], "integer"),
         (["recall.enabled", "perhaps"], "boolean"),
         (["recall.score", "typd"], "`typed`"),

@@ -18,7 +18,6 @@ class Target:
         paths: patterns of the files that are changed, as `places.path_pattern` makes them.
         removes: only removing these files counts, not editing them.
         hosts: names of servers that are asked.
-        tools: names of tools.
         words: branches or environments of which the call names one, where it names any.
         languages: languages of which a run of tests must be one.
     """
@@ -28,14 +27,13 @@ class Target:
     paths: tuple[str, ...] = ()
     removes: bool = False
     hosts: tuple[str, ...] = ()
-    tools: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
 
     @property
     def empty(self) -> bool:
         """Whether no call is meant for certain."""
-        return not (self.commands or self.acts or self.paths or self.hosts or self.tools)
+        return not (self.commands or self.acts or self.paths or self.hosts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
