@@ -115,6 +115,7 @@ class HookDeadline:
         path = self._home.prompt_ms_file
         if wanted_ms:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path.touch(mode=0o600)
             path.write_text(str(wanted_ms), encoding="ascii")
         else:
             path.unlink(missing_ok=True)
