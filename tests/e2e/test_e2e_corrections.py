@@ -50,11 +50,11 @@ def _line_of(place):
     return place.text[start : place.text.find("\n", place.offset)]
 
 
-def only(request, word, *, beside):
-    """The one place that holds `word`, where nothing that was corrected stands."""
+def only(request, word, *, beside, last_session=False):
+    """The one place that holds `word`, where nothing that was corrected stands; the section of the last session may repeat it."""
     assert not request.find(beside)
-    # The digest of the session that corrected it may be there by now, and says what was decided.
-    (place,) = (place for place in find_places(request.body, word) if "dec: " not in _line_of(place))
+    places = find_places(request.body, word)
+    (place,) = (one for one in places if not (last_session and "dec: " in _line_of(one)))
     return place
 
 
@@ -116,7 +116,7 @@ def test_opencode_is_given_what_holds_since_the_correction(sandbox, opencode, pr
         server.prompt(server.create_session(), "hello")
         request = sandbox.stub.agent_requests[-1]
         for word in ("just check", "port 9191"):
-            place = only(request, word, beside=f"{OLD_LINT}|{OLD_PORT}")
+            place = only(request, word, beside=f"{OLD_LINT}|{OLD_PORT}", last_session=preset == "refresh")
             assert request.messages[index_of(place)]["role"] == "system"
 
         if preset == "refresh":

@@ -52,24 +52,29 @@ def drop_known(state: RecallState) -> Outcome[RecallState]:
         in_context = context.pinned_in_context if PINNED in candidate.reasons else context.in_context
         if why := in_context(candidate.memory):
             held[candidate.memory.id] = why
-    done = dedupe(passed, in_context=held)
+    done = dedupe(passed, in_context=held, digest_apart=state.layout.digest_apart)
     return Outcome(kept=state.changed(fresh=done.kept), drops=done.drops)
 
 
 def dedupe(
-    candidates: Sequence[Candidate], *, in_context: Mapping[str, DropReason]
+    candidates: Sequence[Candidate],
+    *,
+    in_context: Mapping[str, DropReason],
+    digest_apart: bool = False,
 ) -> Outcome[tuple[Candidate, ...]]:
     """Drop what the context holds and copies within the pack.
 
     Args:
         candidates: best first; of two copies the first stays.
         in_context: memory id -> why the session's context already holds it.
+        digest_apart: a digest is no copy of the memory that it repeats, since the layout sets it apart.
     """
     kept: list[Candidate] = []
     drops: list[Drop] = []
     seen: set[str] = set()
-    # A digest tells what a session did: it is no copy of the statement that it repeats.
-    texts = tuple(c.memory.id if c.memory.kind == DIGEST else c.memory.content for c in candidates)
+    texts = tuple(
+        c.memory.id if digest_apart and c.memory.kind == DIGEST else c.memory.content for c in candidates
+    )
     first_of = copies_among(texts)
     # A copy of what the context holds need not come either, wherever in the list it stands.
     by_text = {

@@ -272,7 +272,9 @@ def keep_changes(state: RecallState) -> Outcome[RecallState]:
     if changed is None:
         return Outcome(kept=state)
     rest = tuple(c for c in passed if c.memory.id not in context.first)
-    whole = pack_candidates(state, dedupe(rest, in_context={}).kept).kept
+    whole = pack_candidates(
+        state, dedupe(rest, in_context={}, digest_apart=state.layout.digest_apart).kept
+    ).kept
     listed = {item.candidate.memory.id for item in whole.items}
     new = {
         c.memory.id

@@ -146,6 +146,15 @@ def test_dedupe_drops_copies_and_what_the_context_holds():
     }
 
 
+@pytest.mark.parametrize(("apart", "names"), [(False, ["a"]), (True, ["a", "d"])])
+def test_a_digest_that_repeats_a_decision_comes_only_where_it_has_a_place_of_its_own(apart, names):
+    decision = candidate("We run `just check` before committing now, not `make lint`", id="a")
+    digest = candidate(
+        "dec: We run `just check` before committing now, not `make lint`", id="d", kind="digest"
+    )
+    assert kept(dedupe([decision, digest], in_context={}, digest_apart=apart)) == names
+
+
 def test_a_changed_number_or_negation_is_no_copy():
     assert not near_identical(
         "The service listens on port 8080 in all stages", "The service listens on port 9090 in all stages"

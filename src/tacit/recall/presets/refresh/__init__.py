@@ -32,6 +32,7 @@ PARTS = PresetParts(
             line=section_line,
             block=sections_block,
             frame_is_most=True,
+            digest_apart=True,
             others={
                 Surface.PROMPT: _RELEVANT,
                 Surface.ACTION: _FOUND,

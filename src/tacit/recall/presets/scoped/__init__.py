@@ -19,6 +19,7 @@ PARTS = PresetParts(
     start_pools={"score": StartPoolDesign(make=scoped_start, keep_ms=START_POOL_KEEP_MS, ranked=False)},
     layouts={
         "scoped": Layout(
+            digest_apart=True,
             frame=scoped_frame,
             line=scoped_line,
             block=scoped_block,
