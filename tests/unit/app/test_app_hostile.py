@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from samples import NOW_MS
@@ -115,6 +115,8 @@ def test_any_payload_is_answered_or_named_as_invalid(engine, place, host):
         fields=st.dictionaries(st.sampled_from(NAMES), ANYTHING, max_size=8),
         sound=st.booleans(),
     )
+    @example(event=EVENTS[host][0], fields={}, sound=True)
+    @example(event=EVENTS[host][0], fields={}, sound=False)
     def check(event, fields, sound):
         base = (
             {"session_id": "s", "session": "s", "cwd": str(place), "source": "startup", "prompt": "x"}
