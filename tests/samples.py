@@ -10,6 +10,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.situation import Situation
+from tacit.model.trace import Trace
 from tacit.model.trigger import Trigger
 from tacit.providers.tokens import EstimateCounter
 from tacit.recall.presets import LAYOUTS, SCORES, START_POOLS
@@ -29,23 +30,50 @@ def memory(
     kind: str = "preference",
     scope: Scope = PROJECT,
     tier: TrustTier = TrustTier.USER,
+    source: str = "cli",
     at_ms: int = NOW_MS,
     trigger: Trigger | None = None,
     **fields: object,
 ) -> Memory:
     """A memory with sensible defaults."""
-    return Memory(
-        id=id,
-        kind=kind,
-        content=content,
-        scope=scope,
-        provenance=Provenance(tier=tier, source="cli"),
-        validity=Validity(valid_from_ms=at_ms),
-        created_at_ms=at_ms,
-        updated_at_ms=at_ms,
-        trigger=trigger or Trigger(),
+    values: dict[str, object] = {
+        "provenance": Provenance(tier=tier, source=source),
+        "validity": Validity(valid_from_ms=at_ms),
+        "created_at_ms": at_ms,
+        "updated_at_ms": at_ms,
+        "trigger": trigger or Trigger(),
         **fields,
-    )
+    }
+    return Memory(id=id, kind=kind, content=content, scope=scope, **values)
+
+
+def memory_named(name: str, content: str = "", **fields: object) -> Memory:
+    """A memory by its id: a fact for all, written at 1 and true since ever unless `fields` say otherwise."""
+    values: dict[str, object] = {
+        "kind": "fact",
+        "scope": UNIVERSAL,
+        "validity": Validity(valid_from_ms=0),
+        "at_ms": 1,
+        **fields,
+    }
+    return memory(content or f"statement {name}", id=name, **values)
+
+
+def trace(name: str = "trc_1", **fields: object) -> Trace:
+    """A trace of a prompt for which nothing was found."""
+    values: dict[str, object] = {
+        "session": "h/s",
+        "turn": 1,
+        "epoch": 0,
+        "surface": Surface.PROMPT,
+        "at_ms": NOW_MS,
+        "preset": "focused",
+        "text": "words",
+        "situation": Situation(),
+        "stages": (),
+        **fields,
+    }
+    return Trace(id=name, **values)
 
 
 def candidate(

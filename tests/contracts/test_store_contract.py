@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import samples
 from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
@@ -488,39 +489,26 @@ def full_state() -> SessionState:
     )
 
 
-def trace(
-    name: str, *, at_ms: int = NOW, session: str = "claude-code/s/1", surface: Surface = Surface.PROMPT
-) -> Trace:
-    return Trace(
-        id=name,
+def trace(name: str, *, at_ms: int = NOW, session: str = "claude-code/s/1", **fields: object) -> Trace:
+    guard = StageRecord(
+        stage="signal", took_ms=0.5, kept=("mem_a",), drops=(Drop(memory_id="b", reason="c"),)
+    )
+    found = TracedCandidate(
+        memory_id="mem_a", kind="fact", content="c", scores=(("lexical", 2.5),), fused=0.1, relevance=0.7
+    )
+    return samples.trace(
+        name,
         session=session,
-        turn=1,
-        epoch=0,
-        surface=surface,
         at_ms=at_ms,
-        preset="focused",
-        text="words",
         situation=Situation(actions=(("commit", 0.9),)),
-        stages=(
-            StageRecord(
-                stage="signal", took_ms=0.5, kept=("mem_a",), drops=(Drop(memory_id="b", reason="c"),)
-            ),
-        ),
-        candidates=(
-            TracedCandidate(
-                memory_id="mem_a",
-                kind="fact",
-                content="c",
-                scores=(("lexical", 2.5),),
-                fused=0.1,
-                relevance=0.7,
-            ),
-        ),
+        stages=(guard,),
+        candidates=(found,),
         injected=("mem_a",),
         threshold=0.5,
         block="text",
         tokens=9,
         took_ms=3.25,
+        **fields,
     )
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
+import samples
 from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import Exposure, SessionKey, SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter, Store, StoredExposure, TraceFilter
 from tacit.providers.clock import FakeClock
@@ -39,14 +39,9 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     made.close()
 
 
-def memory(name: str, at: int, **more) -> Memory:
-    tier = more.pop("tier", TrustTier.USER)
-    values = {
-        "id": name, "kind": "fact", "content": f"Statement {name}.", "scope": UNIVERSAL,
-        "provenance": Provenance(tier=tier, source="cli"), "validity": Validity(valid_from_ms=NOW + at),
-        "created_at_ms": NOW + at, "updated_at_ms": NOW + at,
-    }  # fmt: skip
-    return Memory(**{**values, **more})
+def memory(name: str, at: int, *, content: str = "", **more) -> Memory:
+    values = {"kind": "fact", "scope": UNIVERSAL, "at_ms": NOW + at, **more}
+    return samples.memory(content or f"Statement {name}.", id=name, **values)
 
 
 def listed(store: Store, **where) -> list[str]:
@@ -103,11 +98,7 @@ def test_a_list_goes_on_after_a_memory_even_when_others_were_added_before_it(fil
 
 
 def trace(name: str, at: int, **more) -> Trace:
-    values = {
-        "id": name, "session": "h/s", "turn": 1, "epoch": 0, "surface": Surface.PROMPT, "at_ms": NOW + at,
-        "preset": "focused", "text": "Add a Flag", "situation": Situation(), "stages": (), "injected": ("mem_1",),
-    }  # fmt: skip
-    return Trace(**{**values, **more})
+    return samples.trace(name, at_ms=NOW + at, **{"text": "Add a Flag", "injected": ("mem_1",), **more})
 
 
 def test_traces_are_found_by_what_came_of_them(store):

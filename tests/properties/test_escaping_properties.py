@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from delimiters import ELEMENTS, ROLES, TOKENS, delimiters_in, written
+from samples import memory_named
 from tacit.mcp.texts import memory_line, outcome
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Supersede
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import project_scope
 from tacit.recall.presets import LAYOUTS
@@ -53,10 +54,8 @@ HOSTILE = st.lists(DELIMITERS | WORDS | st.text(max_size=3), min_size=1, max_siz
 def memory(
     content: str, kind: str = "preference", tier: TrustTier = TrustTier.USER, source: str = "cli"
 ) -> Memory:
-    return Memory(
-        id="mem_1", kind=kind, content=f"x{content}" if not content.strip() else content, scope=project_scope("shop-1"),
-        provenance=Provenance(tier=tier, source=source), validity=Validity(valid_from_ms=0), created_at_ms=0, updated_at_ms=0,
-    )  # fmt: skip
+    said = f"x{content}" if not content.strip() else content
+    return memory_named("mem_1", said, kind=kind, tier=tier, source=source, scope=project_scope("shop-1"))
 
 
 def pack_of(one: Memory, surface: Surface) -> Pack:

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from samples import memory_named
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.model.changes import Add, Edit, Retire, Supersede
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.store import Store
@@ -29,20 +30,15 @@ KINDS = ("preference", "guideline", "fact", "error_pattern", "observation")
 WORDS = ("cache", "login", "parser", "tests", "deploy", "schema", "socket", "index", "queue", "token")
 
 
-def memory(number: int, *, kind: str, importance: float, breadth: float, pinned: bool = False) -> Memory:
+def memory(number: int, *, breadth: float, **fields: object) -> Memory:
     words = " ".join(WORDS[(number * step) % len(WORDS)] for step in (1, 3, 7))
-    return Memory(
-        id=f"mem_{number:05d}",
-        kind=kind,
-        content=f"Statement {number} about {words}.",
+    return memory_named(
+        f"mem_{number:05d}",
+        f"Statement {number} about {words}.",
         scope=PROJECT if number % 3 else UNIVERSAL,
-        provenance=Provenance(tier=TrustTier.USER),
-        validity=Validity(valid_from_ms=1),
-        created_at_ms=NOW - number,
-        updated_at_ms=NOW - number,
-        importance=importance,
+        at_ms=NOW - number,
         trigger=Trigger(breadth=breadth, objects=(words.split()[0],)),
-        pinned=pinned,
+        **fields,
     )
 
 

@@ -9,13 +9,14 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from samples import memory_named
 from tacit.api.routes import build_routes
 from tacit.app.reasons import change_text
 from tacit.app.wiring import open_engine
 from tacit.model.change_reason import ChangeCause, ChangeReason, from_stored_words
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, Relation, Speaker, TrustTier, Validity
-from tacit.model.scope import UNIVERSAL, Scope
+from tacit.model.memory import Memory, Provenance, Relation, Speaker, TrustTier
+from tacit.model.scope import Scope
 from tacit.providers.embedding import FakeEmbedder
 from user_voice import spoken_by
 
@@ -30,13 +31,9 @@ def waiting(number: int, **how) -> Memory:
         "provenance": Provenance(
             tier=TrustTier.IMPORT, source="mem0.json" if number % 2 else "notes.md", host="mem0"
         ),
-        "scope": UNIVERSAL,
         **how,
     }
-    return Memory(
-        id=f"mem_{number:012d}", validity=Validity(valid_from_ms=1), created_at_ms=1_000 + number,
-        updated_at_ms=1_000 + number, status="quarantined", **how,
-    )  # fmt: skip
+    return memory_named(f"mem_{number:012d}", at_ms=1_000 + number, status="quarantined", **how)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from samples import memory_named
 from tacit.api import requests as ask
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.routes import MAX_BODY_BYTES, build_routes
@@ -24,7 +25,7 @@ from tacit.errors import InvalidInput, NotFound, RefusedByRedaction, StoreBusy, 
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import DUPLICATE, Add, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.evidence import Candidate
-from tacit.model.memory import Memory, Provenance, Sensitivity, Speaker, TrustTier, Validity
+from tacit.model.memory import Memory, Sensitivity, Speaker
 from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
 from tacit.model.session import SessionKey, SessionState
@@ -37,12 +38,8 @@ FOLDER = "/work/project"
 
 
 def memory(number: int = 1, **more) -> Memory:
-    values = {
-        "id": f"mem_{number:04}", "kind": "preference", "content": f"Statement {number}.",
-        "scope": Scope.parse("language:python"), "provenance": Provenance(tier=TrustTier.USER, source="cli"),
-        "validity": Validity(valid_from_ms=1), "created_at_ms": number, "updated_at_ms": number,
-    }  # fmt: skip
-    return Memory(**{**values, **more})
+    values = {"kind": "preference", "scope": Scope.parse("language:python"), "at_ms": number, **more}
+    return memory_named(f"mem_{number:04}", values.pop("content", f"Statement {number}."), **values)
 
 
 TRACE = Trace(

@@ -8,11 +8,11 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from samples import memory_named
 from tacit.api.routes import build_routes
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, Speaker, TrustTier, Validity
-from tacit.model.scope import UNIVERSAL
+from tacit.model.memory import Memory, Speaker
 from tacit.providers.embedding import FakeEmbedder
 from user_voice import spoken_by
 
@@ -42,11 +42,7 @@ def remember(client, words):
 
 
 def statement(name: str, number: int) -> Memory:
-    return Memory(
-        id=name, kind="fact", content=f"Worker {number} owns a queue.", scope=UNIVERSAL,
-        provenance=Provenance(tier=TrustTier.USER), validity=Validity(valid_from_ms=1),
-        created_at_ms=1, updated_at_ms=1,
-    )  # fmt: skip
+    return memory_named(name, f"Worker {number} owns a queue.")
 
 
 def state(client, memory_id):

@@ -8,6 +8,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from samples import memory_named
 from tacit.api.routes import build_routes
 from tacit.app.engine import Engine
 from tacit.app.reasons import change_text
@@ -15,9 +16,8 @@ from tacit.app.visibility import HIDDEN_REASON, Visibility, first_rows
 from tacit.app.wiring import open_engine
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Contradict
-from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, Speaker, TrustTier, Validity
+from tacit.model.memory import Memory, Relation, Sensitivity, Speaker, TrustTier
 from tacit.model.pack import Surface
-from tacit.model.scope import UNIVERSAL
 from tacit.model.situation import Situation
 from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
 from tacit.providers.embedding import FakeEmbedder
@@ -25,12 +25,15 @@ from user_voice import spoken_by
 
 
 def memory(number: int, level: Sensitivity = Sensitivity.PUBLIC, **how: object) -> Memory:
-    given = {"status": "quarantined", "kind": "fact", "content": f"Statement {number} of the plan.", **how}
-    return Memory(
-        id=f"mem_{number:016d}", scope=UNIVERSAL, provenance=Provenance(tier=TrustTier.IMPORT, source="notes.md"),
-        validity=Validity(valid_from_ms=1), created_at_ms=1_000 + number, updated_at_ms=1_000 + number,
-        sensitivity=level, **given,
-    )  # fmt: skip
+    given = {
+        "content": f"Statement {number} of the plan.",
+        "status": "quarantined",
+        "at_ms": 1_000 + number,
+        **how,
+    }
+    return memory_named(
+        f"mem_{number:016d}", tier=TrustTier.IMPORT, source="notes.md", sensitivity=level, **given
+    )
 
 
 @pytest.fixture

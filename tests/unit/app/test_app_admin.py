@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import samples
 from tacit.app.admin.admin import Verdicts
 from tacit.app.admin.feed import TraceFeed
 from tacit.app.admin.recalls import Recalls
@@ -27,7 +28,6 @@ from tacit.errors import InvalidInput, NotFound
 from tacit.model.memory import Speaker
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import Trace, TracedCandidate
 from tacit.providers.clock import FakeClock
 from tacit.state.counted import SessionUsage, Verdict
@@ -44,13 +44,10 @@ def candidate(name: str, kind: str, content: str, relevance: float = 0.5) -> Tra
 
 
 def trace(name: str = "trc_1", *, at_ms: int = 1000, **more) -> Trace:
-    values = {
-        "id": name, "session": "h/s", "turn": 1, "epoch": 0, "surface": Surface.PROMPT, "at_ms": at_ms,
-        "preset": "focused", "text": "t", "situation": Situation(), "stages": (), "tokens": 100, "threshold": 0.3,
-        "candidates": (candidate("a", "fact", "x" * 10), candidate("b", "rule", "y" * 20), candidate("c", "fact", "z" * 30)),
-        "injected": ("a", "b"), "took_ms": 2.0,
-    }  # fmt: skip
-    return Trace(**{**values, **more})
+    sizes = (("a", "fact", 10), ("b", "rule", 20), ("c", "fact", 30))
+    values = {"tokens": 100, "threshold": 0.3, "injected": ("a", "b"), "took_ms": 2.0, **more}
+    candidates = tuple(candidate(one, kind, "x" * size) for one, kind, size in sizes)
+    return samples.trace(name, at_ms=at_ms, **{"candidates": candidates, **values})
 
 
 def test_percentiles_are_nearest_rank():

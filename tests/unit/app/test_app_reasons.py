@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import samples
 from tacit.app.reasons import (
     cause_text,
     change_text,
@@ -18,7 +19,6 @@ from tacit.app.reasons import (
 )
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.note import Note, NoteCause
-from tacit.model.pack import Surface
 from tacit.model.situation import Situation
 from tacit.model.trace import (
     DropCause,
@@ -38,21 +38,8 @@ SILENCE_BOUNDS = {SilenceCause.CONTEXT_FULL}
 
 
 def trace(why: SilenceReason | None = None, silence: str = "") -> Trace:
-    return Trace(
-        id="trc_1",
-        session="host/1",
-        turn=1,
-        epoch=0,
-        surface=Surface.PROMPT,
-        at_ms=1,
-        preset="focused",
-        text="words",
-        situation=Situation(),
-        stages=(StageRecord(stage="signal", took_ms=1.0), StageRecord(stage="deliver", took_ms=1.0)),
-        silence=silence,
-        cause=why.cause if why else None,
-        why=why,
-    )
+    stages = (StageRecord(stage="signal", took_ms=1.0), StageRecord(stage="deliver", took_ms=1.0))
+    return samples.trace(stages=stages, silence=silence, cause=why.cause if why else None, why=why)
 
 
 @pytest.mark.parametrize("cause", DropCause)

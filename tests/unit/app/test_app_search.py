@@ -10,14 +10,14 @@ import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
+from samples import memory_named
 from shared_data import shared_data
 from tacit.api.routes import build_routes
 from tacit.app.queries.agent_tools import Caller
 from tacit.app.wiring import open_engine
 from tacit.mcp.tools import call
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
-from tacit.model.scope import UNIVERSAL
+from tacit.model.memory import Memory
 from tacit.providers.embedding import FakeEmbedder
 from tacit.text.stemming import content_words
 
@@ -70,11 +70,7 @@ def asked(content: str, how: str, chance: random.Random) -> str:
 
 
 def statement(number: int, content: str) -> Memory:
-    return Memory(
-        id=f"mem_{number:010d}", kind="fact", content=content, scope=UNIVERSAL,
-        provenance=Provenance(tier=TrustTier.USER), validity=Validity(valid_from_ms=1),
-        created_at_ms=1 + number, updated_at_ms=1 + number,
-    )  # fmt: skip
+    return memory_named(f"mem_{number:010d}", content, at_ms=1 + number)
 
 
 def served(engine) -> TestClient:

@@ -7,16 +7,14 @@ from dataclasses import replace
 
 import pytest
 
+import samples
 from samples import NOW_MS
 from tacit.app.sessions import LiveSessions
 from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.config.home import Home
 from tacit.errors import StoreBusy
-from tacit.model.pack import Surface
 from tacit.model.session import SessionKey, SessionState
-from tacit.model.situation import Situation
-from tacit.model.trace import Trace
 from tacit.providers.clock import FakeClock
 
 KEY = SessionKey(host="h", session_id="1")
@@ -46,10 +44,7 @@ class HeldStore(InMemoryStore):
 
 
 def trace(name):
-    return Trace(
-        id=name, session=str(KEY), turn=1, epoch=0, surface=Surface.PROMPT, at_ms=NOW_MS, preset="focused",
-        text="What?", situation=Situation(), stages=(),
-    )  # fmt: skip
+    return samples.trace(name, session=str(KEY), text="What?")
 
 
 @contextlib.contextmanager

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from samples import memory_named
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore, salvage
 from tacit.backends.sqlite import connection as connection_module
 from tacit.backends.sqlite.rescue import inode_of
@@ -27,7 +28,7 @@ from tacit.errors import (
     StoreReadOnly,
 )
 from tacit.model.changes import Add, Edit
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory, Validity
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.store import MemoryFilter, Salvage
 from tacit.providers.clock import FakeClock
@@ -41,17 +42,8 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
-def memory(name: str, content: str = "run the linter") -> Memory:
-    return Memory(
-        id=name,
-        kind="fact",
-        content=content,
-        scope=UNIVERSAL,
-        provenance=Provenance(tier=TrustTier.USER),
-        validity=Validity(valid_from_ms=0),
-        created_at_ms=1,
-        updated_at_ms=1,
-    )
+def memory(name: str, content: str = "run the linter", **fields: object) -> Memory:
+    return memory_named(name, content, **fields)
 
 
 def filled(home: Home, count: int = 1) -> SqliteStore:
@@ -352,16 +344,7 @@ class TestBackup:
 
 def test_a_number_too_large_is_refused(home: Home) -> None:
     store = filled(home)
-    huge = Memory(
-        id="mem_huge",
-        kind="fact",
-        content="x",
-        scope=UNIVERSAL,
-        provenance=Provenance(tier=TrustTier.USER),
-        validity=Validity(valid_from_ms=2**70),
-        created_at_ms=1,
-        updated_at_ms=1,
-    )
+    huge = memory("mem_huge", validity=Validity(valid_from_ms=2**70))
     with pytest.raises(InvalidInput, match="too large"):
         store.apply([Add(memory=memory("mem_b")), Add(memory=huge)])
     assert names(store) == ["mem_0"]

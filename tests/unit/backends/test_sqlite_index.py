@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from samples import memory_named
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store, restore
 from tacit.backends.sqlite.index.rows import FOREVER, Rows
 from tacit.backends.sqlite.index.sidecar import Sidecar, SidecarKey, read_sidecar, write_sidecar
@@ -20,9 +22,9 @@ from tacit.backends.sqlite.index.vectors import SMALL_ROWS, SignBitVectors, sign
 from tacit.backends.sqlite.search import BY_ERROR
 from tacit.config.home import Home
 from tacit.model.changes import Add, Change, Edit, Retire
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Validity
 from tacit.model.pack import Surface
-from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
+from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity
 from tacit.providers.clock import FakeClock
@@ -43,18 +45,7 @@ def unit_rows(count: int, seed: int) -> np.ndarray:
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def memory(name: str, *, scope: Scope = BIG, **more: object) -> Memory:
-    values: dict[str, object] = {"validity": Validity(valid_from_ms=0), **more}
-    return Memory(
-        id=name,
-        kind="fact",
-        content=f"statement {name}",
-        scope=scope,
-        provenance=Provenance(tier=TrustTier.USER),
-        created_at_ms=1,
-        updated_at_ms=1,
-        **values,  # type: ignore[arg-type]
-    )
+memory = partial(memory_named, scope=BIG)
 
 
 def name_of(number: int) -> str:

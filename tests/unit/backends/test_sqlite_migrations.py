@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from samples import memory_named
 from tacit.backends.codec import encode
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.backends.sqlite.schema import MIGRATIONS, SCHEMA_VERSION, migrate_one, schema_version
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt
-from tacit.model.memory import Entity, Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Entity, Memory
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.model.trigger import Trigger
 from tacit.ports.store import MemoryFilter
@@ -24,15 +25,9 @@ CLOCK = FakeClock()
 
 
 def old_memory(number: int) -> Memory:
-    return Memory(
-        id=f"mem_{number}",
-        kind="fact",
-        content=f"run the linter over getUserName {number}",
-        scope=UNIVERSAL,
-        provenance=Provenance(tier=TrustTier.USER),
-        validity=Validity(valid_from_ms=0),
-        created_at_ms=1,
-        updated_at_ms=1,
+    return memory_named(
+        f"mem_{number}",
+        f"run the linter over getUserName {number}",
         trigger=Trigger(actions=(("commit", 1.0),)),
         entities=(Entity(kind="file", key="a.py"),),
         status="active" if number else "retired",

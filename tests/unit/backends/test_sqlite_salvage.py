@@ -15,13 +15,14 @@ from random import Random
 import pytest
 
 import damage
+from samples import memory_named
 from tacit.backends.sqlite import open_sqlite_store, restore, salvage
 from tacit.backends.sqlite.rescue import inode_of
 from tacit.backends.sqlite.salvage.pages import log_is_damaged
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.model.changes import Add, Edit, Removal
-from tacit.model.memory import Memory, Provenance, Relation, TrustTier, Validity
+from tacit.model.memory import Memory, Relation
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.ports.models import EmbedderIdentity
@@ -37,17 +38,9 @@ IDENTITY = EmbedderIdentity(name="fake", dimensions=8)
 
 def memory(number: int, words: int = 6, edition: int = 0) -> Memory:
     content = f"Statement {number}, edition {edition}: " + " ".join(f"word{number}x{n}" for n in range(words))
-    return Memory(
-        id=f"mem_{number:06d}",
-        kind="fact",
-        content=content,
-        scope=SHOP if number % 3 else UNIVERSAL,
-        provenance=Provenance(tier=TrustTier.USER),
-        validity=Validity(valid_from_ms=0),
-        created_at_ms=number,
-        updated_at_ms=number,
-        importance=1.0 if number % 5 else 0.25,
-        pinned=number % 7 == 0,
+    scope, importance = SHOP if number % 3 else UNIVERSAL, 1.0 if number % 5 else 0.25
+    return memory_named(
+        f"mem_{number:06d}", content, scope=scope, at_ms=number, importance=importance, pinned=number % 7 == 0
     )
 
 

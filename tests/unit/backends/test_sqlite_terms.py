@@ -11,31 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from samples import memory_named as memory
 from tacit.backends.sqlite import SqliteStore, open_sqlite_store
 from tacit.backends.sqlite.index.terms import MAX_POSTINGS, MAX_TERMS, QueryTerms, Stemmer, any_word
 from tacit.backends.sqlite.search import TEXT_DEADLINE_MS
 from tacit.backends.text import clean_text
 from tacit.config.home import Home
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.providers.clock import FakeClock
 from tacit.text.tokens import index_words, query_words
 
 EVERYONE = ScopeFilter.of(UNIVERSAL)
-
-
-def memory(name: str, content: str, *, scope=UNIVERSAL) -> Memory:
-    return Memory(
-        id=name,
-        kind="fact",
-        content=content,
-        scope=scope,
-        provenance=Provenance(tier=TrustTier.USER),
-        validity=Validity(valid_from_ms=0),
-        created_at_ms=1,
-        updated_at_ms=1,
-    )
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from samples import memory_named
 from tacit.model.change_reason import ChangeCause
 
 pytestmark = pytest.mark.timeout(60)
@@ -214,14 +215,10 @@ def imported(tacit, words, source):
     """A statement as an import of another tool's memory leaves it."""
     from tacit.model.changes import Add
     from tacit.model.ids import content_hash
-    from tacit.model.memory import Memory, Provenance, TrustTier, Validity
-    from tacit.model.scope import UNIVERSAL
+    from tacit.model.memory import TrustTier
 
-    made = Memory(
-        id=f"mem_{content_hash(words)}", kind="fact", content=words, scope=UNIVERSAL, status="quarantined",
-        provenance=Provenance(tier=TrustTier.IMPORT, source=source), validity=Validity(valid_from_ms=1),
-        created_at_ms=1, updated_at_ms=1,
-    )  # fmt: skip
+    name = f"mem_{content_hash(words)}"
+    made = memory_named(name, words, status="quarantined", tier=TrustTier.IMPORT, source=source)
     tacit.daemon.engine._parts.store.apply([Add(memory=made)])
     return made.id
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from samples import memory_named
 from tacit.model.scope import project_scope
 from tacit.model.situation import Situation
 from tacit.model.trigger import Trigger
@@ -23,11 +23,7 @@ FIXES = Trigger(actions=(("fix_bug", 1.0),))
 
 
 def memory(name, trigger):
-    return Memory(
-        id=name, kind="fact", content=f"text of {name}", scope=project_scope("p"),
-        provenance=Provenance(tier=TrustTier.USER, source="test"), validity=Validity(valid_from_ms=0),
-        created_at_ms=0, updated_at_ms=0, importance=0.5, trigger=trigger, tokens=3,
-    )  # fmt: skip
+    return memory_named(name, f"text of {name}", scope=project_scope("p"), at_ms=0, trigger=trigger, tokens=3)
 
 
 def labels(trigger=COMMITS, *, told=("commit",), given=None):

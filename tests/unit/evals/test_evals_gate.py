@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from samples import memory_named
 from tacit.model.evidence import Candidate
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import project_scope
 from tacit.recall.score.gate.evidence import EVIDENCE
 from tacit_evals.fit.gate import (
@@ -35,17 +35,7 @@ def chance(logit):
 
 
 def memory(name, tokens=32):
-    return Memory(
-        id=name,
-        kind="fact",
-        content=name,
-        scope=project_scope("p"),
-        provenance=Provenance(tier=TrustTier.USER, source="test"),
-        validity=Validity(valid_from_ms=0),
-        created_at_ms=0,
-        updated_at_ms=0,
-        tokens=tokens,
-    )
+    return memory_named(name, name, scope=project_scope("p"), at_ms=0, tokens=tokens)
 
 
 def prompt(number, logits, *, nothing=False, crossed=False, generic=(), given=False):

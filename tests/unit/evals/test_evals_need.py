@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from samples import memory_named
 from tacit.fitted import decode_artifact, encode_artifact
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory
 from tacit.model.scope import project_scope
 from tacit.model.trigger import Trigger
 from tacit.recall.need import EVIDENCE, need_artifact, need_from
@@ -22,18 +23,15 @@ from tacit_evals.fit.need import LEAST_SCALE, PRIOR, fit_need, judged_projects, 
 
 
 def stored(row: PoolRow, *, project: str, given: bool) -> Memory:
-    trigger = row.given if given and row.given is not None else Trigger()
-    return Memory(
-        id=row.id,
+    return memory_named(
+        row.id,
+        row.content,
         kind=row.kind,
-        content=row.content,
         scope=project_scope(project),
-        provenance=Provenance(tier=TrustTier.USER, source=row.source),
-        validity=Validity(valid_from_ms=0),
-        created_at_ms=row.created_ms,
-        updated_at_ms=row.created_ms,
+        source=row.source,
+        at_ms=row.created_ms,
         importance=KindRegistry().get(row.kind).importance,
-        trigger=trigger,
+        trigger=row.given if given else None,
     )
 
 

@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 
+from samples import memory_named
 from tacit.errors import InvalidInput
 from tacit.fitted import Origin, decode_artifact, encode_artifact
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
@@ -33,18 +34,7 @@ from tacit.recall.score.gate.model import (
 KINDS = KindRegistry()
 
 
-def memory(name: str, content: str, *, kind: str = "preference", trigger: Trigger | None = None) -> Memory:
-    return Memory(
-        id=name,
-        kind=kind,
-        content=content,
-        scope=project_scope("p"),
-        provenance=Provenance(tier=TrustTier.USER, source="test"),
-        validity=Validity(valid_from_ms=0),
-        created_at_ms=0,
-        updated_at_ms=0,
-        trigger=trigger or Trigger(),
-    )
+memory = partial(memory_named, kind="preference", scope=project_scope("p"), at_ms=0)
 
 
 def asked(text: str = "commit the parser", **actions: float) -> Query:

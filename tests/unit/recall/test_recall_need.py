@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from samples import memory_named
 from tacit.errors import InvalidInput
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
-from tacit.model.scope import UNIVERSAL
+from tacit.model.memory import Memory
 from tacit.model.trigger import Trigger
 from tacit.recall.need import (
     EVIDENCE,
@@ -35,19 +35,8 @@ KINDS = KindRegistry()
 
 
 def memory(name: str, content: str, *, kind: str = "preference", **values: Any) -> Memory:
-    at_ms = values.pop("at_ms", NOW)
-    plain = Memory(
-        id=name,
-        kind=kind,
-        content=content,
-        scope=UNIVERSAL,
-        provenance=Provenance(tier=TrustTier.USER, source=values.pop("source", "session")),
-        validity=Validity(valid_from_ms=1),
-        created_at_ms=at_ms,
-        updated_at_ms=at_ms,
-        importance=KINDS.get(kind).importance,
-    )
-    return replace(plain, **values)
+    given = {"at_ms": NOW, "source": "session", "importance": KINDS.get(kind).importance, **values}
+    return memory_named(name, content, kind=kind, **given)
 
 
 def flat(**weights: float) -> NeedModel:

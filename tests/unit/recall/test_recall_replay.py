@@ -2,47 +2,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tacit.model.pack import Surface
-from tacit.model.situation import Situation
+import samples
 from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, StageRecord, Trace, TracedCandidate
 from tacit.recall.replay import in_shadow, replay, would_have
 
 
 def trace(*, injected: tuple[str, ...] = ("a",), silence: str = "") -> Trace:
     rows = (("a", 0.6), ("b", 0.4), ("c", 0.35), ("d", 0.3))
-    return Trace(
-        id="trc_1",
-        session="plain/s",
-        turn=1,
-        epoch=0,
-        surface=Surface.PROMPT,
-        at_ms=0,
-        preset="focused",
-        text="commit",
-        situation=Situation(),
-        stages=(
-            StageRecord(
-                stage="guard",
-                took_ms=0.0,
-                drops=(
-                    Drop(
-                        memory_id="b", why=DropReason(cause=DropCause.BELOW_THRESHOLD, value=0.4, bound=0.5)
-                    ),
-                    Drop(memory_id="c", why=DropReason(cause=DropCause.NOT_VALID)),
-                    Drop(
-                        memory_id="d", why=DropReason(cause=DropCause.BELOW_THRESHOLD, value=0.3, bound=0.5)
-                    ),
-                ),
-            ),
-            StageRecord(stage="budget", took_ms=0.0, kept=("a",)),
-        ),
-        candidates=tuple(
-            TracedCandidate(memory_id=name, kind="fact", content=name, scores=(), fused=0.0, relevance=value)
-            for name, value in rows
-        ),
-        injected=injected,
-        silence=silence,
-        threshold=0.5,
+    below = {
+        name: DropReason(cause=DropCause.BELOW_THRESHOLD, value=value, bound=0.5) for name, value in rows
+    }
+    drops = (
+        Drop(memory_id="b", why=below["b"]),
+        Drop(memory_id="c", why=DropReason(cause=DropCause.NOT_VALID)),
+        Drop(memory_id="d", why=below["d"]),
+    )
+    candidates = tuple(
+        TracedCandidate(memory_id=name, kind="fact", content=name, scores=(), fused=0.0, relevance=value)
+        for name, value in rows
+    )
+    stages = (
+        StageRecord(stage="guard", took_ms=0.0, drops=drops),
+        StageRecord(stage="budget", took_ms=0.0, kept=("a",)),
+    )
+    return samples.trace(
+        stages=stages, candidates=candidates, injected=injected, silence=silence, threshold=0.5
     )
 
 

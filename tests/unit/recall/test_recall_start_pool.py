@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from samples import memory_named
 from tacit.backends.memory import InMemoryStore
 from tacit.backends.sqlite import open_sqlite_store
 from tacit.backends.sqlite.store import SqliteStore
 from tacit.config.home import Home
 from tacit.model.changes import Add, Retire
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
 from tacit.ports.search import Search
 from tacit.providers.clock import FakeClock
@@ -23,16 +24,7 @@ SEES_ALL = ScopeFilter.of(UNIVERSAL, project_scope("p"))
 
 
 def memory(number: int, scope: Scope = UNIVERSAL) -> Memory:
-    return Memory(
-        id=f"mem_{number}",
-        kind="preference",
-        content=f"Prefer tool {number}.",
-        scope=scope,
-        provenance=Provenance(tier=TrustTier.USER),
-        validity=Validity(valid_from_ms=1),
-        created_at_ms=NOW,
-        updated_at_ms=NOW,
-    )
+    return memory_named(f"mem_{number}", f"Prefer tool {number}.", kind="preference", scope=scope, at_ms=NOW)
 
 
 def pools(*memories: Memory) -> tuple[InMemoryStore, StartPools]:

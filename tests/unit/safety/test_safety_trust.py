@@ -7,10 +7,11 @@ from typing import get_args
 
 import pytest
 
+from samples import memory_named
 from tacit.errors import InvalidInput
 from tacit.model.change_reason import ChangeCause
 from tacit.model.kinds import BUILTIN, KindRegistry
-from tacit.model.memory import Memory, MemoryStatus, Provenance, Sensitivity, TrustTier, Validity
+from tacit.model.memory import Memory, MemoryStatus, Provenance, Sensitivity, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.trace import DropCause, DropReason
@@ -26,13 +27,8 @@ from tacit.safety.trust import (
 KINDS = KindRegistry()
 
 
-def memory(
-    tier: TrustTier, *, status: MemoryStatus = "active", sensitivity: Sensitivity = Sensitivity.PROJECT
-) -> Memory:
-    return Memory(
-        id="mem_1", kind="fact", content="x", scope=UNIVERSAL, provenance=Provenance(tier=tier), validity=Validity(valid_from_ms=0),
-        created_at_ms=0, updated_at_ms=0, status=status, sensitivity=sensitivity,
-    )  # fmt: skip
+def memory(tier: TrustTier, **fields: object) -> Memory:
+    return memory_named("mem_1", "x", tier=tier, **fields)
 
 
 @pytest.mark.parametrize("kind", BUILTIN, ids=lambda kind: kind.name)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from samples import memory_named
 from tacit.backends.memory import InMemoryStore
 from tacit.errors import ProviderError
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import project_scope
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import FakeClock
@@ -34,23 +34,7 @@ class Counting:
 def store() -> InMemoryStore:
     store = InMemoryStore(clock=FakeClock(now_ms=1000))
     scope = project_scope("p")
-    store.apply(
-        [
-            Add(
-                memory=Memory(
-                    id=f"mem_{i:04}",
-                    kind="fact",
-                    content=f"Fact number {i}",
-                    scope=scope,
-                    provenance=Provenance(tier=TrustTier.USER),
-                    validity=Validity(valid_from_ms=1),
-                    created_at_ms=1,
-                    updated_at_ms=1,
-                )
-            )
-            for i in range(10)
-        ]
-    )
+    store.apply([Add(memory=memory_named(f"mem_{i:04}", f"Fact number {i}", scope=scope)) for i in range(10)])
     return store
 
 

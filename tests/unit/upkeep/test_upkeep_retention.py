@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import samples
 from tacit.backends.memory import InMemoryStore
 from tacit.config.settings import RetentionSettings
-from tacit.model.pack import Surface
 from tacit.model.session import SessionKey, SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import Trace
 from tacit.providers.clock import FakeClock
 from tacit.upkeep.rounds import DAY_MS, RetentionCounts, apply_retention
@@ -15,18 +14,7 @@ NOW = 200 * DAY_MS
 
 
 def trace(number: int, at_ms: int) -> Trace:
-    return Trace(
-        id=f"trc_{number}",
-        session="h/s",
-        turn=1,
-        epoch=0,
-        surface=Surface.PROMPT,
-        at_ms=at_ms,
-        preset="focused",
-        text="",
-        situation=Situation(),
-        stages=(),
-    )
+    return samples.trace(f"trc_{number}", at_ms=at_ms)
 
 
 def test_old_and_surplus_records_go_once() -> None:
