@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.config.environment import one_thread_for_arrays
+from tacit.config.home import Home
 
 SLOW_S = 600
 
@@ -63,6 +64,14 @@ def check_golden(pytestconfig: pytest.Config) -> Callable[[Path, str], None]:
             pytest.fail(f"{file.name} differs. `just golden` renews it.\n{diff}", pytrace=False)
 
     return check
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """A home that is ready for use."""
+    made = Home(tmp_path / "home")
+    made.ensure()
+    return made
 
 
 @pytest.hookimpl(tryfirst=True)

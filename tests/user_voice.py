@@ -16,6 +16,10 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from tacit.api.routes import build_routes
 from tacit.app.engine import Engine
 from tacit.config.home import AGENT_SHELLS, TOKEN_VARIABLE, Home
 from tacit.model.changes import Change
@@ -56,6 +60,11 @@ def spoken_by(speaker: Speaker, app: Any) -> Any:
         await app({**scope, SPEAKER_KEY: speaker}, receive, send)
 
     return serve
+
+
+def client_of(engine: Any, speaker: Speaker = Speaker.USER) -> TestClient:
+    """A client of the API of `engine` in this process, through which `speaker` speaks."""
+    return TestClient(spoken_by(speaker, Starlette(routes=build_routes(engine))), base_url="http://tacit")
 
 
 def at_terminal(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import struct
 from contextlib import contextmanager
 
+from agent import Agent
 from samples import DAY_MS, NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
@@ -66,66 +66,11 @@ class Workplace:
 
     def agent(self, session="s1", **fields):
         """A session of an agent."""
-        return Agent(self, session, **fields)
+        return Agent(self.engine, self.place, session, clock=self.clock, **fields)
 
     def last_trace(self, surface=None):
         """The newest trace."""
         return self.engine.why(surface=surface, limit=1)[0]
-
-
-class Agent:
-    """One session as the hooks of Claude Code see it."""
-
-    def __init__(self, lab, session, **fields):
-        self.lab, self.session, self.fields, self.count = lab, session, fields, 0
-
-    def send(self, event, **fields):
-        """Fire one hook, a second later; the text for the model, "" = silence."""
-        self.lab.clock.advance(1000)
-        self.count += 1
-        payload = {
-            "session_id": self.session,
-            "cwd": str(self.lab.place),
-            "hook_event_name": event,
-            "prompt_id": f"{self.session}-{self.count}",
-            **self.fields,
-            **fields,
-        }
-        text = self.lab.engine.hook("claude-code", payload, deadline_ms=5000)
-        self.lab.engine.flush()
-        return json.loads(text).get("hookSpecificOutput", {}).get("additionalContext", "") if text else ""
-
-    def start(self, source="startup"):
-        """The session starts."""
-        return self.send("SessionStart", source=source)
-
-    def prompt(self, text):
-        """The user sends a prompt."""
-        return self.send("UserPromptSubmit", prompt=text)
-
-    def edited(self, path):
-        """The agent edited a file."""
-        return self.send(
-            "PostToolUse",
-            tool_name="Edit",
-            tool_use_id=f"t{self.count}",
-            tool_input={"file_path": str(self.lab.place / path), "old_string": "a", "new_string": "b"},
-            tool_response={"success": True},
-        )
-
-    def failed(self, command, error):
-        """A command of the agent failed."""
-        return self.send(
-            "PostToolUseFailure",
-            tool_name="Bash",
-            tool_use_id=f"t{self.count}",
-            tool_input={"command": command},
-            error=error,
-        )
-
-    def end(self):
-        """The session ends."""
-        return self.send("SessionEnd", reason="exit")
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from tacit.capture.prepare import AMBIENT
 from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.config.describe import describe_settings
 from tacit.config.fields import check_layer
-from tacit.config.home import Home
 from tacit.config.layers import read_settings
 from tacit.config.overrides import overridden, reset_override, set_override
 from tacit.config.reload import SettingsWatcher
@@ -296,13 +295,6 @@ def test_numbers_have_ranges(lab):
     ):
         problems = dict(check_layer({"recall": wrong}, place=str).problems)
         assert set(problems) == {f"recall.{name}" for name in wrong}
-
-
-@pytest.fixture
-def home(tmp_path):
-    place = Home(tmp_path / "home")
-    place.ensure()
-    return place
 
 
 @acceptance("ambient", "CFG-unknown")

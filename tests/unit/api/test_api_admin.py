@@ -6,19 +6,16 @@ from threading import Event
 
 import pytest
 from jsonschema import Draft202012Validator
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from tacit.api.cursors import to_cursor
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.openapi import openapi_document
-from tacit.api.routes import build_routes
 from tacit.app.wiring import open_engine
 from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.embedding import FakeEmbedder
 from tacit.recall.spaces import SPACES
-from user_voice import spoken_by
+from user_voice import client_of
 
 pytestmark = pytest.mark.timeout(30)
 DOCUMENT = openapi_document()
@@ -40,9 +37,7 @@ def engine(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(engine):
-    with TestClient(
-        spoken_by(Speaker.USER, Starlette(routes=build_routes(engine))), base_url="http://tacit"
-    ) as made:
+    with client_of(engine) as made:
         yield made
 
 

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.openapi import openapi_document
-from tacit.api.routes import OLD_FORMS, build_routes
-from tacit.app.wiring import open_engine
+from tacit.api.routes import OLD_FORMS
 from tacit.model.memory import Speaker
-from tacit.providers.embedding import FakeEmbedder
-from user_voice import spoken_by
+from user_voice import client_of
 
 PORT = "The billing port is 8080."
-
-
-@pytest.fixture
-def engine(tmp_path):
-    engine = open_engine(tmp_path / "home", embedder=FakeEmbedder())
-    yield engine
-    engine.close()
-
-
-def client_of(engine, speaker=Speaker.USER):
-    return TestClient(spoken_by(speaker, Starlette(routes=build_routes(engine))), base_url="http://tacit")
-
-
-@pytest.fixture
-def client(engine):
-    return client_of(engine)
 
 
 def post(client, path, body):

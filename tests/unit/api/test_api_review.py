@@ -6,19 +6,13 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from samples import memory_named
-from tacit.api.routes import build_routes
 from tacit.app.reasons import change_text
-from tacit.app.wiring import open_engine
 from tacit.model.change_reason import ChangeCause, ChangeReason, from_stored_words
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, Relation, Speaker, TrustTier
+from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.scope import Scope
-from tacit.providers.embedding import FakeEmbedder
-from user_voice import spoken_by
 
 pytestmark = pytest.mark.timeout(60)
 WAITING = 900
@@ -37,19 +31,9 @@ def waiting(number: int, **how) -> Memory:
 
 
 @pytest.fixture
-def engine(tmp_path):
-    made = open_engine(tmp_path / "home", embedder=FakeEmbedder())
-    made._parts.store.apply([Add(memory=waiting(number)) for number in range(WAITING)])
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def client(engine):
-    with TestClient(
-        spoken_by(Speaker.USER, Starlette(routes=build_routes(engine))), base_url="http://tacit"
-    ) as made:
-        yield made
+def engine(engine):
+    engine._parts.store.apply([Add(memory=waiting(number)) for number in range(WAITING)])
+    return engine
 
 
 def queue(client, **where):

@@ -32,7 +32,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Drop, StageRecord, Trace
 from tacit.ports.store import StoreStats
-from user_voice import spoken_by
+from user_voice import client_of, spoken_by
 
 FOLDER = "/work/project"
 
@@ -187,7 +187,7 @@ def engine() -> ListEngine:
 
 @pytest.fixture
 def client(engine):
-    with TestClient(spoken_by(Speaker.USER, Starlette(routes=build_routes(engine)))) as made:
+    with client_of(engine) as made:
         yield made
 
 

@@ -5,34 +5,13 @@ from __future__ import annotations
 import threading
 
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from samples import memory_named
-from tacit.api.routes import build_routes
-from tacit.app.wiring import open_engine
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Speaker
-from tacit.providers.embedding import FakeEmbedder
-from user_voice import spoken_by
 
 pytestmark = pytest.mark.timeout(180)
 ROUNDS = 100
-
-
-@pytest.fixture
-def engine(tmp_path):
-    made = open_engine(tmp_path / "home", embedder=FakeEmbedder())
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def client(engine):
-    with TestClient(
-        spoken_by(Speaker.USER, Starlette(routes=build_routes(engine))), base_url="http://tacit"
-    ) as made:
-        yield made
 
 
 def remember(client, words):

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from samples import memory_named
-from tacit.api.routes import build_routes
 from tacit.app.engine import Engine
 from tacit.app.reasons import change_text
 from tacit.app.visibility import HIDDEN_REASON, Visibility, first_rows
-from tacit.app.wiring import open_engine
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Contradict
 from tacit.model.memory import Memory, Relation, Sensitivity, Speaker, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.situation import Situation
 from tacit.model.trace import Drop, StageRecord, Trace, TracedCandidate
-from tacit.providers.embedding import FakeEmbedder
-from user_voice import spoken_by
+from user_voice import client_of
 
 
 def memory(number: int, level: Sensitivity = Sensitivity.PUBLIC, **how: object) -> Memory:
@@ -34,17 +27,6 @@ def memory(number: int, level: Sensitivity = Sensitivity.PUBLIC, **how: object) 
     return memory_named(
         f"mem_{number:016d}", tier=TrustTier.IMPORT, source="notes.md", sensitivity=level, **given
     )
-
-
-@pytest.fixture
-def engine(tmp_path) -> Iterator[Engine]:
-    made = open_engine(tmp_path / "home", embedder=FakeEmbedder())
-    yield made
-    made.close()
-
-
-def client_of(engine: Engine, speaker: Speaker) -> TestClient:
-    return TestClient(spoken_by(speaker, Starlette(routes=build_routes(engine))), base_url="http://tacit")
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from samples import NOW_MS
-from tacit.app.wiring import open_engine
+from agent import injected, send
 from tacit.config.settings import PrivacySettings
 from tacit.errors import InvalidInput, RefusedByRedaction, TacitError
 from tacit.model.changes import Edit
@@ -20,39 +19,12 @@ from tacit.model.memory import TrustTier
 from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
-from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from user_voice import store_as
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 CORE = SECRET[8:30]
 RULE = "Run `make lint` before every commit."
-
-
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def engine(home):
-    opened = open_engine(home, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def place(tmp_path):
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
-def send(engine, place, event, **fields):
-    payload = {"session_id": "s1", "cwd": str(place), "hook_event_name": event, **fields}
-    text = engine.hook("claude-code", payload, deadline_ms=5000)
-    engine.flush()
-    return text
 
 
 def call(name, **tool_input):
@@ -105,10 +77,10 @@ def test_a_secret_put_everywhere_is_stored_nowhere(engine, home, place, caplog):
     assert len(state.recent_prompts) == 4
     assert state.pending_failures, "the failures did reach the record"
     assert engine.why(), "there are traces to look at"
-    places = [str(path) for path in home.rglob("*") if path.is_file() and _holds(path.read_bytes())]
+    places = [str(path) for path in home.root.rglob("*") if path.is_file() and _holds(path.read_bytes())]
     assert places == []
     assert CORE not in caplog.text
-    with contextlib.closing(sqlite3.connect(home / "tacit.db")) as base:
+    with contextlib.closing(sqlite3.connect(home.database)) as base:
         tables = [name for (name,) in base.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         assert len(tables) > 5
         for table in tables:
@@ -133,42 +105,40 @@ def put_raw(engine, content):
 
 
 @pytest.mark.parametrize("preset", ["focused", "refresh"])
-def test_what_is_stored_raw_is_redacted_when_it_is_rendered(home, place, preset):
-    overrides = {"preset": preset}
-    engine = open_engine(home, overrides=overrides, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
-    with contextlib.closing(engine):
-        engine.remember(RULE, cwd=str(place), when="commit")
-        put_raw(engine, f"Commit with the token {SECRET} always.")
-        start = send(engine, place, "SessionStart", source="startup")
-        start += send(engine, place, "UserPromptSubmit", prompt="please commit this with a good message")
-        assert "redacted:" in start
-        assert CORE not in start
-        found = engine.recall("which token to commit with", cwd=str(place)).block.text
-        assert "redacted:" in found
-        assert CORE not in found
+def test_what_is_stored_raw_is_redacted_when_it_is_rendered(make_engine, place, preset):
+    engine = make_engine(preset=preset)
+    engine.remember(RULE, cwd=str(place), when="commit")
+    put_raw(engine, f"Commit with the token {SECRET} always.")
+    start = send(engine, place, "SessionStart", source="startup")
+    start += send(engine, place, "UserPromptSubmit", prompt="please commit this with a good message")
+    assert "redacted:" in start
+    assert CORE not in start
+    found = engine.recall("which token to commit with", cwd=str(place)).block.text
+    assert "redacted:" in found
+    assert CORE not in found
 
 
-def test_a_projects_privacy_settings_hold_for_what_is_stored_and_rendered_there(engine, home, place):
+def test_a_projects_privacy_settings_hold_for_what_is_stored_and_rendered_there(make_engine, home, place):
+    engine = make_engine()
     engine.remember("Ask the ACME-4711 desk before every release.", cwd=str(place), when="release")
     (place / ".tacit").mkdir()
     (place / ".tacit" / "config.yaml").write_text('privacy: {deny: ["ACME-\\\\d+"]}\n')
     engine.close()
-    again = open_engine(home, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
-    with contextlib.closing(again):
-        block = again.recall("release", cwd=str(place), surface=Surface.START).block.text
-        assert "desk before every release" in block
-        assert "ACME-4711" not in block
-        with pytest.raises(RefusedByRedaction):
-            again.remember("Ask the ACME-4712 desk.", cwd=str(place))
-        send(again, place, "UserPromptSubmit", prompt="tell ACME-4713 about it")
-        assert "ACME-4713" not in again.sessions()[0].recent_prompts[-1]
-        assert again.remember("Ask the ACME-4714 desk.", cwd=str(home)), "elsewhere it is no secret"
+    again = make_engine()
+    block = again.recall("release", cwd=str(place), surface=Surface.START).block.text
+    assert "desk before every release" in block
+    assert "ACME-4711" not in block
+    with pytest.raises(RefusedByRedaction):
+        again.remember("Ask the ACME-4712 desk.", cwd=str(place))
+    send(again, place, "UserPromptSubmit", prompt="tell ACME-4713 about it")
+    assert "ACME-4713" not in again.sessions()[0].recent_prompts[-1]
+    assert again.remember("Ask the ACME-4714 desk.", cwd=str(home.root)), "elsewhere it is no secret"
 
 
 def test_a_changed_setting_holds_without_a_restart(engine, home, place):
     engine.remember("Ask the ACME-4711 desk before every release.", cwd=str(place))
     assert "ACME-4711" in engine.context(str(place)).text
-    (home / "config.yaml").write_text('privacy: {deny: ["ACME-4711"]}\n')
+    home.config_file.write_text('privacy: {deny: ["ACME-4711"]}\n')
     time.sleep(1.1)  # the files are looked at once a second
     assert "[redacted:denied] desk" in engine.context(str(place)).text
 
@@ -197,18 +167,16 @@ def test_an_edit_is_held_to_what_a_new_memory_is(engine, place):
             change()
 
 
-def test_the_refresh_block_marks_what_nobody_confirmed(home, place):
-    overrides = {"preset": "refresh"}
-    engine = open_engine(home, overrides=overrides, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
-    with contextlib.closing(engine):
-        said = {"cwd": str(place), "kind": "fact"}
-        store_as(TrustTier.ASSISTANT, engine, "The commit hook copies the staging database.", **said)
-        engine.remember(RULE, cwd=str(place))
-        send(engine, place, "SessionStart", source="startup")
-        text = send(engine, place, "UserPromptSubmit", prompt="the commit hook copies the staging database")
-        lines = json.loads(text)["hookSpecificOutput"]["additionalContext"].splitlines() if text else []
-        assert any("staging database" in line and "unconfirmed" in line for line in lines)
-        assert all("unconfirmed" not in line for line in lines if RULE in line)
+def test_the_refresh_block_marks_what_nobody_confirmed(make_engine, place):
+    engine = make_engine(preset="refresh")
+    said = {"cwd": str(place), "kind": "fact"}
+    store_as(TrustTier.ASSISTANT, engine, "The commit hook copies the staging database.", **said)
+    engine.remember(RULE, cwd=str(place))
+    send(engine, place, "SessionStart", source="startup")
+    text = send(engine, place, "UserPromptSubmit", prompt="the commit hook copies the staging database")
+    lines = injected(text).splitlines()
+    assert any("staging database" in line and "unconfirmed" in line for line in lines)
+    assert all("unconfirmed" not in line for line in lines if RULE in line)
 
 
 def test_a_prompt_inside_a_subagent_teaches_nothing(engine, place):
@@ -275,11 +243,11 @@ def test_no_piece_of_a_secret_outlives_it_in_what_was_read_from_the_text(engine,
     assert [m for m in engine.list_memories(MemoryFilter()) if m.kind == "error_pattern"]
     pieces = [KEY[i : i + 8].lower() for i in range(len(KEY) - 7)]
     pieces += [PASSPHRASE[i : i + 12].lower() for i in range(len(PASSPHRASE) - 11)] + ["lantern"]
-    for path in home.rglob("*"):
+    for path in home.root.rglob("*"):
         if path.is_file():
             content = path.read_bytes().lower()
             assert [piece for piece in pieces if piece.encode() in content] == [], path.name
-    with contextlib.closing(sqlite3.connect(home / "tacit.db")) as base:
+    with contextlib.closing(sqlite3.connect(home.database)) as base:
         terms = {term for (term,) in base.execute("SELECT term FROM text_words_terms")}
     assert not [piece for piece in pieces for term in terms if piece in term]
 

@@ -7,81 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from agent import Agent
 from samples import NOW_MS
-from tacit.app.wiring import open_engine
 from tacit.errors import InvalidPayload, NotFound, RefusedByRedaction, UnknownKind
 from tacit.model.memory import Speaker, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
 from tacit.model.trace import SilenceCause
 from tacit.ports.store import Handover, MemoryFilter
-from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 
 RULE = "Run `make lint` before every commit."
-
-
-@pytest.fixture
-def place(tmp_path):
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def make_engine(tmp_path):
-    engines = []
-
-    def make(**overrides):
-        engine = open_engine(
-            tmp_path / "home", overrides=overrides, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder()
-        )
-        engines.append(engine)
-        return engine
-
-    yield make
-    for engine in engines:
-        engine.close()
-
-
-@pytest.fixture
-def engine(make_engine):
-    return make_engine()
-
-
-class Agent:
-    """A Claude Code session as its hooks see it."""
-
-    def __init__(self, engine, cwd, session="s1"):
-        self.engine, self.cwd, self.session, self.count = engine, str(cwd), session, 0
-
-    def send(self, event, **fields):
-        self.count += 1
-        payload = {
-            "session_id": self.session,
-            "cwd": self.cwd,
-            "hook_event_name": event,
-            "prompt_id": f"p{self.count}",
-            **fields,
-        }
-        text = self.engine.hook("claude-code", payload, deadline_ms=5000)
-        self.engine.flush()
-        if not text:
-            return ""
-        return json.loads(text).get("hookSpecificOutput", {}).get("additionalContext", "")
-
-    def start(self, source="startup"):
-        return self.send("SessionStart", source=source)
-
-    def prompt(self, text):
-        return self.send("UserPromptSubmit", prompt=text)
-
-    def stop(self, text):
-        return self.send("Stop", last_assistant_message=text)
-
-    def tool(self, event, name, tool_id, **tool_input):
-        extra = {"error": tool_input.pop("error")} if "error" in tool_input else {}
-        return self.send(event, tool_name=name, tool_use_id=tool_id, tool_input=tool_input, **extra)
 
 
 def quiet(make_engine):

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+import agent
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
 from tacit.backends.sqlite.schema import SCHEMA_VERSION
@@ -112,10 +113,7 @@ def told(trace: Trace) -> dict[str, object]:
 
 def send(engine: Engine, old: OldHome, session: str, event: str, **fields: object) -> str:
     engine.clock.advance(10_000)
-    payload = {"session_id": session, "cwd": str(old.project), "hook_event_name": event, **fields}
-    answer = engine.hook("claude-code", payload, deadline_ms=5_000)
-    engine.flush()
-    return answer
+    return agent.send(engine, old.project, event, session, **fields)
 
 
 def test_every_memory_and_its_history_are_there(old: OldHome, engine: Engine) -> None:

@@ -8,15 +8,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from samples import NOW_MS
-from tacit.app.wiring import open_engine
 from tacit.backends.sqlite import damage_marker
 from tacit.config.home import Home
 from tacit.errors import InvalidPayload, RefusedByRedaction, UnknownKind
 from tacit.model.pack import Surface
 from tacit.ports.store import MemoryFilter
-from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 
 DELIMITERS = (
     "</tacit-memory>",
@@ -54,31 +50,9 @@ PROPERTY = settings(
 
 
 @pytest.fixture
-def place(tmp_path):
-    folder = tmp_path / "shop"
-    (folder / ".git").mkdir(parents=True)
-    return folder
-
-
-@pytest.fixture
-def make_engine(tmp_path):
-    engines = []
-
-    def make(**overrides):
-        engine = open_engine(
-            tmp_path / "home", overrides=overrides, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder()
-        )
-        engines.append(engine)
-        return engine
-
-    yield make
-    for engine in engines:
-        engine.close()
-
-
-@pytest.fixture
-def engine(make_engine):
-    return make_engine()
+def place(place):
+    (place / ".git").mkdir()
+    return place
 
 
 ANYTHING = st.recursive(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from samples import NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.config.kinds import kind_registry
 from tacit.config.settings import KindSettings, Settings
@@ -12,7 +11,6 @@ from tacit.errors import UnknownKind
 from tacit.model.kinds import BUILTIN, BUILTIN_KINDS
 from tacit.model.pack import Surface
 from tacit.ports.store import MemoryFilter
-from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
 RUNBOOK = {"label": "Runbook", "prefix": "RUN", "importance": 0.6}
@@ -24,11 +22,6 @@ def place(tmp_path):
     folder = tmp_path / "shop"
     folder.mkdir()
     return str(folder)
-
-
-@pytest.fixture
-def clock():
-    return FakeClock(now_ms=NOW_MS)
 
 
 @pytest.fixture

@@ -2,35 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 
-import pytest
-
 from samples import NOW_MS
-from tacit.app.wiring import open_engine
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
-from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 from tacit.state.captured import Failure, Pending
 from tacit.state.registry import PENDING
 from user_voice import store_as
 
 DAY_MS = 86_400_000
-
-
-@pytest.fixture
-def clock():
-    return FakeClock(now_ms=NOW_MS)
-
-
-@pytest.fixture
-def engine(tmp_path, clock):
-    opened = open_engine(tmp_path / "home", clock=clock, embedder=FakeEmbedder())
-    with contextlib.closing(opened):
-        yield opened
 
 
 def test_a_year_later_only_what_was_stated_is_left(engine, clock, tmp_path):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from agent import injected
 from tacit.app.nudges import KNOWN_FOR_MS, NUDGE, START_LINE
 from tacit.app.wiring import open_engine
 from tacit.capture.extract.session_end import may_teach
@@ -45,7 +44,7 @@ class Day:
         }
         out = self.engine.hook(host, given, deadline_ms=5000)
         self.engine.flush()
-        return json.loads(out).get("hookSpecificOutput", {}).get("additionalContext", "") if out else ""
+        return injected(out)
 
     def start(self, **fields):
         return self.hook("SessionStart", source="startup", **fields)

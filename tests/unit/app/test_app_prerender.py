@@ -10,39 +10,14 @@ import pytest
 from samples import NOW_MS
 from tacit.app.nudges import START_LINE
 from tacit.app.prerender import start_file
-from tacit.app.wiring import open_engine, restore_store
+from tacit.app.wiring import restore_store
 from tacit.config.home import Home
 from tacit.hosts.plain import Plain
 from tacit.model.session import SessionKey
 from tacit.model.signal import SessionStarted
 from tacit.ports.store import MemoryFilter
-from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 
 RULE = "Run `make lint` before every commit."
-
-
-@pytest.fixture
-def make_engine(tmp_path):
-    engines = []
-
-    def make(**overrides):
-        made = open_engine(
-            tmp_path / "home", overrides=overrides, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder()
-        )
-        engines.append(made)
-        return made
-
-    yield make
-    for engine in engines:
-        engine.close()
-
-
-@pytest.fixture
-def place(tmp_path):
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
 
 
 def blocks(engine):

@@ -8,13 +8,10 @@ import sqlite3
 
 import pytest
 
-from samples import NOW_MS
-from tacit.app.wiring import open_engine
+from agent import send
 from tacit.errors import NotFound
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
-from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 from tacit.state.registry import undeclared
 
 FIRST = "The quokkas of the billing desk are fed on Fridays."
@@ -25,44 +22,19 @@ RULE = "The quokkas of the billing desk are fed on Fridays."
 ASKED = "Who feeds the wombats?"
 
 
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def shop(tmp_path):
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def engine(home):
-    made = open_engine(home, clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
-    with contextlib.closing(made):
-        yield made
-
-
-def send(engine, place, event, session="s1", **fields):
-    payload = {"session_id": session, "cwd": str(place), "hook_event_name": event, **fields}
-    engine.hook("claude-code", payload, deadline_ms=5000)
-    engine.flush()
-
-
 def rows(home, sql):
-    with contextlib.closing(sqlite3.connect(home / "tacit.db")) as base:
+    with contextlib.closing(sqlite3.connect(home.database)) as base:
         return [one for (one,) in base.execute(sql)]
 
 
-def fill(engine, shop, tmp_path):
+def fill(engine, place, tmp_path):
     """A memory that was edited, handed over, backed up, exported; and one beside it."""
-    first = engine.remember(FIRST, cwd=str(shop))[0].memory
+    first = engine.remember(FIRST, cwd=str(place))[0].memory
     engine.edit(first.id, content=LATER)
-    kept = engine.remember(OTHER, cwd=str(shop), when="release")[0].memory
-    send(engine, shop, "SessionStart", source="startup")
-    send(engine, shop, "UserPromptSubmit", prompt=PROMPT)
-    engine.recall("billing desk", cwd=str(shop))
+    kept = engine.remember(OTHER, cwd=str(place), when="release")[0].memory
+    send(engine, place, "SessionStart", source="startup")
+    send(engine, place, "UserPromptSubmit", prompt=PROMPT)
+    engine.recall("billing desk", cwd=str(place))
     engine.prerender()
     engine.backup(tmp_path / "backup.db")
     for target, lines in (
@@ -76,7 +48,7 @@ def fill(engine, shop, tmp_path):
 
 def places_with(home, needle, *more):
     found = []
-    for path in (*home.rglob("*"), *more):
+    for path in (*home.root.rglob("*"), *more):
         if path.is_file() and needle.lower().encode() in path.read_bytes().lower():
             found.append(path.name)
         if path.suffix == ".db":
@@ -86,8 +58,8 @@ def places_with(home, needle, *more):
     return found
 
 
-def test_a_purged_memory_is_nowhere_any_more(engine, home, shop, tmp_path):
-    name, kept = fill(engine, shop, tmp_path)
+def test_a_purged_memory_is_nowhere_any_more(engine, home, place, tmp_path):
+    name, kept = fill(engine, place, tmp_path)
     copies = [tmp_path / "backup.db", tmp_path / "all.jsonl", tmp_path / "all.md"]
     assert places_with(home, "quokka", *copies)
     purge_target = engine.admin.purging.named([name[:-2]])
@@ -105,8 +77,8 @@ def test_a_purged_memory_is_nowhere_any_more(engine, home, shop, tmp_path):
         engine.show(name)
     assert engine.show(kept.id) == kept
     assert engine.check() == ()
-    assert "quokka" not in engine.context(str(shop)).text
-    send(engine, shop, "UserPromptSubmit", prompt=PROMPT)  # the session that ran on brings nothing back
+    assert "quokka" not in engine.context(str(place)).text
+    send(engine, place, "UserPromptSubmit", prompt=PROMPT)  # the session that ran on brings nothing back
     assert places_with(home, "quokka") == []
     assert OTHER in copies[1].read_text()
     assert OTHER in copies[2].read_text()
@@ -115,17 +87,17 @@ def test_a_purged_memory_is_nowhere_any_more(engine, home, shop, tmp_path):
         engine.admin.purging.named([name])
 
 
-def test_what_says_the_same_elsewhere_stays_and_is_named(engine, home, shop, tmp_path):
+def test_what_says_the_same_elsewhere_stays_and_is_named(engine, home, place, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
-    engine.remember(FIRST, cwd=str(shop))
+    engine.remember(FIRST, cwd=str(place))
     twin = engine.remember(FIRST, cwd=str(other))[0].memory
     target = tmp_path / "all.md"
     target.write_text(engine.transfer.export_markdown())
     engine.transfer.wrote(target)
     purging = engine.admin.purging
     done = purging.purge(
-        purging.matching(scope=engine.visible(str(shop)), source=None, text="quokkas"), dry_run=False
+        purging.matching(scope=engine.visible(str(place)), source=None, text="quokkas"), dry_run=False
     )
     assert done.alike == (twin.id,)
     assert engine.show(twin.id) == twin
@@ -133,14 +105,14 @@ def test_what_says_the_same_elsewhere_stays_and_is_named(engine, home, shop, tmp
     assert "[purged]" not in target.read_text()
 
 
-def test_a_project_goes_whole_and_no_other(engine, home, shop, tmp_path):
-    fill(engine, shop, tmp_path)
+def test_a_project_goes_whole_and_no_other(engine, home, place, tmp_path):
+    fill(engine, place, tmp_path)
     other = tmp_path / "other"
     other.mkdir()
     stays = engine.remember("Use tabs in this folder.", cwd=str(other))[0].memory
     send(engine, other, "SessionStart", session="s2", source="startup")
     purging = engine.admin.purging
-    done = purging.purge(purging.of_project(engine.project(str(shop))), dry_run=False)
+    done = purging.purge(purging.of_project(engine.project(str(place))), dry_run=False)
     assert done.sessions == ("claude-code/s1",)
     assert [one.id for one in engine.list_memories(MemoryFilter(statuses=None))] == [stays.id]
     assert [one.project.name for one in engine.admin.projects()] == ["other"]
@@ -150,8 +122,8 @@ def test_a_project_goes_whole_and_no_other(engine, home, shop, tmp_path):
         purging.of_session(SessionKey(host="claude-code", session_id="s1"))
 
 
-def test_one_odd_export_does_not_stop_a_purge(engine, home, shop, tmp_path):
-    name, kept = fill(engine, shop, tmp_path)
+def test_one_odd_export_does_not_stop_a_purge(engine, home, place, tmp_path):
+    name, kept = fill(engine, place, tmp_path)
     odd = [
         '{"project":"x"}',
         '{"memory":["a"]}',
@@ -170,16 +142,16 @@ def test_one_odd_export_does_not_stop_a_purge(engine, home, shop, tmp_path):
     assert engine.show(kept.id) == kept
 
 
-def test_common_words_of_a_source_stay_where_others_say_them(engine, home, shop, tmp_path):
-    (shop / "package.json").write_text(json.dumps({"scripts": {"typecheck": "tsc"}}))
-    engine.init_project(str(shop))
+def test_common_words_of_a_source_stay_where_others_say_them(engine, home, place, tmp_path):
+    (place / "package.json").write_text(json.dumps({"scripts": {"typecheck": "tsc"}}))
+    engine.init_project(str(place))
     engine.flush()
     made = engine.list_memories(MemoryFilter(statuses=None))
     commands = [one for one in made if len(one.provenance.span.split()) < 5]
     assert commands, [(one.content, one.provenance.span) for one in made]
     said = f"We do this in CI: {', '.join(one.provenance.span for one in commands)}."
-    kept = engine.remember(said, cwd=str(shop))[0].memory
-    send(engine, shop, "UserPromptSubmit", prompt=f"Look: {said}")
+    kept = engine.remember(said, cwd=str(place))[0].memory
+    send(engine, place, "UserPromptSubmit", prompt=f"Look: {said}")
     purging = engine.admin.purging
     done = purging.purge(purging.named([one.id for one in commands]), dry_run=False)
     assert done.alike == ()
@@ -192,15 +164,15 @@ STRANGE = "The m\u00fcller quokkas \u2013 all of them \u2013 don\u2019t eat befo
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_statement_goes_from_what_waits_where_json_escapes_its_letters(engine, home, shop, indent):
-    memory = engine.remember(STRANGE, cwd=str(shop))[0].memory
-    spool = home / "spool"
+def test_a_statement_goes_from_what_waits_where_json_escapes_its_letters(engine, home, place, indent):
+    memory = engine.remember(STRANGE, cwd=str(place))[0].memory
+    spool = home.root / "spool"
     spool.mkdir(exist_ok=True)
     waits = spool / "one.event"
     head = json.dumps({"host": "claude-code", "event": "UserPromptSubmit", "at_ms": 1})
-    payload = {"session_id": "s9", "cwd": str(shop), "prompt": f"Remember: {STRANGE} Thanks", "ok": True}
+    payload = {"session_id": "s9", "cwd": str(place), "prompt": f"Remember: {STRANGE} Thanks", "ok": True}
     waits.write_text(head + "\n" + json.dumps(payload, indent=indent))
-    log = home / "log" / "daemon.log"
+    log = home.root / "log" / "daemon.log"
     log.parent.mkdir(exist_ok=True)
     log.write_text(
         json.dumps({"message": f"kept {STRANGE}"}) + f"\nplain {STRANGE}\n" + '{"fine": "\\ud83d \\u00fc"}\n'
@@ -223,12 +195,12 @@ def test_nothing_to_purge_is_an_error(engine):
         )
 
 
-def test_the_subagents_of_a_session_go_with_it(engine, home, shop):
-    engine.remember(RULE, cwd=str(shop))
+def test_the_subagents_of_a_session_go_with_it(engine, home, place):
+    engine.remember(RULE, cwd=str(place))
     for session in ("s1", "s2"):
-        send(engine, shop, "SessionStart", session=session, source="startup")
-        send(engine, shop, "UserPromptSubmit", session=session, prompt="Count the quokkas, please.")
-        send(engine, shop, "SubagentStart", session=session, agent_id="ag7", agent_type="Explore")
+        send(engine, place, "SessionStart", session=session, source="startup")
+        send(engine, place, "UserPromptSubmit", session=session, prompt="Count the quokkas, please.")
+        send(engine, place, "SubagentStart", session=session, agent_id="ag7", agent_type="Explore")
     assert "claude-code/s1#ag7" in [str(one.key) for one in engine.sessions()]
     purging = engine.admin.purging
     purge_target = purging.of_session(SessionKey(host="claude-code", session_id="s1"))
@@ -242,36 +214,36 @@ def test_the_subagents_of_a_session_go_with_it(engine, home, shop):
     assert not any("s1" in name for name in kept)
 
 
-def test_a_project_takes_what_was_asked_there_and_what_was_noted_of_it(engine, home, shop, tmp_path):
+def test_a_project_takes_what_was_asked_there_and_what_was_noted_of_it(engine, home, place, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
-    for place in (shop, other):
-        engine.remember(f"{RULE} At {place.name}.", cwd=str(place))
-        engine.recall(ASKED, cwd=str(place))
-        send(engine, place, "SessionStart", session=place.name, source="startup")
-    gone, stays = (engine.project(str(place)).id for place in (shop, other))
+    for folder in (place, other):
+        engine.remember(f"{RULE} At {folder.name}.", cwd=str(folder))
+        engine.recall(ASKED, cwd=str(folder))
+        send(engine, folder, "SessionStart", session=folder.name, source="startup")
+    gone, stays = (engine.project(str(folder)).id for folder in (place, other))
     purging = engine.admin.purging
     assert rows(home, f"SELECT name FROM named_values WHERE name = 'announced:{gone}'")
     assert undeclared(engine._parts.store) == ()
-    purging.purge(purging.of_project(engine.project(str(shop))), dry_run=False)
+    purging.purge(purging.of_project(engine.project(str(place))), dry_run=False)
     assert rows(home, f"SELECT name FROM named_values WHERE name LIKE '%{gone}%'") == []
     assert rows(home, "SELECT count(*) FROM named_values WHERE name LIKE 'announced:%'") == [1]
     left = rows(home, "SELECT json_extract(body, '$.project_id') FROM traces")
     assert left
     assert set(left) == {stays}
     with pytest.raises(NotFound, match="There is no project"):
-        purging.of_project(engine.project(str(shop)))
+        purging.of_project(engine.project(str(place)))
 
 
-def test_a_folder_where_something_was_only_asked_can_be_purged(engine, home, shop):
-    engine.recall(ASKED, cwd=str(shop))
+def test_a_folder_where_something_was_only_asked_can_be_purged(engine, home, place):
+    engine.recall(ASKED, cwd=str(place))
     purging = engine.admin.purging
-    purging.purge(purging.of_project(engine.project(str(shop))), dry_run=False)
+    purging.purge(purging.of_project(engine.project(str(place))), dry_run=False)
     assert rows(home, "SELECT count(*) FROM traces") == [0]
 
 
-def test_what_was_shown_and_is_gone_by_now_is_passed_over(engine, shop):
-    kept = engine.remember(RULE, cwd=str(shop))[0].memory
+def test_what_was_shown_and_is_gone_by_now_is_passed_over(engine, place):
+    kept = engine.remember(RULE, cwd=str(place))[0].memory
     purging = engine.admin.purging
     done = purging.purge(purging.still_there([kept.id, "mem_gone"]), dry_run=False)
     assert [one.id for one in done.memories] == [kept.id]

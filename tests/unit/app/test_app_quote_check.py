@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from samples import NOW_MS
+from agent import send
 from tacit.app.quote_check import said_by_user
-from tacit.app.wiring import open_engine
 from tacit.capture.prose import in_own_voice
 from tacit.model.memory import Speaker, TrustTier
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
-from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 
 PROMPT = "Hm, fix the failing tests first. We never deploy the shop on a Friday evening. And use `make lint`, not ruff!"
 RULE = "Never deploy the shop on a Friday evening."
@@ -51,23 +48,8 @@ def test_any_other_statement_beside_a_quotation_is_not(statement, quoted):
     assert not said_by_user(statement, quoted, [PROMPT])
 
 
-@pytest.fixture
-def engine(tmp_path):
-    clock = FakeClock(now_ms=NOW_MS)
-    opened = open_engine(tmp_path / "home", clock=clock, embedder=FakeEmbedder())
-    yield opened
-    opened.close()
-
-
 def say(engine, place, text, session="s1"):
-    payload = {
-        "session_id": session,
-        "cwd": str(place),
-        "hook_event_name": "UserPromptSubmit",
-        "prompt": text,
-    }
-    engine.hook("claude-code", payload, deadline_ms=5000)
-    engine.flush()
+    send(engine, place, "UserPromptSubmit", session, prompt=text)
 
 
 def state(engine, place, content, quoted, **more):

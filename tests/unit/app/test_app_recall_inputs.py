@@ -6,14 +6,9 @@ import json
 import random
 
 import pytest
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
-from tacit.api.routes import build_routes
 from tacit.app.wiring import open_engine
-from tacit.model.memory import Speaker
 from tacit.providers.clock import FakeClock
-from user_voice import spoken_by
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
 TRACES = 200
@@ -67,14 +62,6 @@ def engine(tmp_path):
     made.cwd = str(folder)
     yield made
     made.close()
-
-
-@pytest.fixture
-def client(engine):
-    with TestClient(
-        spoken_by(Speaker.USER, Starlette(routes=build_routes(engine))), base_url="http://tacit"
-    ) as made:
-        yield made
 
 
 def event(engine, session: str, name: str, **fields):

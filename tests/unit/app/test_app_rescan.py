@@ -6,8 +6,7 @@ import contextlib
 import json
 import sqlite3
 
-import pytest
-
+from agent import send
 from samples import NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.model.pack import Surface
@@ -20,40 +19,18 @@ DESK = "ACME-4711"
 RULE = "Run `make lint` before every commit."
 
 
-@pytest.fixture
-def home(tmp_path):
-    return tmp_path / "home"
-
-
-@pytest.fixture
-def place(tmp_path):
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return folder
-
-
 def opened(home, **privacy):
+    clock, settings = FakeClock(now_ms=NOW_MS), {"privacy": privacy}
     return contextlib.closing(
-        open_engine(
-            home,
-            overrides={"privacy": privacy},
-            clock=FakeClock(now_ms=NOW_MS),
-            embedder=FakeEmbedder(),
-        )
+        open_engine(home.root, overrides=settings, clock=clock, embedder=FakeEmbedder())
     )
-
-
-def send(engine, place, event, **fields):
-    payload = {"session_id": "s1", "cwd": str(place), "hook_event_name": event, **fields}
-    engine.hook("claude-code", payload, deadline_ms=5000)
-    engine.flush()
 
 
 def left(home, *more):
     """Where a part of either secret still is, in bytes or in an index of words."""
     needles = [TOKEN[6:14].lower(), TOKEN[20:28].lower(), DESK.lower()]
     found = []
-    for path in (*home.rglob("*"), *more):
+    for path in (*home.root.rglob("*"), *more):
         if not path.is_file():
             continue
         content = path.read_bytes().lower()
@@ -85,9 +62,9 @@ def fill(home, place, tmp_path):
         engine.recall(f"what about {TOKEN} and {DESK}", cwd=str(place))
         engine.prerender()
         engine.backup(tmp_path / "backup.db")
-    (home / "log").mkdir(exist_ok=True)
-    (home / "log" / "daemon.log").write_text(json.dumps({"message": f"refused {TOKEN}"}) + "\nfine\n")
-    (home / "spool" / "one.json").write_text(json.dumps({"prompt": f"tell {DESK}"}))
+    (home.root / "log").mkdir(exist_ok=True)
+    (home.root / "log" / "daemon.log").write_text(json.dumps({"message": f"refused {TOKEN}"}) + "\nfine\n")
+    (home.root / "spool" / "one.json").write_text(json.dumps({"prompt": f"tell {DESK}"}))
     return kept
 
 
@@ -115,7 +92,7 @@ def test_a_rescan_leaves_nothing_and_a_second_one_finds_nothing(home, place, tmp
         assert "desk" in engine.recall("release desk", cwd=str(place), surface=Surface.ON_DEMAND).block.text
 
         assert engine.rescan(dry_run=False).clean
-    assert (home / "log" / "daemon.log").read_text().endswith("\nfine\n")
+    assert (home.root / "log" / "daemon.log").read_text().endswith("\nfine\n")
 
 
 def test_folders_that_a_home_needs_are_not_shortened(home, place, tmp_path):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from unit.app.test_app_engine import Agent, make_engine, place, quiet  # noqa: F401 - fixtures
+from agent import Agent
+from unit.app.test_app_engine import quiet
 
 RULE = "Run `make lint` before every commit."
 PINNED = "Answer in short sentences."
@@ -23,7 +24,7 @@ class Parent(Agent):
 
 
 @pytest.fixture
-def parent(make_engine, place):  # noqa: F811
+def parent(make_engine, place):
     engine = quiet(make_engine)
     engine.remember(RULE, cwd=str(place))
     return Parent(engine, place)
@@ -63,7 +64,7 @@ def test_a_task_that_was_never_taken_up_ends_with_the_turn(parent):
         ({"*": "none"}, set()),
     ],
 )
-def test_the_settings_say_what_a_type_gets(make_engine, place, policies, expected):  # noqa: F811
+def test_the_settings_say_what_a_type_gets(make_engine, place, policies, expected):
     engine = make_engine(recall={"budgets": {"start": 0}, "subagents": policies})
     for text in (RULE, "Keep the invoices of a year in one folder.", "Never delete invoices by hand."):
         engine.remember(text, cwd=str(place))

@@ -6,10 +6,8 @@ import random
 
 import pytest
 
-from samples import NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.model.pack import Surface
-from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
 EMBEDDING_MS = 7.0
@@ -26,11 +24,6 @@ class SlowEmbedder(FakeEmbedder):
         self.calls += 1
         self.clock.advance(EMBEDDING_MS)
         return super().embed(texts)
-
-
-@pytest.fixture
-def clock():
-    return FakeClock(now_ms=NOW_MS)
 
 
 @pytest.fixture

@@ -6,27 +6,12 @@ import json
 
 import pytest
 
-from samples import NOW_MS
-from tacit.app.wiring import open_engine
-from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
-
-
-@pytest.fixture
-def engine(tmp_path):
-    engine = open_engine(tmp_path / "home", clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
-    yield engine
-    engine.close()
+from agent import send
 
 
 def prompt(engine, cwd, session, number):
-    payload = {
-        "session_id": session,
-        "cwd": str(cwd),
-        "hook_event_name": "UserPromptSubmit",
-        "prompt": f"please commit part {number} of the parser and run the tests",
-    }
-    engine.hook("claude-code", payload, deadline_ms=5000.0)
+    asked = f"please commit part {number} of the parser and run the tests"
+    send(engine, cwd, "UserPromptSubmit", session, prompt=asked)
 
 
 def test_without_prompts_nothing_is_proposed(engine):

@@ -37,11 +37,6 @@ EVERYONE = ScopeFilter.of(UNIVERSAL)
 CLOCK = FakeClock(now_ms=1_700_000_000_000)
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "home")
-
-
 def memory(name: str, content: str = "run the linter", **fields: object) -> Memory:
     return memory_named(name, content, **fields)
 

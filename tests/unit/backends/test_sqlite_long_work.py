@@ -9,18 +9,12 @@ import pytest
 
 from samples import NOW_MS, memory
 from tacit.backends.sqlite import open_sqlite_store
-from tacit.config.home import Home
 from tacit.model.changes import Add, Removal
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.providers.clock import FakeClock
 
 EVERYONE = ScopeFilter.of(UNIVERSAL)
 CLOCK = FakeClock(now_ms=NOW_MS)
-
-
-@pytest.fixture
-def home(tmp_path):
-    return Home(tmp_path / "home")
 
 
 @pytest.fixture

@@ -53,13 +53,6 @@ def write_version_1(path: Path, bodies: list[str]) -> None:
         assert schema_version(raw) == 1
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    made = Home(tmp_path / "home")
-    made.ensure()
-    return made
-
-
 def test_a_store_of_version_1_gets_its_search(home: Home) -> None:
     write_version_1(home.database, [encode(old_memory(number)) for number in range(4)])
     store = open_sqlite_store(home, clock=CLOCK)

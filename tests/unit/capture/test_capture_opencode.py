@@ -11,15 +11,12 @@ import pytest
 
 from loopback import QuietHandler, loopback
 from samples import NOW_MS
-from tacit.app.wiring import open_engine
 from tacit.capture.discover import find_transcripts, kept_transcripts, named_transcripts, served_transcripts
 from tacit.capture.transcripts.detection import detect_format
 from tacit.capture.transcripts.opencode.storage import read_opencode_storage
 from tacit.config.host_folders import HostFolders
 from tacit.errors import HostError, InvalidInput
 from tacit.ports.store import MemoryFilter
-from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 
 RULE = "Always run the linter before a commit."
 
@@ -95,13 +92,6 @@ def server(answers):
 
     with loopback(Handler) as address:
         yield address
-
-
-@pytest.fixture
-def engine(tmp_path):
-    opened = open_engine(tmp_path / "t", clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
-    yield opened
-    opened.close()
 
 
 def learned(engine):

@@ -7,12 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from samples import NOW_MS, memory
-from tacit.app.wiring import open_engine
+from samples import memory
 from tacit.capture.relate import infer_relations, link_entities
 from tacit.model.memory import Provenance, TrustTier
-from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 
 
 def said(name, kind, content, *, tier=TrustTier.USER, turn=3, session="s"):
@@ -61,16 +58,9 @@ def test_shared_entities_relate_the_three_nearest():
 
 
 @pytest.fixture
-def engine(tmp_path):
+def engine(make_engine):
     spaces = ["semantic", "lexical", "entity", "graph"]
-    opened = open_engine(
-        tmp_path / "home",
-        overrides={"recall": {"spaces": spaces, "spaces_on_demand": spaces}},
-        clock=FakeClock(now_ms=NOW_MS),
-        embedder=FakeEmbedder(),
-    )
-    yield opened
-    opened.close()
+    return make_engine(recall={"spaces": spaces, "spaces_on_demand": spaces})
 
 
 def test_entity_and_graph_find_what_sessions_taught_about_one_file(engine, tmp_path):

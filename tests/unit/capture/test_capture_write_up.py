@@ -12,7 +12,6 @@ import pytest
 
 from samples import DAY_MS, NOW_MS
 from tacit.app.quote_check import said_by_user
-from tacit.app.wiring import open_engine
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.pipeline import CapturePipeline
@@ -798,15 +797,8 @@ def test_every_field_of_the_schema_is_required_and_the_instructions_name_it():
 
 
 @pytest.fixture
-def engine(tmp_path):
-    opened = open_engine(
-        tmp_path / "home",
-        overrides={"capture": {"extractor": {"provider": "fake", "least_chars": 0}}},
-        clock=FakeClock(now_ms=NOW_MS),
-        embedder=FakeEmbedder(),
-    )
-    yield opened
-    opened.close()
+def engine(make_engine):
+    return make_engine(capture={"extractor": {"provider": "fake", "least_chars": 0}})
 
 
 def hand_over(engine, *said, session="s", **fields):

@@ -5,20 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tacit.config.cosine_bars import NAME, SHARES, CosineBar, bars_from, details_of, stated_shares
-from tacit.config.home import Home
 from tacit.config.layers import read_settings
 from tacit.config.preset_files import load_preset, preset_names
 from tacit.config.settings import EmbedderSettings
 from tacit.fitted import Artifact, Origin, encode_artifact
 
 KEY = "recall.refresh_similarity_later"
-
-
-@pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    home.root.mkdir()
-    return home
 
 
 def measured(home, **embedder):

@@ -6,7 +6,6 @@ import pytest
 
 from tacit.config.design_names import ALIASES, DESIGN_NAMES, settings_called
 from tacit.config.fields import settings_by_key, unknown_setting
-from tacit.config.home import Home
 from tacit.config.layers import read_settings
 from tacit.config.overrides import SettingsTarget, reset_values, set_values
 from tacit.config.preset_files import preset_names
@@ -36,13 +35,6 @@ def test_the_error_for_a_name_of_a_design_says_what_it_is_called_here(written, m
 
 def test_other_names_lead_nowhere():
     assert settings_called("recall.max_itms") == ()
-
-
-@pytest.fixture
-def home(tmp_path):
-    place = Home(tmp_path / "home")
-    place.ensure()
-    return place
 
 
 SEED = """

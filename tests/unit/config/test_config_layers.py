@@ -19,13 +19,6 @@ from tacit.errors import InvalidSetting, UnknownKind, UnknownSetting
 KEY = "recall.budgets.start"
 
 
-@pytest.fixture
-def home(tmp_path) -> Home:
-    made = Home(tmp_path / "home")
-    made.ensure()
-    return made
-
-
 def write_project(root: Path, text: str) -> Path:
     (root / ".tacit").mkdir(parents=True, exist_ok=True)
     (root / ".tacit" / "config.yaml").write_text(text, "utf-8")

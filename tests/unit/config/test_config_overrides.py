@@ -39,13 +39,6 @@ agents:
 """
 
 
-@pytest.fixture
-def home(tmp_path) -> Home:
-    found = Home(tmp_path / "home")
-    found.ensure()
-    return found
-
-
 def text(home: Home) -> str:
     return home.config_file.read_text()
 

@@ -19,13 +19,6 @@ class Seconds:
 
 
 @pytest.fixture
-def home(tmp_path) -> Home:
-    made = Home(tmp_path / "home")
-    made.ensure()
-    return made
-
-
-@pytest.fixture
 def seconds() -> Seconds:
     return Seconds()
 
