@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tacit.backends.memory import InMemoryStore
-from tacit.backends.sqlite import open_sqlite_store
-from tacit.config.home import Home
+from contracts.stores import ALPHA, BETA, EMBEDDER, NOW, add, make_store, memory, unit
 from tacit.errors import EmbedderMismatch, InvalidInput
 from tacit.model.changes import Add, Edit, Retire
 from tacit.model.evidence import Ranking
-from tacit.model.memory import Entity, Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import Entity, Memory, Validity
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.models import EmbedderIdentity
@@ -27,49 +22,8 @@ from tacit.ports.search import Search
 from tacit.ports.store import Store
 from tacit.providers.clock import FakeClock
 
-NOW = 1_700_000_000_000
-ALPHA, BETA = project_scope("alpha"), project_scope("beta")
 VISIBLE = ScopeFilter.of(ALPHA, UNIVERSAL)
 NOTHING = ScopeFilter()
-EMBEDDER = EmbedderIdentity(name="test@1", dimensions=4)
-
-_stores = itertools.count()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(now_ms=NOW)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
-    made = make_store(request.param, tmp_path, clock)
-    yield made
-    made.close()
-
-
-def make_store(name: str, folder: Path, clock: FakeClock) -> Store:
-    if name == "memory":
-        return InMemoryStore(clock=clock)
-    return open_sqlite_store(Home(folder / f"home{next(_stores)}"), clock=clock)
-
-
-def memory(name: str, content: str = "", *, scope: Scope = ALPHA, **more: object) -> Memory:
-    values: dict[str, object] = {
-        "id": name,
-        "kind": "fact",
-        "content": content or f"statement {name}",
-        "scope": scope,
-        "provenance": Provenance(tier=TrustTier.USER, source="cli"),
-        "validity": Validity(valid_from_ms=0),
-        "created_at_ms": NOW,
-        "updated_at_ms": NOW,
-    }
-    return Memory(**{**values, **more})  # type: ignore[arg-type]
-
-
-def add(store: Store, *memories: Memory) -> None:
-    store.apply([Add(memory=one) for one in memories])
 
 
 def ids(ranking: Ranking) -> list[str]:
@@ -78,11 +32,6 @@ def ids(ranking: Ranking) -> list[str]:
 
 def scores(ranking: Ranking) -> dict[str, float]:
     return {hit.memory_id: hit.score for hit in ranking.hits}
-
-
-def unit(*values: float) -> np.ndarray:
-    vector = np.array(values, dtype=np.float32)
-    return vector / np.linalg.norm(vector)
 
 
 def every_space_of(search: Search, kinds: tuple[str, ...] | None) -> dict[str, Ranking]:

@@ -21,11 +21,6 @@ def backend(request: pytest.FixtureRequest) -> StoreBackend:
     return store_backend(request.param)
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "home")
-
-
 def fill(backend: StoreBackend, home: Home, name: str) -> None:
     store = backend.open(home, clock=FakeClock(NOW_MS))
     store.apply([Add(memory=memory(f"Statement {name}.", id=name))])

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import samples
-from tacit.backends.memory import InMemoryStore
-from tacit.backends.sqlite import open_sqlite_store
-from tacit.config.home import Home
+from contracts.stores import ALPHA, BETA, EMBEDDER, NOW, add, make_store, memory, unit
 from tacit.errors import InvalidInput, NotFound, StoreError
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import EDITED, NEW, Add, Contradict, Edit, Merge, Removal, Retire, Skip, Supersede
@@ -32,54 +28,12 @@ from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Recorded, Store
 from tacit.providers.clock import FakeClock
 
-NOW = 1_700_000_000_000
 WORDS = ChangeReason(cause=ChangeCause.GIVES_OTHER_VALUE, detail="8080 -> 9090")
-ALPHA, BETA = project_scope("alpha"), project_scope("beta")
 SEES_ALPHA = ScopeFilter.of(ALPHA)
 SEES_BOTH = ScopeFilter.of(ALPHA, BETA, UNIVERSAL)
 NOTHING = ScopeFilter()
-EMBEDDER = EmbedderIdentity(name="test@1", dimensions=4)
 OTHER_EMBEDDER = EmbedderIdentity(name="test@2", dimensions=4)
 KEY = SessionKey(host="claude-code", session_id="s/1")
-
-_stores = itertools.count()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock(now_ms=NOW)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
-    made = make_store(request.param, tmp_path, clock)
-    yield made
-    made.close()
-
-
-def make_store(name: str, folder: Path, clock: FakeClock) -> Store:
-    if name == "memory":
-        return InMemoryStore(clock=clock)
-    return open_sqlite_store(Home(folder / f"home{next(_stores)}"), clock=clock)
-
-
-def memory(name: str, content: str = "", *, scope: Scope = ALPHA, **more: object) -> Memory:
-    values: dict[str, object] = {
-        "id": name,
-        "kind": "fact",
-        "content": content or f"statement {name}",
-        "scope": scope,
-        "provenance": Provenance(tier=TrustTier.USER, source="cli"),
-        "validity": Validity(valid_from_ms=0),
-        "created_at_ms": NOW,
-        "updated_at_ms": NOW,
-    }
-    return Memory(**{**values, **more})  # type: ignore[arg-type]
-
-
-def unit(*values: float) -> np.ndarray:
-    vector = np.array(values, dtype=np.float32)
-    return vector / np.linalg.norm(vector)
 
 
 def rich_memory() -> Memory:
@@ -129,32 +83,26 @@ def listed(store: Store, scope: ScopeFilter = SEES_BOTH, **where: object) -> lis
 class TestMemories:
     def test_a_memory_comes_back_as_it_was_given(self, store: Store) -> None:
         given_memory = rich_memory()
-        store.apply([Add(memory=given_memory)])
+        add(store, given_memory)
         assert store.get(["mem_rich"], scope=ScopeFilter.of(given_memory.scope)) == (given_memory,)
 
     def test_get_keeps_the_order_asked_for_and_leaves_out_what_is_unknown_or_invisible(
         self, store: Store
     ) -> None:
-        store.apply(
-            [
-                Add(memory=memory("mem_a")),
-                Add(memory=memory("mem_b")),
-                Add(memory=memory("mem_x", scope=BETA)),
-            ]
-        )
+        add(store, memory("mem_a"), memory("mem_b"), memory("mem_x", scope=BETA))
         found = store.get(["mem_b", "mem_none", "mem_x", "mem_a"], scope=SEES_ALPHA)
         assert [one.id for one in found] == ["mem_b", "mem_a"]
         assert store.get(["mem_a"], scope=NOTHING) == ()
         assert store.get([], scope=SEES_ALPHA) == ()
 
     def test_get_sees_a_change_made_after_an_earlier_get(self, store: Store) -> None:
-        store.apply([Add(memory=memory("mem_a", "old words"))])
+        add(store, memory("mem_a", "old words"))
         assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == "old words"
         store.apply([Edit(memory=memory("mem_a", "new words"))])
         assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == "new words"
 
     def test_a_memory_that_moves_leaves_the_old_scope(self, store: Store) -> None:
-        store.apply([Add(memory=memory("mem_a"))])
+        add(store, memory("mem_a"))
         store.apply([Edit(memory=memory("mem_a", scope=BETA))])
         assert store.get(["mem_a"], scope=SEES_ALPHA) == ()
         assert listed(store, SEES_ALPHA) == []
@@ -162,9 +110,9 @@ class TestMemories:
         assert store.scopes() == ScopeFilter.of(BETA)
 
     def test_adding_a_known_id_is_refused_and_changes_nothing(self, store: Store) -> None:
-        store.apply([Add(memory=memory("mem_a", "first"))])
+        add(store, memory("mem_a", "first"))
         with pytest.raises(InvalidInput, match="mem_a"):
-            store.apply([Add(memory=memory("mem_b")), Add(memory=memory("mem_a", "second"))])
+            add(store, memory("mem_b"), memory("mem_a", "second"))
         assert listed(store) == ["mem_a"]
         assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == "first"
 
@@ -190,7 +138,7 @@ class TestMemories:
     def test_supersede_ends_the_old_memory_and_relates_the_new_one(
         self, store: Store, clock: FakeClock
     ) -> None:
-        store.apply([Add(memory=memory("mem_old", "use tabs"))])
+        add(store, memory("mem_old", "use tabs"))
         clock.advance(1000)
         store.apply([Supersede(memory=memory("mem_new", "use spaces"), old_id="mem_old", at_ms=NOW + 500)])
         old = store.get(["mem_old"], scope=SEES_ALPHA)[0]
@@ -221,7 +169,7 @@ class TestMemories:
         assert listed(store, statuses=None) == []
 
     def test_every_change_appends_to_the_history(self, store: Store) -> None:
-        store.apply([Add(memory=memory("mem_a", "one"))])
+        add(store, memory("mem_a", "one"))
         store.apply([Merge(memory=memory("mem_a", "one", frequency=2))])
         store.apply([Edit(memory=memory("mem_a", "two"))])
         store.apply([Retire(memory_id="mem_a", at_ms=NOW)])
@@ -236,14 +184,14 @@ class TestMemories:
         assert store.history("mem_none", scope=SEES_ALPHA) == ()
 
     def test_history_leaves_out_versions_of_other_scopes(self, store: Store) -> None:
-        store.apply([Add(memory=memory("mem_a", "secret of alpha"))])
+        add(store, memory("mem_a", "secret of alpha"))
         store.apply([Edit(memory=memory("mem_a", "known to all", scope=UNIVERSAL))])
         seen = store.history("mem_a", scope=ScopeFilter.of(UNIVERSAL))
         assert [v.content for v in seen] == ["known to all"]
 
     def test_uses_are_counted_and_survive_an_edit_made_from_an_older_copy(self, store: Store) -> None:
         copy = memory("mem_a")
-        store.apply([Add(memory=copy)])
+        add(store, copy)
         store.add_use(["mem_a", "mem_a", "mem_none"])
         store.add_use(["mem_a"])
         assert store.get(["mem_a"], scope=SEES_ALPHA)[0].use_count == 2
@@ -278,12 +226,11 @@ class TestListing:
         assert store.list_memories(MemoryFilter(), scope=NOTHING, limit=9) == ()
 
     def test_filters(self, store: Store) -> None:
-        store.apply(
-            [
-                Add(memory=memory("mem_a", "Große Straße", kind="decision")),
-                Add(memory=memory("mem_b", "100% sure_thing", status="quarantined")),
-                Add(memory=memory("mem_c", provenance=Provenance(tier=TrustTier.USER, source="CLAUDE.md"))),
-            ]
+        add(
+            store,
+            memory("mem_a", "Große Straße", kind="decision"),
+            memory("mem_b", "100% sure_thing", status="quarantined"),
+            memory("mem_c", provenance=Provenance(tier=TrustTier.USER, source="CLAUDE.md")),
         )
         assert listed(store, kinds=("decision",)) == ["mem_a"]
         assert listed(store, kinds=()) == []
@@ -294,7 +241,7 @@ class TestListing:
         assert listed(store, source="CLAUDE.md") == ["mem_c"]
 
     def test_as_of_shows_what_was_known_and_held_then(self, store: Store, clock: FakeClock) -> None:
-        store.apply([Add(memory=memory("mem_old", "use tabs", validity=Validity(valid_from_ms=NOW - 100)))])
+        add(store, memory("mem_old", "use tabs", validity=Validity(valid_from_ms=NOW - 100)))
         clock.advance(1000)
         store.apply([Supersede(memory=memory("mem_new", "use spaces"), old_id="mem_old", at_ms=NOW + 500)])
         clock.advance(1000)
@@ -310,7 +257,7 @@ class TestListing:
     def test_as_of_respects_the_scope_of_that_time_and_the_validity_of_the_world(
         self, store: Store, clock: FakeClock
     ) -> None:
-        store.apply([Add(memory=memory("mem_a", scope=BETA, validity=Validity(valid_from_ms=NOW + 50)))])
+        add(store, memory("mem_a", scope=BETA, validity=Validity(valid_from_ms=NOW + 50)))
         clock.advance(100)
         store.apply(
             [Edit(memory=memory("mem_a", validity=Validity(valid_from_ms=NOW + 50, valid_to_ms=NOW + 200)))]
@@ -323,7 +270,7 @@ class TestListing:
 
     def test_resolve(self, store: Store) -> None:
         store.apply([Add(memory=memory(name)) for name in ("mem_ab", "mem_abc", "mem_x")])
-        store.apply([Add(memory=memory("mem_xy", scope=BETA))])
+        add(store, memory("mem_xy", scope=BETA))
         assert store.resolve("mem_ab", scope=SEES_ALPHA).id == "mem_ab"  # exact wins over prefix
         assert store.resolve("mem_abc", scope=SEES_ALPHA).id == "mem_abc"
         assert store.resolve("mem_x", scope=SEES_ALPHA).id == "mem_x"
@@ -338,7 +285,7 @@ class TestListing:
     def test_resolve_by_the_ending(self, store: Store) -> None:
         names = ("mem_1k700aaq8zw", "mem_1k700bbq8zw", "mem_1k700cc_%9x")
         store.apply([Add(memory=memory(name)) for name in names])
-        store.apply([Add(memory=memory("mem_1k700zzcc_%9x", scope=BETA))])
+        add(store, memory("mem_1k700zzcc_%9x", scope=BETA))
         assert store.resolve("aq8zw", scope=SEES_ALPHA).id == names[0]
         assert store.resolve("bbq8zw", scope=SEES_ALPHA).id == names[1]
         assert store.resolve("_%9x", scope=SEES_ALPHA).id == names[2]
@@ -351,13 +298,7 @@ class TestListing:
 
 class TestRelations:
     def test_both_ends_must_be_visible(self, store: Store) -> None:
-        store.apply(
-            [
-                Add(memory=memory("mem_a")),
-                Add(memory=memory("mem_b")),
-                Add(memory=memory("mem_x", scope=BETA)),
-            ]
-        )
+        add(store, memory("mem_a"), memory("mem_b"), memory("mem_x", scope=BETA))
         near = Relation(source_id="mem_a", target_id="mem_b", type="related_to", weight=0.5)
         far = Relation(source_id="mem_x", target_id="mem_a", type="caused_by")
         store.relate([near, far])
@@ -373,7 +314,7 @@ class TestRelations:
         assert store.relations(["mem_b"], scope=SEES_ALPHA) == (replace(near, weight=0.9),)
 
     def test_an_unknown_end_changes_nothing(self, store: Store) -> None:
-        store.apply([Add(memory=memory("mem_a")), Add(memory=memory("mem_b"))])
+        add(store, memory("mem_a"), memory("mem_b"))
         with pytest.raises(NotFound, match="mem_none"):
             store.relate(
                 [
@@ -386,8 +327,8 @@ class TestRelations:
 
 class TestVectors:
     def test_stored_vectors_are_read_by_id_within_the_scope(self, store: Store) -> None:
-        store.apply([Add(memory=memory("mem_a")), Add(memory=memory("mem_b"))])
-        store.apply([Add(memory=memory("mem_x", scope=project_scope("other")))])
+        add(store, memory("mem_a"), memory("mem_b"))
+        add(store, memory("mem_x", scope=project_scope("other")))
         store.put_vectors(["mem_a"], unit(0, 1, 0, 0)[np.newaxis], identity=EMBEDDER)
         store.put_vectors(["mem_x"], unit(1, 0, 0, 0)[np.newaxis], identity=EMBEDDER)
         ids, seen = ["mem_a", "mem_b", "mem_x", "mem_none"], ScopeFilter.of(memory("mem_a").scope)
@@ -397,7 +338,7 @@ class TestVectors:
         assert store.get_vectors([], scope=seen, identity=EMBEDDER) == {}
 
     def test_pending_until_stored_and_again_for_another_embedder(self, store: Store) -> None:
-        store.apply([Add(memory=memory("mem_b")), Add(memory=memory("mem_a", status="quarantined"))])
+        add(store, memory("mem_b"), memory("mem_a", status="quarantined"))
         store.apply([Add(memory=memory("mem_c")), Retire(memory_id="mem_c", at_ms=NOW)])
         assert [m.id for m in store.pending_vectors(EMBEDDER, limit=9)] == ["mem_b", "mem_a"]
         assert [m.id for m in store.pending_vectors(EMBEDDER, limit=1)] == ["mem_b"]
@@ -412,7 +353,7 @@ class TestVectors:
 
     def test_vectors_come_with_changes_one_row_per_carried_memory(self, store: Store) -> None:
         vectors = np.stack([unit(1, 0, 0, 0), unit(0, 1, 0, 0)])
-        store.apply([Add(memory=memory("mem_old"))])
+        add(store, memory("mem_old"))
         store.apply(
             [
                 Add(memory=memory("mem_a")),
@@ -446,7 +387,7 @@ class TestVectors:
         with pytest.raises(InvalidInput, match="finite"):
             store.apply([Add(memory=memory("mem_a"))], vectors=two[:1] * np.float32("nan"), identity=EMBEDDER)
         assert listed(store) == []
-        store.apply([Add(memory=memory("mem_a"))])
+        add(store, memory("mem_a"))
         with pytest.raises(InvalidInput, match="shape"):
             store.put_vectors(["mem_a"], two, identity=EMBEDDER)
         with pytest.raises(NotFound, match="mem_none"):
@@ -560,20 +501,19 @@ class TestSessions:
             store.get_trace("trc_2")
 
     def test_active_memories_are_counted_within_the_scope(self, store: Store) -> None:
-        store.apply([Add(memory=memory("mem_1")), Add(memory=memory("mem_2", status="quarantined"))])
+        add(store, memory("mem_1"), memory("mem_2", status="quarantined"))
         assert store.count_active(scope=store.scopes()) == 1
         assert store.count_active(scope=ScopeFilter.of()) == 0
         store.apply([Retire(memory_id="mem_1", at_ms=NOW)])
         assert store.count_active(scope=store.scopes()) == 0
 
     def test_the_kinds_of_active_memories_are_told_within_the_scope(self, store: Store) -> None:
-        store.apply(
-            [
-                Add(memory=memory("mem_1", kind="runbook")),
-                Add(memory=memory("mem_2", kind="fact")),
-                Add(memory=memory("mem_3", kind="fact")),
-                Add(memory=memory("mem_4", kind="todo", status="quarantined")),
-            ]
+        add(
+            store,
+            memory("mem_1", kind="runbook"),
+            memory("mem_2", kind="fact"),
+            memory("mem_3", kind="fact"),
+            memory("mem_4", kind="todo", status="quarantined"),
         )
         assert store.kinds(scope=store.scopes()) == ("fact", "runbook")
         assert store.kinds(scope=ScopeFilter.of()) == ()
@@ -697,7 +637,7 @@ class TestTheRest:
     def test_scopes_are_those_of_stored_memories(self, store: Store) -> None:
         assert store.scopes() == NOTHING
         odd = Scope(kind=ScopeKind.SESSION, key="claude-code/a:b c")
-        store.apply([Add(memory=memory("mem_a")), Add(memory=memory("mem_b", scope=odd))])
+        add(store, memory("mem_a"), memory("mem_b", scope=odd))
         store.apply([Add(memory=memory("mem_c", scope=UNIVERSAL)), Retire(memory_id="mem_c", at_ms=NOW)])
         assert store.scopes() == ScopeFilter.of(ALPHA, odd, UNIVERSAL)
 
@@ -710,7 +650,7 @@ class TestTheRest:
         assert store.check() == ()
 
     def test_a_backup_is_a_file_and_never_replaces_one(self, store: Store, tmp_path: Path) -> None:
-        store.apply([Add(memory=memory("mem_a"))])
+        add(store, memory("mem_a"))
         target = tmp_path / "backup.db"
         store.backup(target)
         content = target.read_bytes()
@@ -728,7 +668,7 @@ class TestTheRest:
         with pytest.raises(StoreError, match="closed"):
             store.stats()
         with pytest.raises(StoreError, match="closed"):
-            store.apply([Add(memory=memory("mem_a"))])
+            add(store, memory("mem_a"))
         with pytest.raises(StoreError, match="closed"):
             store.search.standing(["fact"], scope=SEES_ALPHA, limit=1)
 
@@ -739,7 +679,7 @@ class TestTheRest:
             try:
                 for number in range(8):
                     name = f"mem_{worker}_{number}"
-                    store.apply([Add(memory=memory(name))])
+                    add(store, memory(name))
                     assert [m.id for m in store.get([name], scope=SEES_ALPHA)] == [name]
                     store.search.lexical("statement", scope=SEES_ALPHA, limit=3)
             except BaseException as error:  # noqa: BLE001 - a thread's failure must reach the test
@@ -760,20 +700,17 @@ class TestOddText:
 
     def test_nul_and_lone_surrogates_become_the_replacement_character(self, store: Store) -> None:
         odd_scope = Scope(kind=ScopeKind.PROJECT, key="p\x00\ud800")
-        store.apply(
-            [
-                Add(
-                    memory=memory(
-                        "mem_\x00odd",
-                        self.ODD,
-                        scope=odd_scope,
-                        files=(self.ODD,),
-                        error_signature=self.ODD,
-                        entities=(Entity(kind="symbol", key=self.ODD),),
-                        evidence=(self.ODD,),
-                    )
-                )
-            ]
+        add(
+            store,
+            memory(
+                "mem_\x00odd",
+                self.ODD,
+                scope=odd_scope,
+                files=(self.ODD,),
+                error_signature=self.ODD,
+                entities=(Entity(kind="symbol", key=self.ODD),),
+                evidence=(self.ODD,),
+            ),
         )
         visible = ScopeFilter.of(odd_scope)
         (found,) = store.get(["mem_\x00odd"], scope=visible)
@@ -810,7 +747,7 @@ class TestOddText:
 
     def test_huge_content_is_kept_whole_and_found(self, store: Store) -> None:
         content = "needle " + "word " * 200_000 + "haystack"
-        store.apply([Add(memory=memory("mem_a", content)), Add(memory=memory("mem_b", "small"))])
+        add(store, memory("mem_a", content), memory("mem_b", "small"))
         assert store.get(["mem_a"], scope=SEES_ALPHA)[0].content == content
         assert [h.memory_id for h in store.search.lexical("haystack", scope=SEES_ALPHA, limit=3).hits] == [
             "mem_a"
@@ -884,7 +821,7 @@ def test_nothing_outside_the_filter_ever_comes_back(
 
 def test_the_change_counter_grows_with_memories_and_vectors_alone(store: Store) -> None:
     counts = [store.change()]
-    store.apply([Add(memory=memory("mem_counted"))])
+    add(store, memory("mem_counted"))
     counts.append(store.change())
     store.put_value("name", "value")
     store.add_use(["mem_counted"])
@@ -899,7 +836,7 @@ def test_texts_are_cleaned_where_they_stand_and_counted(store: Store) -> None:
         memory("mem_told", "Ask Wilhelmina before a release."),
         entities=(Entity(kind="symbol", key="wilhelmina"),),
     )
-    store.apply([Add(memory=told), Add(memory=memory("mem_other", "Run make lint.", scope=BETA))])
+    add(store, told, memory("mem_other", "Run make lint.", scope=BETA))
     store.put_value("capture/session/x", '{"work":{"asked":"ask Wilhelmina"},"path":"/home/wilhelmina/x"}')
     store.put_value("init:alpha", "/home/Wilhelmina/shop")
     asked: list[str] = []
@@ -932,7 +869,7 @@ def test_what_was_recorded_is_told_newest_first_with_what_stood_before(
     store: Store, clock: FakeClock
 ) -> None:
     old = memory("mem_a", "The port is 8080.")
-    store.apply([Add(memory=old)])
+    add(store, old)
     clock.advance(10)
     new = memory("mem_b", "The port is 9090.")
     store.apply([Supersede(memory=new, old_id="mem_a", at_ms=NOW + 5, reason=WORDS)])
@@ -973,7 +910,7 @@ def test_one_statement_may_end_several_and_contradict_more(store: Store) -> None
 
 
 def test_relations_are_taken_away_by_their_ends_and_type(store: Store) -> None:
-    store.apply([Add(memory=memory("mem_a", "One.")), Add(memory=memory("mem_b", "Two."))])
+    add(store, memory("mem_a", "One."), memory("mem_b", "Two."))
     kept = Relation(source_id="mem_a", target_id="mem_b", type="updates")
     gone = Relation(source_id="mem_a", target_id="mem_b", type="related_to", weight=0.5)
     store.relate([kept, gone])
@@ -1079,7 +1016,7 @@ def test_what_is_gone_leaves_nothing_behind_in_one_transaction(store: Store) -> 
     )
     hits = store.search.semantic(np.eye(4, dtype=np.float32)[0], identity=EMBEDDER, scope=SEES_ALPHA, limit=5)
     assert "mem_going" not in [hit.memory_id for hit in hits.hits]
-    store.apply([Add(memory=memory("mem_next", "The port is 8080."))])
+    add(store, memory("mem_next", "The port is 8080."))
     assert [
         hit.memory_id for hit in store.search.lexical("port tuesdays", scope=SEES_ALPHA, limit=5).hits
     ] == [

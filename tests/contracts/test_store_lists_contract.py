@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 import samples
-from tacit.backends.memory import InMemoryStore
-from tacit.backends.sqlite import open_sqlite_store
-from tacit.config.home import Home
+from contracts.stores import NOW
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.pack import Surface
@@ -19,24 +15,9 @@ from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import Exposure, SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import MemoryFilter, Store, StoredExposure, TraceFilter
-from tacit.providers.clock import FakeClock
 
-NOW = 1_700_000_000_000
 SEEN = ScopeFilter.of(UNIVERSAL, project_scope("p"))
 KEY = SessionKey(host="h", session_id="s")
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    clock = FakeClock(NOW)
-    if request.param == "memory":
-        yield InMemoryStore(clock=clock)
-        return
-    home = Home(tmp_path)
-    home.ensure()
-    made = open_sqlite_store(home, clock=clock)
-    yield made
-    made.close()
 
 
 def memory(name: str, at: int, *, content: str = "", **more) -> Memory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from e2e.drivers.clients import require_client
+from e2e.drivers.machine import Machine
 from e2e.drivers.sandbox import Sandbox
 
 MEASURED = "measured: "
@@ -14,6 +15,12 @@ MEASURED = "measured: "
 def sandbox():
     with Sandbox() as machine:
         yield machine
+
+
+@pytest.fixture
+def machine():
+    with Machine() as made:
+        yield made
 
 
 @pytest.fixture

@@ -28,12 +28,6 @@ DELIMITERS = (
 )
 
 
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    with Machine() as made:
-        yield made
-
-
 # --- what hosts send ------------------------------------------------------------------------------------------------
 
 NESTED = (

@@ -9,7 +9,6 @@ import shutil
 import signal
 import sqlite3
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -29,12 +28,6 @@ long = pytest.mark.long
 SEED = int(os.environ.get("TACIT_DAMAGE_SEED", "20261122"))
 WORDS = "amber birch canyon delta ember fjord glacier harbor island juniper kettle lagoon meadow nectar orchard".split()
 SECRET = "The vault on the hill opens with quokka marmalade"
-
-
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    with Machine() as made:
-        yield made
 
 
 def fill(machine: Machine, count: int = 12, *, check: bool = True) -> set[str]:

@@ -26,10 +26,9 @@ OPEN = [f"The report of team {name} is due on {day}." for name, day in zip("abc"
 
 
 @pytest.fixture
-def machine() -> Iterator[Machine]:
-    with Machine() as made:
-        made.wake()
-        yield made
+def machine(machine: Machine) -> Machine:
+    machine.wake()
+    return machine
 
 
 class Agent:

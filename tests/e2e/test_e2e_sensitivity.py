@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -28,12 +27,6 @@ QUESTIONS = {
     "restricted": "to which office first are pager incidents escalated",
 }
 PROMPT = "Commit the billing tables, name the release branch, run the experiments on the cluster and handle the pager incident"
-
-
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    with Machine() as made:
-        yield made
 
 
 def start(machine: Machine, session: str, **fields: object) -> str:

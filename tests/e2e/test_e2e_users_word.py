@@ -12,7 +12,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 
 import pytest
 
@@ -22,12 +21,6 @@ from tacit.errors import RefusedByTrust
 from user_voice import at_terminal, user_token
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def machine() -> Iterator[Machine]:
-    with Machine() as made:
-        yield made
 
 
 def by_agent(machine: Machine, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from contracts.stores import NOW
 from contracts.test_store_contract import *  # noqa: F403 - the contract, run on the fixture `store` below
 from e2e.drivers.machine import RULE
 from examples.installed import EXAMPLES, ExampleMachine
@@ -29,6 +30,11 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(folder)
     yield folder
     sys.modules.pop("acme_store", None)
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(now_ms=NOW)
 
 
 @pytest.fixture

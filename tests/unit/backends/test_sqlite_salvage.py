@@ -79,6 +79,13 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home.database
 
 
+@pytest.fixture
+def home(home: Home, sound: Path) -> Home:
+    """A home with the sound store."""
+    damage.copy_database(sound, home.database)
+    return home
+
+
 @pytest.fixture(scope="module")
 def with_log(tmp_path_factory: pytest.TempPathFactory, sound: Path) -> Path:
     """A store whose last writes stand in the log alone, as after `kill -9`."""
@@ -92,6 +99,11 @@ def with_log(tmp_path_factory: pytest.TempPathFactory, sound: Path) -> Path:
     damage.copy_database(home.database, kept)
     store.close()
     return kept
+
+
+def assert_all_are_there(home: Home) -> None:
+    with closing(open_sqlite_store(home, clock=CLOCK)) as store:
+        assert len(store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)) == 90
 
 
 def recovered(home: Home) -> Salvage | None:
@@ -178,10 +190,7 @@ def test_a_log_is_not_called_damaged_for_an_end_that_was_interrupted(with_log, t
         assert not log_is_damaged(work)
 
 
-def test_bytes_changed_inside_a_statement_are_damage_that_the_check_finds(sound, tmp_path):
-    home = Home(tmp_path / "home")
-    home.ensure()
-    damage.copy_database(sound, home.database)
+def test_bytes_changed_inside_a_statement_are_damage_that_the_check_finds(home):
     content = home.database.read_bytes()
     at = -1
     while (at := content.find(b'"content":"Statement 31', at + 1)) >= 0:
@@ -192,9 +201,7 @@ def test_bytes_changed_inside_a_statement_are_damage_that_the_check_finds(sound,
         store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)
     store.close()
     assert recovered(home) is not None  # the mark that was left makes the next start look at the whole
-    store = open_sqlite_store(home, clock=CLOCK)
-    assert len(store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)) == 90
-    store.close()
+    assert_all_are_there(home)
 
 
 def test_what_the_salvage_cannot_read_comes_from_the_newest_backup(tmp_path):
@@ -388,10 +395,7 @@ NOT_OUR_SCHEMA = {
 
 
 @pytest.mark.parametrize("statement", NOT_OUR_SCHEMA.values(), ids=NOT_OUR_SCHEMA)
-def test_a_file_that_does_not_fit_its_schema_is_damaged_and_recovered(sound, tmp_path, statement):
-    home = Home(tmp_path / "home")
-    home.ensure()
-    damage.copy_database(sound, home.database)
+def test_a_file_that_does_not_fit_its_schema_is_damaged_and_recovered(home, statement):
     with closing(sqlite3.connect(home.database)) as raw:
         raw.execute("PRAGMA foreign_keys = OFF")
         raw.execute(statement)
@@ -405,10 +409,7 @@ def test_a_file_that_does_not_fit_its_schema_is_damaged_and_recovered(sound, tmp
     store.close()
 
 
-def test_a_missing_column_is_met_while_reading_and_recovered_at_the_next_start(sound, tmp_path):
-    home = Home(tmp_path / "home")
-    home.ensure()
-    damage.copy_database(sound, home.database)
+def test_a_missing_column_is_met_while_reading_and_recovered_at_the_next_start(home):
     with closing(sqlite3.connect(home.database)) as raw:
         raw.execute("ALTER TABLE sessions RENAME COLUMN body TO bodx")
         raw.commit()
@@ -424,10 +425,7 @@ def test_a_missing_column_is_met_while_reading_and_recovered_at_the_next_start(s
     store.close()
 
 
-def test_text_that_is_no_json_is_met_while_sorting_and_recovered_at_the_next_start(sound, tmp_path):
-    home = Home(tmp_path / "home")
-    home.ensure()
-    damage.copy_database(sound, home.database)
+def test_text_that_is_no_json_is_met_while_sorting_and_recovered_at_the_next_start(home):
     with closing(sqlite3.connect(home.database)) as raw:
         raw.execute("UPDATE memories SET body = substr(body, 1, 40) WHERE number = 7")
         raw.commit()
@@ -436,15 +434,10 @@ def test_text_that_is_no_json_is_met_while_sorting_and_recovered_at_the_next_sta
         store.list_memories(MemoryFilter(text="statement"), scope=EVERYONE, limit=1000)
     store.close()
     assert recovered(home) is not None
-    store = open_sqlite_store(home, clock=CLOCK)
-    assert len(store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)) == 90
-    store.close()
+    assert_all_are_there(home)
 
 
-def test_damaged_sizes_in_the_header_cost_no_row(sound, tmp_path):
-    home = Home(tmp_path / "home")
-    home.ensure()
-    damage.copy_database(sound, home.database)
+def test_damaged_sizes_in_the_header_cost_no_row(home):
     damage.write(home.database, 18, b"\x5a\x77\xc8\x11")
     done = recovered(home)
     assert done is not None
@@ -470,6 +463,4 @@ def test_an_incomplete_backup_is_read_as_a_damaged_file(sound, tmp_path):
         raw.execute("DROP TABLE named_values")
         raw.execute("PRAGMA user_version = 1465806037")
     restore(source, home, CLOCK)
-    store = open_sqlite_store(home, clock=CLOCK)
-    assert len(store.list_memories(MemoryFilter(), scope=EVERYONE, limit=1000)) == 90
-    store.close()
+    assert_all_are_there(home)

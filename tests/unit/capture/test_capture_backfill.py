@@ -11,17 +11,12 @@ import pytest
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.backfill import BackfillOptions
 from tacit.capture.discover import find_transcripts, named_transcripts
-from tacit.capture.pipeline import CapturePipeline
 from tacit.config.host_folders import HostFolders
-from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.errors import NotFound
-from tacit.model.kinds import KindRegistry
 from tacit.model.session import SessionKey
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
+from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
-from tacit.providers.tokens import FakeTokenCounter
-from tacit.safety.redact import Redactor
+from unit.capture.pipelines import make_pipeline
 
 RULES = [
     "Always use pnpm in this repository, never npm.",
@@ -34,16 +29,7 @@ class World:
     def __init__(self) -> None:
         self.clock = FakeClock(now_ms=1_795_169_810_000)
         self.store = InMemoryStore(clock=self.clock)
-        self.capture = CapturePipeline(
-            store=self.store,
-            embedder=FakeEmbedder(),
-            tokens=FakeTokenCounter(),
-            clock=self.clock,
-            redactor=Redactor(PrivacySettings()),
-            kinds=KindRegistry(),
-            settings=CaptureSettings(),
-            identify=lambda cwd: ProjectRecord(id="p", name="p", root=cwd),
-        )
+        self.capture = make_pipeline(self.store, self.clock, project="p")
 
     def contents(self) -> list[str]:
         where = MemoryFilter(statuses=None)

@@ -29,6 +29,7 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.safety.redact import Redactor
+from unit.capture.pipelines import make_pipeline
 
 PROJECT = ProjectRecord(id="p", name="p", root="/w")
 RULES = """# CLAUDE.md
@@ -263,16 +264,7 @@ def test_a_line_that_imports_a_file_ends_a_statement_and_is_none() -> None:
 def world() -> tuple[CapturePipeline, InMemoryStore]:
     clock = FakeClock(now_ms=1_795_169_810_000)
     store = InMemoryStore(clock=clock)
-    capture = CapturePipeline(
-        store=store,
-        embedder=FakeEmbedder(),
-        tokens=FakeTokenCounter(),
-        clock=clock,
-        redactor=Redactor(PrivacySettings()),
-        kinds=KindRegistry(),
-        settings=CaptureSettings(),
-    )
-    return capture, store
+    return make_pipeline(store, clock), store
 
 
 def held(store: InMemoryStore) -> set[str]:

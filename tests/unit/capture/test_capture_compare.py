@@ -10,14 +10,12 @@ import pytest
 
 from samples import NOW_MS
 from tacit.backends.memory import InMemoryStore
-from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.write_up import statement_comparer
 from tacit.capture.write_up.comparison import Pair, make_comparison, read_fates, schema
 from tacit.capture.write_up.session_writer import WriterAccess
-from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettings
+from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
 from tacit.model.changes import Add, Draft, Edit
-from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import BY_TOOL, Provenance, Relation, Sensitivity, TrustTier, Validity
 from tacit.model.scope import project_scope
 from tacit.ports.models import EmbedderIdentity
@@ -27,9 +25,9 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter
 from tacit.providers.writing.fake import FakeWriter
-from tacit.safety.redact import Redactor
 from tacit.state.captured import MOST_COMPARED
 from tacit.state.registry import COMPARISONS, SPENDING
+from unit.capture.pipelines import make_pipeline
 
 OLD = "The orders service keeps its carts in Redis for two days."
 NEW = "Carts of the orders service live in DynamoDB, Redis is gone."
@@ -53,10 +51,8 @@ class Bench:
             writer=self.writer, prepare=lambda text: text.replace("hunter2", "[secret]"), tokens=EstimateCounter(),
             settings=WriterSettings(provider="fake", **settings), vouches=lambda *_: False, may_send=may_send if callable(may_send) else lambda _root: may_send,
         )  # fmt: skip
-        self.pipeline = CapturePipeline(
-            store=self.store, embedder=embedder or FakeEmbedder(), tokens=EstimateCounter(), clock=self.clock, redactor=Redactor(PrivacySettings()),
-            kinds=BUILTIN_KINDS, settings=CaptureSettings(), model=model,
-        )  # fmt: skip
+        parts = {"embedder": embedder or FakeEmbedder(), "tokens": EstimateCounter()}
+        self.pipeline = make_pipeline(self.store, self.clock, model=model, **parts)
         self.pipeline.comparer.compare_next(at_once=True)  # from here on statements wait
 
     def add(
@@ -232,11 +228,8 @@ def test_what_was_there_before_a_writer_was_configured_is_not_compared():
     bench = Bench()
     bench.add(OLD)
     bench.add(NEW)
-    later = CapturePipeline(
-        store=bench.store, embedder=FakeEmbedder(), tokens=EstimateCounter(), clock=bench.clock, redactor=Redactor(PrivacySettings()),
-        kinds=BUILTIN_KINDS, settings=CaptureSettings(),
-        model=WriterAccess(writer=FakeWriter(), prepare=str, tokens=EstimateCounter(), settings=WriterSettings(provider="fake"), vouches=lambda *_: False),
-    )  # fmt: skip
+    model = WriterAccess(writer=FakeWriter(), prepare=str, tokens=EstimateCounter(), settings=WriterSettings(provider="fake"), vouches=lambda *_: False)  # fmt: skip
+    later = make_pipeline(bench.store, bench.clock, tokens=EstimateCounter(), model=model)
     bench.store.put_value(COMPARISONS.name(), None)
     assert later.comparer.compare_next(at_once=True) is None
     assert later.comparer.prepare() == ()

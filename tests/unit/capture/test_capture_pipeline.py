@@ -11,25 +11,23 @@ import pytest
 
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.discover import find_transcripts
-from tacit.capture.pipeline import MAX_ATTEMPTS, CapturePipeline
+from tacit.capture.pipeline import MAX_ATTEMPTS
 from tacit.capture.report import CaptureReport
 from tacit.config.host_folders import HostFolders
-from tacit.config.settings import CaptureSettings, PrivacySettings
+from tacit.config.settings import CaptureSettings
 from tacit.errors import ProviderError, StoreBusy
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Draft, Merge, Skip, Supersede
-from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.models import EmbedderIdentity, Vectors
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
+from tacit.ports.store import Handover, MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
-from tacit.providers.tokens import FakeTokenCounter
-from tacit.safety.redact import Redactor
 from tacit.session.cache_meter import CacheShare, shares_of_hosts
 from tacit.state.registry import CACHE_DAYS_OF_HOSTS
+from unit.capture.pipelines import make_pipeline
 
 P = project_scope("p")
 S = SessionKey(host="claude-code", session_id="s1")
@@ -42,15 +40,12 @@ class World:
     ) -> None:
         self.clock = FakeClock(now_ms=NOW)
         self.store = store or InMemoryStore(clock=self.clock)
-        self.capture = CapturePipeline(
-            store=self.store,
+        self.capture = make_pipeline(
+            self.store,
+            self.clock,
+            project="p",
             embedder=embedder or FakeEmbedder(),
-            tokens=FakeTokenCounter(),
-            clock=self.clock,
-            redactor=Redactor(PrivacySettings()),
-            kinds=KindRegistry(),
             settings=CaptureSettings(**settings),
-            identify=lambda cwd: ProjectRecord(id="p", name="p", root=cwd),
         )
 
     def memories(self, *kinds: str, status: str | None = "active") -> list[Memory]:

@@ -8,26 +8,21 @@ import pytest
 
 from samples import NOW_MS, PROJECT, memory
 from tacit.backends.memory import InMemoryStore
-from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.usage import (
     ShownMemory,
     judge_usage,
     update_usage,
 )
-from tacit.config.settings import CaptureSettings, PrivacySettings
 from tacit.model.changes import Add
-from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Entity
 from tacit.model.pack import Surface
 from tacit.model.session import Exposure, SessionKey, SessionState
-from tacit.ports.store import Handover, ProjectRecord
+from tacit.ports.store import Handover
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding.fake import FakeEmbedder
-from tacit.providers.tokens import FakeTokenCounter
-from tacit.safety.redact import Redactor
 from tacit.state.counted import SessionUsage, Totals
 from tacit.state.registry import TOTALS, USAGE
+from unit.capture.pipelines import make_pipeline
 
 LINT = memory(
     "Run `make lint` before committing.", id="mem_lint", entities=(Entity(kind="command", key="make lint"),)
@@ -119,17 +114,7 @@ def test_values_survive_storing_and_rubbish_is_nothing():
 def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
     clock = FakeClock(now_ms=NOW_MS)
     store = InMemoryStore(clock=clock)
-    scope = PROJECT
-    pipeline = CapturePipeline(
-        store=store,
-        embedder=FakeEmbedder(),
-        tokens=FakeTokenCounter(),
-        clock=clock,
-        redactor=Redactor(PrivacySettings()),
-        kinds=KindRegistry(),
-        settings=CaptureSettings(),
-        identify=lambda cwd: ProjectRecord(id=scope.project_id, name="shop", root=cwd),
-    )
+    pipeline = make_pipeline(store, clock, project=PROJECT.project_id)
     store.apply([Add(memory=LINT), Add(memory=RETRY)])
     key = SessionKey(host="claude-code", session_id="s1")
     given = Exposure(

@@ -14,7 +14,6 @@ from samples import DAY_MS, NOW_MS
 from tacit.app.quote_check import said_by_user
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.backfill import BackfillOptions
-from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.transcript import TranscriptSource
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.write_up.messages import (
@@ -31,15 +30,13 @@ from tacit.config.settings import CaptureSettings, PrivacySettings, WriterSettin
 from tacit.errors import ProviderError
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Draft, Edit
-from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Provenance, Sensitivity, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import project_scope
 from tacit.model.session import SessionKey
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
+from tacit.ports.store import Handover, MemoryFilter
 from tacit.ports.writer import WriterAnswer
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import EstimateCounter
 from tacit.providers.writing.fake import FakeWriter
 from tacit.safety.redact import Redactor
@@ -47,6 +44,7 @@ from tacit.safety.trust import why_not_on
 from tacit.state.captured import Message, PendingSession
 from tacit.state.counted import MOST_PAUSE_MS, PAUSE_MS, Spending
 from tacit.state.registry import OUTCOMES, REJECTED, SESSION_SPENDING, SPENDING, WAITING
+from unit.capture.pipelines import make_pipeline
 
 KEY = SessionKey(host="plain", session_id="s")
 SCOPE = project_scope("p")
@@ -86,10 +84,9 @@ class Bench:
             vouches=lambda content, words, prompts, project: said_by_user(content, words, prompts, project=project),
             may_send=may_send,
         )  # fmt: skip
-        self.pipeline = CapturePipeline(
-            store=self.store, embedder=FakeEmbedder(), tokens=EstimateCounter(), clock=self.clock,
-            redactor=Redactor(PrivacySettings(**(privacy or {}))), kinds=BUILTIN_KINDS, settings=CaptureSettings(kinds=("decision", "preference", "fact", "todo")),
-            identify=lambda cwd: ProjectRecord(id="p", name="p", root=cwd), model=model,
+        self.pipeline = make_pipeline(
+            self.store, self.clock, project="p", tokens=EstimateCounter(), redactor=Redactor(PrivacySettings(**(privacy or {}))),
+            settings=CaptureSettings(kinds=("decision", "preference", "fact", "todo")), model=model,
         )  # fmt: skip
         self.said = []
 
