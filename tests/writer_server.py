@@ -16,6 +16,13 @@ from typing import Any
 
 from loopback import QuietHandler, loopback
 
+SCHEMA = {
+    "type": "object",
+    "properties": {"learnings": {"type": "array", "items": {"type": "string"}}},
+    "required": ["learnings"],
+    "additionalProperties": False,
+}
+"""Of an answer that says what was noted."""
 OPENAI, ANTHROPIC = "/v1/chat/completions", "/v1/messages"
 _OPENAI_FIELDS = {"model", "messages", "response_format", "max_completion_tokens"}
 _ANTHROPIC_FIELDS = {"model", "messages", "system", "max_tokens", "tools", "tool_choice"}

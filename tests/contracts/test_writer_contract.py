@@ -14,15 +14,8 @@ from tacit.errors import ProviderError
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 from tacit.providers.writing import RedactedWriter, make_writer
 from tacit.providers.writing.fake import FakeWriter
-from writer_server import writer_server
+from writer_server import SCHEMA, writer_server
 
-LIST = {"type": "array", "items": {"type": "string"}}
-SCHEMA = {
-    "type": "object",
-    "properties": {"learnings": LIST},
-    "required": ["learnings"],
-    "additionalProperties": False,
-}
 SYSTEM = "Note what is marked."
 
 

@@ -18,6 +18,7 @@ from e2e.drivers.machine import RULE, Machine, injected, wait_for
 from e2e.drivers.strangers import HangingEmbedder, Stranger, reply
 from tacit import __version__
 from tacit.client.daemon_facts import ask_health
+from transcripts import exchange, write_transcript
 
 pytestmark = pytest.mark.e2e
 
@@ -742,25 +743,7 @@ def test_the_refresh_block_is_closed_once(machine):
 
 def transcript_of(machine: Machine, session: str, statement: str) -> Path:
     path = machine.root / f"{session}.jsonl"
-    said = [
-        {"type": "user", "message": {"role": "user", "content": statement}},
-        {
-            "type": "assistant",
-            "message": {"role": "assistant", "content": [{"type": "text", "text": "Noted."}]},
-        },
-    ]
-    lines = [
-        {
-            **line,
-            "uuid": f"{session}{n}",
-            "sessionId": session,
-            "cwd": str(machine.project),
-            "timestamp": "2026-11-20T10:00:00Z",
-        }
-        for n, line in enumerate(said)
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+    return write_transcript(path, *exchange(statement, "Noted."), cwd=machine.project, session=session)
 
 
 def test_a_transcript_survives_the_death_of_the_daemon_and_is_learnt_once(machine):

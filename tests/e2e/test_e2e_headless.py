@@ -18,18 +18,12 @@ from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 from tacit.ports.writer import WriterRequest
 from tacit.providers.writing.clients import client_named
 from tacit.providers.writing.command_line import CommandLineWriter
+from writer_server import SCHEMA
 
 pytestmark = pytest.mark.e2e
 
 BLOCK = r"<tacit-memory"
 RULE = "Always run ruff before every commit"
-LEARNINGS = {"type": "array", "items": {"type": "string"}}
-SCHEMA = {
-    "type": "object",
-    "properties": {"learnings": LEARNINGS},
-    "required": ["learnings"],
-    "additionalProperties": False,
-}
 ANSWER = {"learnings": ["mail goes to ops@example.org"]}
 MARK = "zanzibar-41"
 START_S = 240.0

@@ -5,12 +5,12 @@ The prompts come by the hook as a host sends them, and once more in the transcri
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import pytest
 
 from e2e.drivers.machine import Machine, wait_for
+from transcripts import write_transcript
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -48,17 +48,12 @@ def test_what_was_stated_is_kept_and_nothing_of_the_talk(machine: Machine) -> No
         machine.prompt(prompt, session_id="day")
     wait_for(lambda: set(STATED.values()) <= set(machine.contents()), timeout_s=60)
 
-    transcript = machine.root / "day.jsonl"
     said.append((f"{LAST}.", "Yes."))  # in the transcript alone
     turns = [turn for prompt, answer in said for turn in (("user", prompt), ("assistant", answer))]
-    lines = [
-        {
-            "type": role, "uuid": f"d{number}", "sessionId": "day", "cwd": str(machine.project),
-            "timestamp": f"2026-11-02T10:{number:02}:00Z", "message": {"role": role, "content": text},
-        }
-        for number, (role, text) in enumerate(turns)
-    ]  # fmt: skip
-    transcript.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    at = "2026-11-02T10:{:02}:00Z"
+    transcript = write_transcript(
+        machine.root / "day.jsonl", *turns, cwd=machine.project, session="day", at=at
+    )
     spoken = {"session_id": "day", "transcript_path": str(transcript)}
     machine.hook(machine.payload("SessionEnd", reason="exit", **spoken))
     wait_for(lambda: LAST in machine.contents(), timeout_s=60)

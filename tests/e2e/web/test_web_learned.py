@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from agent import send
 from e2e.web.driver import Served, browser, chromium, served, settle, signed_in
 from tacit.app.nudges import NUDGE
 from tacit.app.wiring import open_engine
 from tacit.daemon.page.files import is_built
 from tacit.model.memory import Speaker
+from transcripts import exchange, write_transcript
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
@@ -44,24 +46,9 @@ def fill(home: Path) -> None:
     project.mkdir()
     engine = open_engine(home)
 
-    def tell(event: str, **fields: object) -> str:
-        given = {"hook_event_name": event, "session_id": "s1", "cwd": str(project), **fields}
-        answer = engine.hook("claude-code", given, deadline_ms=5000)
-        engine.flush()
-        return answer
-
-    said = [RULE, "Done.", TEACHES, "The exporter does that now."]
-    base = {"sessionId": "s1", "cwd": str(project)}
-    rows = [
-        {
-            "type": role, "uuid": f"u{number}", "timestamp": f"2026-11-20T10:00:{number:02}Z",
-            "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]}, **base,
-        }
-        for number, text in enumerate(said)
-        for role in (("user", "assistant")[number % 2],)
-    ]  # fmt: skip
-    path = home.parent / "s1.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    tell = partial(send, engine, project)
+    said = exchange(RULE, "Done.", TEACHES, "The exporter does that now.")
+    path = write_transcript(home.parent / "s1.jsonl", *said, cwd=project)
     tell("UserPromptSubmit", prompt=RULE, transcript_path=str(path))
     tell("UserPromptSubmit", prompt=TEACHES, transcript_path=str(path))
     call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": "c"}

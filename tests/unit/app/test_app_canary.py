@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import sqlite3
 import time
@@ -20,6 +19,7 @@ from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter
 from tacit.providers.embedding import FakeEmbedder
+from transcripts import tool_call, tool_result, write_transcript
 from user_voice import store_as
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -210,32 +210,16 @@ def test_no_piece_of_a_secret_outlives_it_in_what_was_read_from_the_text(engine,
     send(engine, place, "UserPromptSubmit", prompt="yes")
     failed = call("Bash", command="make deploy") | {"error": f"fatal: cannot log in. {said}"}
     send(engine, place, "PostToolUseFailure", **failed)
-    transcript = place / "session.jsonl"
-    transcript.write_text(
-        "".join(
-            json.dumps(
-                {
-                    "type": role,
-                    "uuid": f"u{number}",
-                    "sessionId": "s1",
-                    "cwd": str(place),
-                    "timestamp": f"2026-01-01T10:{number:02d}:00.000Z",
-                    "message": {"role": role, "content": content},
-                }
-            )
-            + "\n"
-            for number, (role, content) in enumerate(
-                [
-                    ("user", said),
-                    ("assistant", [tool_call("t1", "Bash", {"command": "make deploy"})]),
-                    ("user", [tool_result("t1", f"fatal: cannot log in. {said}", failed=True)]),
-                    ("assistant", [tool_call("t2", "Edit", {"file_path": f"{place}/src/vault.py"})]),
-                    ("user", [tool_result("t2", "ok")]),
-                    ("assistant", [tool_call("t3", "Bash", {"command": "make deploy"})]),
-                    ("user", [tool_result("t3", "ok")]),
-                ]
-            )
-        )
+    transcript = write_transcript(
+        place / "session.jsonl",
+        ("user", said),
+        tool_call("t1", "Bash", command="make deploy"),
+        tool_result("t1", f"fatal: cannot log in. {said}", failed=True),
+        tool_call("t2", "Edit", file_path=f"{place}/src/vault.py"),
+        tool_result("t2"),
+        tool_call("t3", "Bash", command="make deploy"),
+        tool_result("t3"),
+        cwd=place,
     )
     send(engine, place, "SessionEnd", reason="exit", transcript_path=str(transcript))
     engine.capture_pending()
@@ -250,11 +234,3 @@ def test_no_piece_of_a_secret_outlives_it_in_what_was_read_from_the_text(engine,
     with contextlib.closing(sqlite3.connect(home.database)) as base:
         terms = {term for (term,) in base.execute("SELECT term FROM text_words_terms")}
     assert not [piece for piece in pieces for term in terms if piece in term]
-
-
-def tool_call(name, tool, given):
-    return {"type": "tool_use", "id": name, "name": tool, "input": given}
-
-
-def tool_result(name, text, *, failed=False):
-    return {"type": "tool_result", "tool_use_id": name, "content": text, "is_error": failed}

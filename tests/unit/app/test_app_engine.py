@@ -15,6 +15,7 @@ from tacit.model.pack import Surface
 from tacit.model.session import SessionKey
 from tacit.model.trace import SilenceCause
 from tacit.ports.store import Handover, MemoryFilter
+from transcripts import write_transcript
 
 RULE = "Run `make lint` before every commit."
 
@@ -253,24 +254,16 @@ def test_a_secret_is_never_stored(engine, place):
 
 
 def test_a_handover_is_kept_and_finished(engine, place, tmp_path):
-    transcript = tmp_path / "t.jsonl"
-    lines = [
-        {"type": "user", "uuid": "u1", "sessionId": "s1", "cwd": str(place), "timestamp": "2025-10-09T10:00:00Z",
-         "message": {"role": "user", "content": "From now on we always deploy with `make ship`."}},
-    ]  # fmt: skip
-    transcript.write_text("\n".join(json.dumps(line) for line in lines) + "\n")
-    payload = {
-        "host": "claude-code",
-        "session_id": "s1",
+    said = ("user", "From now on we always deploy with `make ship`.")
+    transcript = write_transcript(tmp_path / "t.jsonl", said, cwd=place, at="2025-10-09T10:00:00Z")
+    key = SessionKey(host="claude-code", session_id="s1")
+    told = {
+        "host": key.host,
+        "session_id": key.session_id,
         "transcript_path": str(transcript),
         "cwd": str(place),
     }
-    handover = Handover(
-        key="h1",
-        session=SessionKey(host="claude-code", session_id="s1"),
-        payload=json.dumps(payload),
-        at_ms=NOW_MS,
-    )
+    handover = Handover(key="h1", session=key, payload=json.dumps(told), at_ms=NOW_MS)
     assert engine.hand_over(handover)
     assert not engine.hand_over(handover)
     engine.capture_pending()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 
+from agent import Agent
 from samples import NOW_MS
 from tacit.model.memory import TrustTier
 from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, MemoryFilter
 from tacit.state.captured import Failure, Pending
 from tacit.state.registry import PENDING
+from transcripts import tool_call, tool_result, write_transcript
 from user_voice import store_as
 
 DAY_MS = 86_400_000
@@ -40,29 +42,14 @@ def test_a_year_later_only_what_was_stated_is_left(engine, clock, tmp_path):
     assert engine.check() == ()
 
 
-def test_what_was_used_after_an_injection_is_counted(engine, clock, tmp_path):
-    place = tmp_path / "shop"
-    place.mkdir()
+def test_what_was_used_after_an_injection_is_counted(engine, clock, place):
     engine.remember("Run `make lint` before every commit.", cwd=str(place), when="commit")
 
-    def send(event, **fields):
-        clock.advance(1000)
-        payload = {"session_id": "s1", "cwd": str(place), "hook_event_name": event, **fields}
-        return engine.hook("claude-code", payload, deadline_ms=5000)
-
-    send("SessionStart", source="startup")
-    send("UserPromptSubmit", prompt="please commit this")
-    engine.flush()
-    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make lint"}}
-    lines = [
-        {"type": "user", "cwd": str(place), "message": {"role": "user", "content": "please commit this"}},
-        {"type": "assistant", "message": {"role": "assistant", "content": [call]}},
-        {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}},
-    ]  # fmt: skip
-    path = place / "s1.jsonl"
-    path.write_text(
-        "".join(json.dumps(line | {"timestamp": "2099-01-01T10:00:00Z"}) + "\n" for line in lines)
-    )
+    agent = Agent(engine, place, clock=clock)
+    agent.start()
+    agent.prompt("please commit this")
+    said = (("user", "please commit this"), tool_call("t1", "Bash", command="make lint"), tool_result("t1"))
+    path = write_transcript(place / "s1.jsonl", *said, cwd=place)
     key = SessionKey(host="claude-code", session_id="s1")
     payload = json.dumps({"transcript_path": str(path), "cwd": str(place)})
     engine.hand_over(Handover(key="h1", session=key, payload=payload, at_ms=NOW_MS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent import injected
+from agent import injected, send
 from tacit.app.nudges import KNOWN_FOR_MS, NUDGE, START_LINE
 from tacit.app.wiring import open_engine
 from tacit.capture.extract.session_end import may_teach
@@ -31,20 +31,11 @@ class Day:
         (self.project / ".git").mkdir(parents=True, exist_ok=True)
         self.calls = 0
 
-    def remember(self):
-        self.engine.remember(RULE, kind="guideline", when="commit", cwd=str(self.project))
+    def remember(self, rule=RULE):
+        self.engine.remember(rule, kind="guideline", when="commit", cwd=str(self.project))
 
-    def hook(self, event, host="claude-code", **fields):
-        given = {
-            "hook_event_name": event,
-            "session_id": "s1",
-            "cwd": str(self.project),
-            "transcript_path": "",
-            **fields,
-        }
-        out = self.engine.hook(host, given, deadline_ms=5000)
-        self.engine.flush()
-        return injected(out)
+    def hook(self, event, **fields):
+        return injected(send(self.engine, self.project, event, **{"transcript_path": "", **fields}))
 
     def start(self, **fields):
         return self.hook("SessionStart", source="startup", **fields)
@@ -54,12 +45,8 @@ class Day:
 
     def commits(self):
         self.calls += 1
-        call = {
-            "tool_name": "Bash",
-            "tool_input": {"command": "git commit -m x"},
-            "tool_use_id": f"c{self.calls}",
-        }
-        return self.hook("PreToolUse", **call)
+        call = {"tool_name": "Bash", "tool_use_id": f"c{self.calls}"}
+        return self.hook("PreToolUse", tool_input={"command": "git commit -m x"}, **call)
 
 
 @pytest.fixture
@@ -91,20 +78,13 @@ def test_a_silent_prompt_stays_silent(day):
 
 
 def test_never_twice_for_the_same_stretch_and_once_a_turn(day):
-    day.engine.remember(
-        "Commit messages are in English", kind="guideline", when="commit", cwd=str(day.project)
-    )
+    day.remember("Commit messages are in English")
     day.start()
     day.prompt(TEACHES)
     first = day.commits()
     assert NUDGE in first
-    again = day.hook(
-        "PreToolUse",
-        session_id="s1",
-        tool_name="Bash",
-        tool_input={"command": "git commit --amend"},
-        tool_use_id="x",
-    )
+    call = {"tool_name": "Bash", "tool_use_id": "x"}
+    again = day.hook("PreToolUse", tool_input={"command": "git commit --amend"}, **call)
     assert NUDGE not in again
     day.prompt(TEACHES)
     assert NUDGE not in day.commits()
@@ -138,9 +118,7 @@ def test_only_where_the_agent_has_our_tools(tmp_path):
     day.prompt(TEACHES)
     assert NUDGE not in day.commits(), "no agent of this host listed our tools"
     day.engine.nudges.tools_listed("claude-code")
-    day.engine.remember(
-        "Commit messages are in English", kind="guideline", when="commit", cwd=str(day.project)
-    )
+    day.remember("Commit messages are in English")
     day.prompt(OTHER)
     assert NUDGE in day.commits()
     day.clock.advance(KNOWN_FOR_MS + 1)
@@ -188,14 +166,12 @@ def test_a_nudge_that_is_due_outlives_a_restart_and_is_said_once(tmp_path):
     day.engine.close()
     later = Day(tmp_path, budgets={"start": 0})
     later.clock.advance(60_000)
-    later.engine.remember(
-        "Commit messages are in English", kind="guideline", when="commit", cwd=str(day.project)
-    )
+    later.remember("Commit messages are in English")
     assert later.commits().count(NUDGE) == 1
     later.engine.close()
     last = Day(tmp_path, budgets={"start": 0})
     last.clock.advance(120_000)
-    last.engine.remember("Commits name a ticket", kind="guideline", when="commit", cwd=str(day.project))
+    last.remember("Commits name a ticket")
     last.calls = 5
     last.prompt(TEACHES)
     block = last.commits()
@@ -208,7 +184,7 @@ def test_a_fork_is_not_told_again(day):
     day.start()
     day.prompt(TEACHES)
     assert NUDGE in day.commits()
-    day.engine.remember("Commits name a ticket", kind="guideline", when="commit", cwd=str(day.project))
+    day.remember("Commits name a ticket")
     (state,) = day.engine.sessions()
     from tacit.model.signal import SessionStarted
     from tacit.session.transitions import open_session

@@ -14,11 +14,9 @@ from samples import memory_named
 from shared_data import shared_data
 from tacit.api.routes import build_routes
 from tacit.app.queries.agent_tools import Caller
-from tacit.app.wiring import open_engine
 from tacit.mcp.tools import call
 from tacit.model.changes import Add
 from tacit.model.memory import Memory
-from tacit.providers.embedding import FakeEmbedder
 from tacit.text.stemming import content_words
 
 pytestmark = pytest.mark.timeout(300)
@@ -100,51 +98,41 @@ def first_ids_of_search(engine, words: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["order", "slips", "question"])
-def test_the_memory_that_is_meant_is_among_the_first_ten(tmp_path, how):
+def test_the_memory_that_is_meant_is_among_the_first_ten(engine, how):
     contents = generated(7)
-    engine = open_engine(tmp_path / "home", embedder=FakeEmbedder())
-    try:
-        engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
-        chance = random.Random(how)
-        hits = {"api": 0, "mcp": 0, "memory_search": 0}
-        with served(engine) as client:
-            for turn in range(SEARCHES):
-                number = chance.randrange(len(contents))
-                words = asked(contents[number], how, chance)
-                name = f"mem_{number:010d}"
-                found = top_by_api(client, words)
-                hits["api"] += name in found
-                hits["mcp"] += name in top_by_mcp(
-                    engine, "memory_list", text=words, limit=10, max_tokens=4000
-                )
-                hits["memory_search"] += name[-7:] in first_ids_of_search(engine, words)
-                if turn < AGAIN:
-                    assert top_by_api(client, words) == found  # the same question, the same answer
-        assert min(hits.values()) >= LEAST, hits
-    finally:
-        engine.close()
+    engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
+    chance = random.Random(how)
+    hits = {"api": 0, "mcp": 0, "memory_search": 0}
+    with served(engine) as client:
+        for turn in range(SEARCHES):
+            number = chance.randrange(len(contents))
+            words = asked(contents[number], how, chance)
+            name = f"mem_{number:010d}"
+            found = top_by_api(client, words)
+            hits["api"] += name in found
+            hits["mcp"] += name in top_by_mcp(engine, "memory_list", text=words, limit=10, max_tokens=4000)
+            hits["memory_search"] += name[-7:] in first_ids_of_search(engine, words)
+            if turn < AGAIN:
+                assert top_by_api(client, words) == found  # the same question, the same answer
+    assert min(hits.values()) >= LEAST, hits
 
 
 @pytest.mark.slow
 @pytest.mark.shared_data
 @pytest.mark.parametrize("how", ["order", "slips", "question"])
-def test_real_memories_are_found_among_those_of_seven_projects(tmp_path_factory, how):
+def test_real_memories_are_found_among_those_of_seven_projects(engine, how):
     folder = shared_data("inject")
     contents = [
         json.loads(line)["content"]
         for path in sorted(folder.glob("*/memories.jsonl"))
         for line in path.read_text().splitlines()
     ]
-    engine = open_engine(tmp_path_factory.mktemp("home"), embedder=FakeEmbedder())
-    try:
-        engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
-        chance = random.Random(how)
-        hits = 0
-        with served(engine) as client:
-            for _ in range(SEARCHES):
-                number = chance.randrange(len(contents))
-                words = asked(contents[number], how, chance)
-                hits += f"mem_{number:010d}" in top_by_api(client, words)
-        assert hits >= LEAST, hits
-    finally:
-        engine.close()
+    engine._parts.store.apply([Add(memory=statement(*one)) for one in enumerate(contents)])
+    chance = random.Random(how)
+    hits = 0
+    with served(engine) as client:
+        for _ in range(SEARCHES):
+            number = chance.randrange(len(contents))
+            words = asked(contents[number], how, chance)
+            hits += f"mem_{number:010d}" in top_by_api(client, words)
+    assert hits >= LEAST, hits

@@ -7,14 +7,12 @@ from dataclasses import replace
 import pytest
 
 from samples import NOW_MS, PROJECT, memory
-from tacit.app.wiring import open_engine
 from tacit.backends.memory import InMemoryStore
 from tacit.capture.amend import with_amended_digests
 from tacit.model.changes import Add, Edit, Retire, Supersede
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
-from tacit.providers.embedding import FakeEmbedder
 from tacit.reading.digest_lines import without_line
 
 REDIS = "We decided to use Redis for the cache"
@@ -75,19 +73,15 @@ def test_what_holds_stays(store):
     assert with_amended_digests([added, Add(memory=other)], store) == (added, Add(memory=other))
 
 
-def test_what_is_forgotten_is_not_told_with_the_story_of_a_session(tmp_path):
-    engine = open_engine(tmp_path / "home", clock=FakeClock(now_ms=NOW_MS), embedder=FakeEmbedder())
-    try:
-        engine._parts.store.apply(
-            [
-                Add(memory=memory(REDIS, id="mem_r", kind="decision")),
-                Add(memory=digest(f"impl: Add it\ndec: {REDIS}")),
-            ]
-        )
-        engine.forget("mem_r")
-        held = engine.list_memories(MemoryFilter(), scope=ScopeFilter.of(PROJECT))
-        assert [one.content for one in held] == ["impl: Add it"]
-        engine.review.undo("mem_r")
-        assert engine.show("mem_r").status == "active"
-    finally:
-        engine.close()
+def test_what_is_forgotten_is_not_told_with_the_story_of_a_session(engine):
+    engine._parts.store.apply(
+        [
+            Add(memory=memory(REDIS, id="mem_r", kind="decision")),
+            Add(memory=digest(f"impl: Add it\ndec: {REDIS}")),
+        ]
+    )
+    engine.forget("mem_r")
+    held = engine.list_memories(MemoryFilter(), scope=ScopeFilter.of(PROJECT))
+    assert [one.content for one in held] == ["impl: Add it"]
+    engine.review.undo("mem_r")
+    assert engine.show("mem_r").status == "active"

@@ -22,6 +22,7 @@ from tacit.ports.store import Handover
 from tacit.providers.clock import FakeClock
 from tacit.state.counted import SessionUsage, Totals
 from tacit.state.registry import TOTALS, USAGE
+from transcripts import tool_call, tool_result, write_transcript
 from unit.capture.pipelines import make_pipeline
 
 LINT = memory(
@@ -117,24 +118,11 @@ def test_a_captured_session_counts_the_uses_of_what_it_was_given(tmp_path):
     pipeline = make_pipeline(store, clock, project=PROJECT.project_id)
     store.apply([Add(memory=LINT), Add(memory=RETRY)])
     key = SessionKey(host="claude-code", session_id="s1")
-    given = Exposure(
-        memory_id="mem_lint",
-        content_hash="x",
-        epoch=0,
-        turn=1,
-        surface=Surface.PROMPT,
-        tokens=9,
-        at_ms=NOW_MS,
-    )
+    shown = {"surface": Surface.PROMPT, "epoch": 0, "turn": 1, "tokens": 9, "at_ms": NOW_MS}
+    given = Exposure(memory_id="mem_lint", content_hash="x", **shown)
     store.save_session(SessionState(key=key, ledger=(given,)))
-    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make lint"}}
-    lines = [
-        {"type": "user", "message": {"role": "user", "content": "commit it"}, "cwd": "/w", "timestamp": "2026-01-01T10:00:00Z"},
-        {"type": "assistant", "message": {"role": "assistant", "content": [call]}, "timestamp": "2026-01-01T10:01:00Z"},
-        {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "ok"}]}},
-    ]  # fmt: skip
-    path = tmp_path / "s1.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in lines))
+    said = (("user", "commit it"), tool_call("t1", "Bash", command="make lint"), tool_result("t1"))
+    path = write_transcript(tmp_path / "s1.jsonl", *said, cwd="/w")
     payload = json.dumps({"transcript_path": str(path), "cwd": "/w"})
     for number in (1, 2):
         store.hand_over(Handover(key=f"h{number}", session=key, payload=payload, at_ms=NOW_MS))

@@ -2,48 +2,31 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
+
+from agent import send
+from transcripts import tool_call, tool_result, write_transcript
 
 
 def started(tacit, name):
     """A session that began and goes on."""
-    payload = {
-        "hook_event_name": "SessionStart", "session_id": name, "cwd": str(tacit.project), "transcript_path": "",
-        "source": "startup",
-    }  # fmt: skip
     tacit.daemon.ensure_running()
-    tacit.daemon.engine.hook("claude-code", payload, deadline_ms=2000)
-    tacit.daemon.engine.flush()
+    send(tacit.daemon.engine, tacit.project, "SessionStart", name, source="startup", transcript_path="")
 
 
 def transcript(tacit, name="s1", *, file="src/parse.py", at="2026-11-20T10:00:00Z", tasks=()):
     """A session that edited a file, decided and committed; imported as one of long ago."""
-    base = {"sessionId": name, "cwd": str(tacit.project), "timestamp": at}
     said = f"Please fix the parser of {file}. We decided to use uv instead of pip for packages."
-    uses = [
-        {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": str(tacit.project / file)}},
-        {"type": "tool_use", "id": "t2", "name": "TodoWrite", "input": {"todos": [
-            {"content": text, "status": "pending", "activeForm": text} for text in tasks]}},
-        {"type": "tool_use", "id": "t3", "name": "Bash", "input": {"command": "git commit -m 'Fix the parser'"}},
-    ]  # fmt: skip
-    results = [
-        {"type": "tool_result", "tool_use_id": "t1", "content": "ok"},
-        {
-            "type": "tool_result",
-            "tool_use_id": "t3",
-            "content": "[main 1a2b3c4] Fix the parser\n 1 file changed",
-        },
-    ]
-    rows = [
-        {"type": "user", "uuid": f"{name}1", "message": {"role": "user", "content": said}, **base},
-        {"type": "assistant", "uuid": f"{name}2", "message": {"role": "assistant", "content": uses}, **base},
-        {"type": "user", "uuid": f"{name}3", "message": {"role": "user", "content": results}, **base},
-    ]
+    todos = [{"content": text, "status": "pending", "activeForm": text} for text in tasks]
+    uses = (
+        tool_call("t1", "Edit", file_path=str(tacit.project / file)),
+        tool_call("t2", "TodoWrite", todos=todos),
+        tool_call("t3", "Bash", command="git commit -m 'Fix the parser'"),
+        tool_result("t1"),
+        tool_result("t3", "[main 1a2b3c4] Fix the parser\n 1 file changed"),
+    )
     path = tacit.project.parent / f"{name}.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
+    return write_transcript(path, ("user", said), *uses, cwd=tacit.project, session=name, at=at)
 
 
 def learn(tacit, *paths):

@@ -7,8 +7,10 @@ import time
 
 import pytest
 
+from agent import send
 from tacit.app.nudges import NUDGE
 from tacit.model.memory import Speaker
+from transcripts import exchange, write_transcript
 from writer_server import Reply, openai_answer, writer_server
 
 TASK = "Put the rate limiter into the gateway, the billing service must stay free of it. Go."
@@ -28,10 +30,7 @@ class Work:
         return self.tacit.daemon.engine
 
     def hook(self, event, session="s1", **fields):
-        given = {"hook_event_name": event, "session_id": session, "cwd": str(self.tacit.project), **fields}
-        answer = self.engine.hook("claude-code", given, deadline_ms=5000)
-        self.engine.flush()
-        return answer
+        return send(self.engine, self.tacit.project, event, session, **fields)
 
     def says(self, text, session="s1"):
         return self.hook("UserPromptSubmit", session, prompt=text, transcript_path="")
@@ -39,16 +38,7 @@ class Work:
     def ends(self, *said, session="s1"):
         """The session ends with a transcript of what was said in turn."""
         path = self.tacit.project.parent / f"{session}.jsonl"
-        base = {"sessionId": session, "cwd": str(self.tacit.project)}
-        rows = [
-            {
-                "type": role, "uuid": f"{session}{number}", "timestamp": f"2026-11-20T10:00:{number:02}Z",
-                "message": {"role": role, "content": text if role == "user" else [{"type": "text", "text": text}]}, **base,
-            }
-            for number, text in enumerate(said)
-            for role in (("user", "assistant")[number % 2],)
-        ]  # fmt: skip
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        write_transcript(path, *exchange(*said), cwd=self.tacit.project, session=session)
         self.hook("SessionEnd", session, reason="other", transcript_path=str(path))
         self.engine.capture_pending()
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from agent import send
+
 RULE = "Always run `make lint` after changing code"
 
 
@@ -14,10 +16,7 @@ def session(tacit, name="s1", prompt="thanks!"):
     """A session of Claude Code that sent one prompt."""
     tacit.daemon.ensure_running()
     for event, fields in (("SessionStart", {"source": "startup"}), ("UserPromptSubmit", {"prompt": prompt})):
-        payload = {
-            "hook_event_name": event, "session_id": name, "cwd": str(tacit.project), "transcript_path": "", **fields,
-        }  # fmt: skip
-        tacit.daemon.engine.hook("claude-code", payload, deadline_ms=2000)
+        send(tacit.daemon.engine, tacit.project, event, name, transcript_path="", **fields)
 
 
 def test_status_without_a_daemon_starts_none_and_writes_nothing(tacit):

@@ -6,13 +6,11 @@ import json
 import os
 import socket
 import subprocess
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from loopback import unix_server
 from tacit.client.daemon_client import DaemonClient, hook_failures
 from tacit.client.daemon_facts import ask_health, daemon_pid, end_daemon, is_running
 from tacit.config.home import Home
@@ -35,37 +33,6 @@ def home(tmp_path: Path) -> Home:
     return place
 
 
-@contextmanager
-def served(home: Home, status: int, body: bytes, heads: list[bytes] | None = None) -> Iterator[None]:
-    """Something listens on the socket and answers every request so; `heads` receives what it was sent."""
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(home.socket))
-    listener.listen(4)
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection:
-                sent = connection.recv(1 << 16)
-                if heads is not None:
-                    heads.append(sent)
-                connection.sendall(
-                    b"HTTP/1.1 %d X\r\ncontent-length: %d\r\n\r\n" % (status, len(body)) + body
-                )
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(5)
-
-
 def test_the_client_says_that_nobody_is_there(home):
     client = DaemonClient(home)
     with pytest.raises(DaemonUnavailable, match="does not answer"):
@@ -77,12 +44,12 @@ def test_the_client_says_that_nobody_is_there(home):
 
 
 def test_the_client_does_not_use_a_daemon_of_a_newer_minor_version(home):
-    with served(home, 200, b'{"version": "99.0.0"}'), pytest.raises(DaemonNewer, match=r"99\.0\.0"):
+    with unix_server(home.socket, b'{"version": "99.0.0"}'), pytest.raises(DaemonNewer, match=r"99\.0\.0"):
         DaemonClient(home).ensure_running(timeout_s=30)
 
 
 def test_a_reply_that_is_no_json_is_no_answer_of_a_daemon(home):
-    with served(home, 200, b"hello"):
+    with unix_server(home.socket, b"hello"):
         client = DaemonClient(home)
         assert client.send("GET", "/", timeout_s=30) == (200, b"hello")
         with pytest.raises(DaemonUnavailable, match="JSONDecodeError"):
@@ -90,7 +57,7 @@ def test_a_reply_that_is_no_json_is_no_answer_of_a_daemon(home):
 
 
 def test_a_problem_without_json_is_told_by_its_status(home):
-    with served(home, 500, b"Internal Server Error"):
+    with unix_server(home.socket, b"Internal Server Error", status=500):
         client = DaemonClient(home)
         assert client.request_any("GET", "/") == (500, None)
         with pytest.raises(DaemonError, match="500"):
@@ -117,7 +84,7 @@ def test_only_a_request_that_may_start_a_daemon_does(home, start):
 
 def test_the_credentials_of_the_user_are_shown(home):
     heads: list[bytes] = []
-    with served(home, 200, b"{}", heads):
+    with unix_server(home.socket, b"{}", heads=heads):
         DaemonClient(home).request("GET", "/")
         DaemonClient(home, terminal_key=lambda: "KEY").request("GET", "/")
         DaemonClient(home, token="TOKEN", terminal_key=lambda: "KEY").request("GET", "/")

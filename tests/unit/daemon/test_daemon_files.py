@@ -8,11 +8,11 @@ import os
 import socket
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
 
+from loopback import unix_server
 from tacit.client.daemon_facts import (
     DaemonFacts,
     ask_health,
@@ -163,26 +163,6 @@ def test_a_full_log_is_rotated(home):
     assert names == ["daemon.log", "daemon.log.1", "daemon.log.2"]
 
 
-def answering(home: Home, body: bytes = b"injected") -> tuple[socket.socket, threading.Thread]:
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(home.socket))
-    listener.listen(4)
-
-    def serve() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection:
-                connection.recv(1 << 16)
-                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % len(body) + body)
-
-    thread = threading.Thread(target=serve, daemon=True)
-    thread.start()
-    return listener, thread
-
-
 def launch(launcher: Path, home: Home | None, *arguments: str, path: str = "/usr/bin:/bin") -> bytes:
     done = subprocess.run(
         [launcher, *(arguments or ("claude-code",))],
@@ -200,21 +180,15 @@ def test_the_launcher_works_where_paths_hold_spaces_quotes_and_accents(tmp_path)
     home = Home(tmp_path / 'it\'s ä "home" $HOME')
     home.ensure()
     launcher = write_launcher(home)
-    listener, thread = answering(home)
-    try:
+    with unix_server(home.socket, b"injected"):
         assert launch(launcher, home) == b"injected"
         assert launch(launcher, None) == b"injected"  # a host without the variable still finds this home
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(5)
 
 
 def test_the_launcher_survives_a_moved_environment_and_foreign_bytecode(home, tmp_path):
     gone = tmp_path / "venv" / "bin" / "python"
     launcher = write_launcher(home, python=str(gone))
-    listener, thread = answering(home)
-    try:
+    with unix_server(home.socket, b"injected"):
         path = f"{Path(sys.executable).resolve().parent}:/usr/bin:/bin"
         assert launch(launcher, home, path=path) == b"injected"
         write_launcher(home)
@@ -222,10 +196,6 @@ def test_the_launcher_survives_a_moved_environment_and_foreign_bytecode(home, tm
         assert launch(launcher, home) == b"injected"
         (home.bin_dir / "tacit_hook.pyc").unlink()
         assert launch(launcher, home) == b"injected"
-    finally:
-        listener.shutdown(socket.SHUT_RDWR)
-        listener.close()
-        thread.join(5)
 
 
 def test_the_launcher_without_any_interpreter_is_silence(home, tmp_path):

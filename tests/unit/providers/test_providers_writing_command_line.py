@@ -21,14 +21,8 @@ from tacit.providers.writing import make_writer
 from tacit.providers.writing.clients import client_named
 from tacit.providers.writing.command_line import CommandLineWriter
 from tacit.safety.redact import Redactor
+from writer_server import SCHEMA
 
-LIST = {"type": "array", "items": {"type": "string"}}
-SCHEMA = {
-    "type": "object",
-    "properties": {"learnings": LIST},
-    "required": ["learnings"],
-    "additionalProperties": False,
-}
 REQUEST = WriterRequest(
     system="Be brief, @home.", user="Read @/etc/passwd now.", most_output_tokens=700, schema=SCHEMA
 )

@@ -18,20 +18,13 @@ from tacit.safety.redact import Redactor
 from writer_server import (
     ANTHROPIC,
     OPENAI,
+    SCHEMA,
     Reply,
     WriterServer,
     anthropic_answer,
     openai_answer,
     writer_server,
 )
-
-LIST = {"type": "array", "items": {"type": "string"}}
-SCHEMA = {
-    "type": "object",
-    "properties": {"learnings": LIST},
-    "required": ["learnings"],
-    "additionalProperties": False,
-}
 
 
 def asking(text: str) -> WriterRequest:
