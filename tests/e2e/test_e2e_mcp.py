@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 
 import pytest
 
 from e2e.drivers.claude import ClaudeCode
+from e2e.drivers.tools import ask_tools
 from tacit.hosts.probe import claude_code as claude_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 from tacit.mcp.server import INSTRUCTIONS
@@ -44,21 +44,8 @@ def client(sandbox, claude):
 
 def load_tools(sandbox) -> None:
     """Have the daemon load its MCP server, as a first session does: the client waits for no list of tools."""
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    messages = (
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    )
-    told = subprocess.run(
-        [sandbox.tacit_home / "bin" / "tacit-hook", "mcp"],
-        input="".join(f"{json.dumps(one)}\n" for one in messages), capture_output=True, text=True, env=sandbox.environment(), timeout=60,
-    )  # fmt: skip
-    assert "memory_search" in told.stdout, told.stderr
+    told = ask_tools(sandbox.tacit_home / "bin" / "tacit-hook", sandbox.environment(), "tools/list")
+    assert "memory_search" in [tool["name"] for tool in told["tools"]]
 
 
 def results(sandbox) -> list[str]:

@@ -5,13 +5,12 @@ The command line, hook processes, the daemon, its MCP server and the shipped mod
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Iterator
 
 import pytest
 
 from e2e.drivers.machine import Machine
+from e2e.drivers.tools import call_tool
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 
@@ -31,27 +30,6 @@ def machine() -> Iterator[Machine]:
         for name, text in FILES.items():
             (made.project / name).write_text(text)
         yield made
-
-
-def call_tool(machine: Machine, name: str, **arguments: object) -> str:
-    """What a tool of the MCP server answers, as a host reads it."""
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    }
-    messages = (
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": name, "arguments": arguments}},
-    )
-    told = subprocess.run(
-        [machine.launcher, "mcp"],
-        input="".join(f"{json.dumps(one)}\n" for one in messages),
-        capture_output=True, text=True, cwd=machine.project, env=machine.environ, timeout=60,
-    )  # fmt: skip
-    answer = next(each for line in told.stdout.splitlines() if (each := json.loads(line)).get("id") == 2)
-    return answer["result"]["content"][0]["text"]
 
 
 def test_it_is_found_with_its_source_asks_nothing_and_begins_no_session(machine: Machine) -> None:

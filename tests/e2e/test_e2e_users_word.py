@@ -16,6 +16,7 @@ import urllib.request
 import pytest
 
 from e2e.drivers.machine import Machine
+from e2e.drivers.tools import call_tool
 from tacit.client.daemon_client import DaemonClient
 from tacit.errors import RefusedByTrust
 from user_voice import at_terminal, user_token
@@ -33,32 +34,8 @@ def by_agent(machine: Machine, *arguments: str) -> subprocess.CompletedProcess[s
 
 def add(machine: Machine, content: str, user_words: str = "") -> str:
     """What `memory_add` answers over the pipe that hosts start."""
-    calls = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
-        {"jsonrpc": "2.0", "method": "notifications/initialized"},
-    ]  # fmt: skip
     given = {"content": content, "user_words": user_words} if user_words else {"content": content}
-    pipe = machine.popen("mcp")
-    assert pipe.stdin is not None
-    assert pipe.stdout is not None
-    pipe.stdin.write((json.dumps(calls[0]) + "\n").encode())
-    pipe.stdin.flush()
-    pipe.stdout.readline()
-    call = {
-        "jsonrpc": "2.0",
-        "id": 2,
-        "method": "tools/call",
-        "params": {"name": "memory_add", "arguments": given},
-    }
-    pipe.stdin.write("".join(json.dumps(one) + "\n" for one in (calls[1], call)).encode())
-    pipe.stdin.close()
-    answer = json.loads(pipe.stdout.readline())
-    pipe.wait(60)
-    pipe.stdout.close()
-    assert pipe.stderr is not None
-    pipe.stderr.close()
-    return answer["result"]["content"][0]["text"]
+    return call_tool(machine, "memory_add", **given)
 
 
 def known(machine: Machine) -> dict[str, tuple[str, str]]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from agent import Agent
 from samples import DAY_MS, NOW_MS
 from tacit.app.wiring import open_engine
+from tacit.errors import ProviderError
 from tacit.model.changes import Add
 from tacit.model.ids import new_id
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -71,6 +72,17 @@ class Workplace:
     def last_trace(self, surface=None):
         """The newest trace."""
         return self.engine.why(surface=surface, limit=1)[0]
+
+
+class Failing(FakeEmbedder):
+    """Embeds until it is told to fail."""
+
+    broken = False
+
+    def embed(self, texts):
+        if self.broken:
+            raise ProviderError("the model is gone.")
+        return super().embed(texts)
 
 
 @contextmanager

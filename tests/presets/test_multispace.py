@@ -10,15 +10,14 @@ from dataclasses import replace
 import pytest
 
 from presets.acceptance import acceptance
-from presets.driving import workplace
+from presets.driving import Failing, workplace
 from samples import DAY_MS, NOW_MS, candidate, query
 from tacit.app.queries.injection import InjectionFailed, InjectionResult
 from tacit.app.wiring import open_injection
 from tacit.config.settings import Categories, RecencyWeights
-from tacit.errors import ProviderError, StoreError
+from tacit.errors import StoreError
 from tacit.model.pack import PackItem
 from tacit.model.sections import DivergenceAlert
-from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import FakeTokenCounter
 from tacit.recall.category_budget import Costs, Entry, Filling, pack_with_carryover, shorten_long_text
 from tacit.recall.presets.multispace.badges import LocalTime, badges
@@ -49,9 +48,8 @@ DIGEST = "impl: implementing user registration endpoint with email verification\
 
 
 @pytest.fixture
-def lab(tmp_path):
-    with workplace(tmp_path, "multispace") as lab:
-        yield lab
+def lab(open_workplace):
+    return open_workplace("multispace")
 
 
 def ask(lab, words=AUTH, session="s1", **given):
@@ -526,17 +524,6 @@ def test_a_memory_over_its_budget_is_cut_and_the_log_says_so(lab, caplog):
     )
     assert before >= memory.tokens
     assert 60 < after <= 80  # the words alone, without date and frame
-
-
-class Failing(FakeEmbedder):
-    """Embeds until it is told to fail."""
-
-    broken = False
-
-    def embed(self, texts):
-        if self.broken:
-            raise ProviderError("the model is gone.")
-        return super().embed(texts)
 
 
 @acceptance("multispace", "EC-P5-04")

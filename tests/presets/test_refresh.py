@@ -7,13 +7,11 @@ import json
 import pytest
 
 from presets.acceptance import acceptance
-from presets.driving import workplace
+from presets.driving import Failing, workplace
 from samples import DAY_MS, NOW_MS, candidate, query
-from tacit.errors import ProviderError
 from tacit.mcp.server import listed_tools
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
-from tacit.providers.embedding import FakeEmbedder
 from tacit.recall.presets.refresh.score import similarity_relevance
 
 pytestmark = pytest.mark.timeout(60)
@@ -23,9 +21,8 @@ POSTGRES = "The database is PostgreSQL with one schema per tenant database"
 
 
 @pytest.fixture
-def lab(tmp_path):
-    with workplace(tmp_path, "refresh") as lab:
-        yield lab
+def lab(open_workplace):
+    return open_workplace("refresh")
 
 
 class Client:
@@ -210,17 +207,6 @@ def test_a_thin_turn_keeps_what_was_there(bare):
     before = client.turn("How is auth handled?")
     assert client.turn("ok") == before
     assert client.turn("yes do") == before
-
-
-class Failing(FakeEmbedder):
-    """Embeds until it is told to fail."""
-
-    broken = False
-
-    def embed(self, texts):
-        if self.broken:
-            raise ProviderError("the model is gone.")
-        return super().embed(texts)
 
 
 @acceptance("refresh", "FINAL-quality")

@@ -34,9 +34,8 @@ CODES = "impl: add retries to the importer\ndec: retries stop after five attempt
 
 
 @pytest.fixture
-def lab(tmp_path):
-    with workplace(tmp_path, "scoped") as lab:
-        yield lab
+def lab(open_workplace):
+    return open_workplace("scoped")
 
 
 def tokens(lab, text):

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from samples import NOW_MS
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
+from tacit.ports.models import Embedder
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from user_voice import client_of
@@ -32,12 +33,12 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def make_engine(tmp_path: Path, clock: FakeClock) -> Iterator[Callable[..., Engine]]:
-    """Call it with settings: an engine over one home, which need not be there before."""
+    """Call it with settings, and an embedder if not the fake: an engine over one home, which need not be there before."""
     with ExitStack() as opened:
 
-        def make(**overrides: object) -> Engine:
-            home = tmp_path / "home"
-            engine = open_engine(home, overrides=overrides, clock=clock, embedder=FakeEmbedder())
+        def make(embedder: Embedder | None = None, /, **overrides: object) -> Engine:
+            home, embedder = tmp_path / "home", embedder or FakeEmbedder()
+            engine = open_engine(home, overrides=overrides, clock=clock, embedder=embedder)
             return opened.enter_context(closing(engine))
 
         yield make

@@ -25,6 +25,16 @@ def quiet(make_engine):
     return make_engine(recall={"budgets": {"start": 0}})
 
 
+@pytest.fixture
+def agent(make_engine, place):
+    """A session that began without a word; the rule comes where it commits."""
+    engine = quiet(make_engine)
+    engine.remember(RULE, cwd=str(place), when="commit")
+    agent = Agent(engine, place)
+    assert agent.start() == ""
+    return agent
+
+
 def test_a_rule_said_in_one_session_starts_the_next(engine, place):
     first = Agent(engine, place)
     assert first.start() == ""
@@ -41,30 +51,18 @@ def test_the_session_that_said_it_is_not_told(engine, place):
     assert agent.prompt("please commit this") == ""
 
 
-def test_a_prompt_that_a_rule_governs_gets_it_once(make_engine, place):
-    engine = quiet(make_engine)
-    engine.remember(RULE, cwd=str(place), when="commit")
-    agent = Agent(engine, place)
-    assert agent.start() == ""
+def test_a_prompt_that_a_rule_governs_gets_it_once(agent):
     assert RULE in agent.prompt("please commit this with a good message")
     assert agent.prompt("now commit the rest as well") == ""
 
 
 @pytest.mark.parametrize("text", ["yes", "thanks a lot!", "what a lovely day"])
-def test_small_talk_and_an_acceptance_of_nothing_get_silence(make_engine, place, text):
-    engine = quiet(make_engine)
-    engine.remember(RULE, cwd=str(place), when="commit")
-    agent = Agent(engine, place)
-    agent.start()
+def test_small_talk_and_an_acceptance_of_nothing_get_silence(agent, text):
     assert agent.prompt(text) == ""
-    assert engine.why(limit=1)[0].silent
+    assert agent.engine.why(limit=1)[0].silent
 
 
-def test_yup_to_a_proposal_gets_the_rule(make_engine, place):
-    engine = quiet(make_engine)
-    engine.remember(RULE, cwd=str(place), when="commit")
-    agent = Agent(engine, place)
-    agent.start()
+def test_yup_to_a_proposal_gets_the_rule(agent):
     agent.prompt("what is left?")
     agent.stop("All tests pass. Shall I commit the changes?")
     assert RULE in agent.prompt("yup")
@@ -170,24 +168,16 @@ def test_the_same_event_twice_is_answered_once(engine, place):
     assert agent.engine.sessions()[0].key == SessionKey(host="claude-code", session_id="s9")
 
 
-def test_the_opt_out_token_silences_one_prompt(make_engine, place):
-    engine = quiet(make_engine)
-    engine.remember(RULE, cwd=str(place), when="commit")
-    agent = Agent(engine, place)
-    agent.start()
+def test_the_opt_out_token_silences_one_prompt(agent):
     assert agent.prompt("please commit this #notacit") == ""
     assert RULE in agent.prompt("please commit that")
 
 
-def test_a_muted_session_gets_nothing_until_unmuted(make_engine, place):
-    engine = quiet(make_engine)
-    engine.remember(RULE, cwd=str(place), when="commit")
-    agent = Agent(engine, place)
-    agent.start()
+def test_a_muted_session_gets_nothing_until_unmuted(agent):
     key = SessionKey(host="claude-code", session_id="s1")
-    engine.mute(key, muted=True)
+    agent.engine.mute(key, muted=True)
     assert agent.prompt("commit this") == ""
-    engine.mute(key, muted=False)
+    agent.engine.mute(key, muted=False)
     assert RULE in agent.prompt("commit this please")
 
 

@@ -9,10 +9,8 @@ from threading import Event, Thread
 import pytest
 
 from samples import NOW_MS
-from tacit.app.wiring import open_engine
 from tacit.errors import ProviderError, StoreError
 from tacit.ports.models import EmbedderIdentity, Vectors
-from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
 PATIENCE_S = 30.0
@@ -36,19 +34,12 @@ class Slow:
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(make_engine, tmp_path):
     """Open an engine over a store whose three vectors are of another embedder."""
-    clock = FakeClock(now_ms=NOW_MS)
-    with contextlib.closing(open_engine(tmp_path / "home", clock=clock, embedder=FakeEmbedder())) as engine:
+    with contextlib.closing(make_engine()) as engine:
         for words in ("Run make lint before a commit.", "The port is 8080.", "Never log names."):
             engine.remember(words, cwd=str(tmp_path))
-    with contextlib.ExitStack() as stack:
-
-        def open_with(embedder: Slow):
-            engine = open_engine(tmp_path / "home", clock=clock, embedder=embedder)
-            return stack.enter_context(contextlib.closing(engine))
-
-        yield open_with
+    return make_engine
 
 
 def ended(jobs, name: str):

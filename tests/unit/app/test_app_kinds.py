@@ -2,48 +2,36 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, closing
+
 import pytest
 
-from tacit.app.wiring import open_engine
 from tacit.config.kinds import kind_registry
 from tacit.config.settings import KindSettings, Settings
 from tacit.errors import UnknownKind
 from tacit.model.kinds import BUILTIN, BUILTIN_KINDS
 from tacit.model.pack import Surface
 from tacit.ports.store import MemoryFilter
-from tacit.providers.embedding import FakeEmbedder
 
 RUNBOOK = {"label": "Runbook", "prefix": "RUN", "importance": 0.6}
 STEP = "Restart the billing queue with `make requeue` when invoices hang."
 
 
 @pytest.fixture
-def place(tmp_path):
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    return str(folder)
+def place(place):
+    return str(place)
 
 
 @pytest.fixture
-def opened(tmp_path, clock):
-    engines = []
+def opened(make_engine):
+    """Call it with kinds; the engine that was open before is closed."""
+    before = ExitStack()
 
     def make(kinds, **overrides):
-        for engine in engines:
-            engine.close()
-        engines.clear()
-        engine = open_engine(
-            tmp_path / "home",
-            overrides={"kinds": kinds, **overrides},
-            clock=clock,
-            embedder=FakeEmbedder(),
-        )
-        engines.append(engine)
-        return engine
+        before.close()
+        return before.enter_context(closing(make_engine(kinds=kinds, **overrides)))
 
-    yield make
-    for engine in engines:
-        engine.close()
+    return make
 
 
 def listed(engine, cwd):

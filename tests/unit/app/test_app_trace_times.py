@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from tacit.app.wiring import open_engine
 from tacit.model.pack import Surface
 from tacit.providers.embedding import FakeEmbedder
 
@@ -32,20 +31,16 @@ def embedder(clock):
 
 
 @pytest.fixture
-def engine(tmp_path, clock, embedder):
-    overrides = {"recall": {"budgets": {"start": 300}}}  # so that most rows of a start pack do not fit
-    engine = open_engine(tmp_path / "home", clock=clock, embedder=embedder, overrides=overrides)
-    yield engine
-    engine.close()
+def engine(make_engine, embedder):
+    return make_engine(
+        embedder, recall={"budgets": {"start": 300}}
+    )  # so that most rows of a start pack do not fit
 
 
 @pytest.fixture
-def hook(engine, tmp_path):
-    shop = tmp_path / "shop"
-    shop.mkdir()
-
+def hook(engine, place):
     def send(event, **fields):
-        payload = {"session_id": "s1", "cwd": str(shop), "hook_event_name": event, **fields}
+        payload = {"session_id": "s1", "cwd": str(place), "hook_event_name": event, **fields}
         engine.hook("claude-code", payload, deadline_ms=60_000)
 
     return send

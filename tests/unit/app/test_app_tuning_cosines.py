@@ -8,7 +8,6 @@ import pytest
 
 from presets.driving import workplace
 from tacit.app.tuning.cosines import LEAST_COSINES
-from tacit.app.wiring import open_engine
 from tacit.providers.embedding import FakeEmbedder
 
 WORDS = (
@@ -64,11 +63,7 @@ def test_few_pairs_give_no_bars(tmp_path):
         assert not lab.engine.home.unrelated_cosines_file.exists()
 
 
-def test_an_embedder_whose_cosines_ship_is_not_measured(tmp_path):
-    engine = open_engine(tmp_path / "home", overrides={"preset": "refresh"}, embedder=FakeEmbedder())
-    try:
-        report = engine.tune(bound=0.1).cosines
-        assert (report.pairs, report.bars) == (0, ())
-        assert report.embedder == str(FakeEmbedder().identity)
-    finally:
-        engine.close()
+def test_an_embedder_whose_cosines_ship_is_not_measured(make_engine):
+    report = make_engine(preset="refresh").tune(bound=0.1).cosines
+    assert (report.pairs, report.bars) == (0, ())
+    assert report.embedder == str(FakeEmbedder().identity)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from tacit.app.wiring import open_engine
 from tacit.ports.models import Vectors
-from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 
 
@@ -23,13 +20,10 @@ class Recording(FakeEmbedder):
         return super().token_matches(text, others)
 
 
-def test_no_prompt_is_the_first_to_embed_or_to_compare_tokens(tmp_path: Path) -> None:
+def test_no_prompt_is_the_first_to_embed_or_to_compare_tokens(make_engine) -> None:
     embedder = Recording()
-    engine = open_engine(tmp_path / "home", clock=FakeClock(now_ms=1_800_000_000_000), embedder=embedder)
-    try:
-        assert (embedder.texts, embedder.compared) == (0, 0)
-        engine.warm()
-        assert embedder.texts > 0
-        assert embedder.compared > 0
-    finally:
-        engine.close()
+    engine = make_engine(embedder)
+    assert (embedder.texts, embedder.compared) == (0, 0)
+    engine.warm()
+    assert embedder.texts > 0
+    assert embedder.compared > 0

@@ -26,13 +26,6 @@ from tacit.errors import (
 )
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    place = Home(tmp_path / "h")
-    place.ensure()
-    return place
-
-
 def test_the_client_says_that_nobody_is_there(home):
     client = DaemonClient(home)
     with pytest.raises(DaemonUnavailable, match="does not answer"):

@@ -15,8 +15,7 @@ import pytest
 from tacit.client.unix_http import send_request
 
 
-def read1_that_closes(self: http.client.HTTPResponse, n: int = -1) -> bytes:
-    """`HTTPResponse.read1` of CPython 3.12.2 and newer: the reply closes with the last byte (gh-113199)."""
+def read1(self: http.client.HTTPResponse, n: int = -1, *, closes: bool) -> bytes:
     if self.fp is None or self._method == "HEAD":
         return b""
     if self.chunked:
@@ -28,25 +27,19 @@ def read1_that_closes(self: http.client.HTTPResponse, n: int = -1) -> bytes:
         self._close_conn()
     elif self.length is not None:
         self.length -= len(result)
-        if not self.length:
+        if closes and not self.length:
             self._close_conn()
     return result
 
 
+def read1_that_closes(self: http.client.HTTPResponse, n: int = -1) -> bytes:
+    """`HTTPResponse.read1` of CPython 3.12.2 and newer: the reply closes with the last byte (gh-113199)."""
+    return read1(self, n, closes=True)
+
+
 def read1_that_stays_open(self: http.client.HTTPResponse, n: int = -1) -> bytes:
     """`HTTPResponse.read1` of CPython 3.11 and 3.12.1: the reply stays open until it is read once more."""
-    if self.fp is None or self._method == "HEAD":
-        return b""
-    if self.chunked:
-        return self._read1_chunked(n)
-    if self.length is not None and (n < 0 or n > self.length):
-        n = self.length
-    result = self.fp.read1(n)
-    if not result and n:
-        self._close_conn()
-    elif self.length is not None:
-        self.length -= len(result)
-    return result
+    return read1(self, n, closes=False)
 
 
 @pytest.fixture(params=[read1_that_closes, read1_that_stays_open], ids=["newer", "older"], autouse=True)

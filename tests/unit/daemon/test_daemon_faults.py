@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from tacit.client.daemon_client import DaemonClient
-from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
+from unit.daemon.place import Place
 from user_voice import as_user, user_token
 
 pytestmark = pytest.mark.slow
@@ -27,19 +26,8 @@ ROOT = os.getuid() == 0
 NOBODY = 65_534
 
 
-class Place:
-    """A home, and commands and hooks as a user runs them in it."""
-
-    def __init__(self, root: Path) -> None:
-        self.home = Home(root)
-        self.client = DaemonClient(self.home)
-        self.environ = {
-            **os.environ,
-            "TACIT_HOME": str(root),
-            "TACIT_EMBEDDER__PROVIDER": "fake",
-            "TACIT_HOOK_DEADLINE_MS": "20000",
-            "TACIT_RECALL__DEADLINE_MS": "20000",
-        }
+class Faulty(Place):
+    """A place whose commands begin to be the user's."""
 
     def speak_as_user(self) -> None:
         """What is done from here on is the user's."""
@@ -47,25 +35,16 @@ class Place:
         self.environ = as_user(self.environ, self.home)
 
     def tacit(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [shutil.which("tacit") or "tacit", *arguments]
-        return subprocess.run(
-            command, cwd=self.home.root.parent, capture_output=True, text=True, timeout=120, env=self.environ,
-            check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        return self.run(*arguments, cwd=self.home.root.parent)
 
     def hook(self, event: str, **fields: object) -> str:
         given = {"hook_event_name": event, "session_id": "s", "cwd": "/tmp", **fields}
-        done = subprocess.run(
-            [self.home.launcher, "claude-code"], input=json.dumps(given), capture_output=True, text=True,
-            timeout=90, env=self.environ, check=True,
-        )  # fmt: skip
-        assert done.stderr == ""
-        return done.stdout
+        return self.fire(json.dumps(given).encode()).decode()
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path / "h")
+def place(tmp_path: Path) -> Iterator[Faulty]:
+    made = Faulty(tmp_path / "h")
     yield made
     with contextlib.suppress(Exception):
         made.client.stop(timeout_s=30)
@@ -74,7 +53,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 @pytest.mark.skipif(not ROOT, reason="only root can give files to another user")
 @pytest.mark.parametrize("linked", [True, False])
 def test_a_home_of_another_user_is_refused_and_nothing_is_put_into_it(
-    place: Place, tmp_path: Path, linked: bool
+    place: Faulty, tmp_path: Path, linked: bool
 ) -> None:
     theirs = tmp_path / "theirs" if linked else place.home.root
     theirs.mkdir(mode=0o777)
@@ -117,7 +96,7 @@ def small_device(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_device_is_said_also_while_no_daemon_runs(small_device: Path) -> None:
-    place = Place(small_device / "h")
+    place = Faulty(small_device / "h")
     place.speak_as_user()
     try:
         assert place.tacit("remember", "The build server is called heron").returncode == 0
@@ -144,7 +123,7 @@ def test_a_full_device_is_said_also_while_no_daemon_runs(small_device: Path) -> 
             place.client.stop(timeout_s=30)
 
 
-def test_no_file_in_the_home_is_open_to_others(place: Place) -> None:
+def test_no_file_in_the_home_is_open_to_others(place: Faulty) -> None:
     before = os.umask(0o022)
     try:
         write_launcher(place.home)
@@ -169,7 +148,7 @@ def test_no_file_in_the_home_is_open_to_others(place: Place) -> None:
     "sent",
     [b"", b"POST /hook/claude-code HTTP/1.1\r\n", b"POST /hook/x HTTP/1.1\r\nContent-Length: 900\r\n\r\n{"],
 )
-def test_slow_clients_silence_no_hook(place: Place, sent: bytes) -> None:
+def test_slow_clients_silence_no_hook(place: Faulty, sent: bytes) -> None:
     write_launcher(place.home)
     place.speak_as_user()
     place.client.ensure_running(60)

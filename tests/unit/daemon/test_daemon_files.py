@@ -31,13 +31,6 @@ from tacit.errors import (
 )
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    place = Home(tmp_path / "h")
-    place.ensure()
-    return place
-
-
 def test_one_claim_at_a_time_and_nothing_stays_behind(home):
     first = claim(home)
     assert first is not None

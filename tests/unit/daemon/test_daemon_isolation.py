@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.ports.store import ProjectRecord
 from tacit.providers.embedding import FakeEmbedder
 from tacit.session.former_projects import former_id
+from unit.daemon.place import Place
 from user_voice import as_user, at_terminal, user_token
 
 pytestmark = pytest.mark.slow
@@ -29,30 +29,18 @@ SECRET = "The release train of project heron leaves on Thursdays"
 """What the one project knows; a start block that holds `heron` has seen it."""
 
 
-class Place:
-    """A home, a daemon in a process of its own, and hooks and commands as a user runs them."""
+class Neighborhood(Place):
+    """Several projects with one daemon."""
 
     def __init__(self, root: Path) -> None:
-        self.home = Home(root)
-        self.launcher = write_launcher(self.home)
+        super().__init__(root)
+        write_launcher(self.home)
         self.client = DaemonClient(self.home, token=user_token(self.home))
         self.sessions = 0
-        self.environ = {
-            **os.environ,
-            "TACIT_HOME": str(root),
-            "TACIT_EMBEDDER__PROVIDER": "fake",
-            "TACIT_HOOK_DEADLINE_MS": "20000",
-            "TACIT_RECALL__DEADLINE_MS": "20000",
-        }
 
     def hook(self, cwd: Path, event: str, **fields: object) -> str:
         given = {"hook_event_name": event, "session_id": f"s{self.sessions}", "cwd": str(cwd), **fields}
-        done = subprocess.run(
-            [self.launcher, "claude-code"], input=json.dumps(given).encode(), capture_output=True, timeout=90,
-            env=self.environ, check=True,
-        )  # fmt: skip
-        assert done.stderr == b""
-        return done.stdout.decode()
+        return self.fire(json.dumps(given).encode()).decode()
 
     def start(self, cwd: Path) -> str:
         """All that a new session in `cwd` is given, at its start and with a prompt that asks for the memory."""
@@ -63,17 +51,12 @@ class Place:
         )
 
     def tacit(self, *arguments: str, cwd: Path, by_agent: bool = False) -> subprocess.CompletedProcess[str]:
-        command = [shutil.which("tacit") or "tacit", *arguments]
-        environ = self.environ if by_agent else as_user(self.environ, self.home)
-        return subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, timeout=120, env=environ, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+        return self.run(*arguments, cwd=cwd, environ=None if by_agent else as_user(self.environ, self.home))
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path / "h")
+def place(tmp_path: Path) -> Iterator[Neighborhood]:
+    made = Neighborhood(tmp_path / "h")
     yield made
     with contextlib.suppress(Exception):
         made.client.stop(timeout_s=30)

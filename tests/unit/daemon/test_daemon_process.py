@@ -11,18 +11,18 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from e2e.drivers.machine import wait_for
 from tacit.app.wiring import open_engine
-from tacit.client.daemon_client import DaemonClient
 from tacit.client.daemon_facts import ask_health, read_facts
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
 from tacit.errors import InvalidInput, NotFound
+from unit.daemon.place import Place
 
 pytestmark = pytest.mark.slow
 
@@ -36,20 +36,12 @@ START = payload("SessionStart", source="startup")
 PROMPT = payload("UserPromptSubmit", prompt="Fix the parser and commit")
 
 
-class Place:
-    """A home with a launcher, and hooks that run in it."""
+class Launched(Place):
+    """A place with a launcher, and hooks that run in it."""
 
     def __init__(self, root: Path) -> None:
-        self.home = Home(root)
-        self.client = DaemonClient(self.home)
+        super().__init__(root)
         self.launcher = write_launcher(self.home)
-        self.environ = {
-            **os.environ,
-            "TACIT_HOME": str(root),
-            "TACIT_EMBEDDER__PROVIDER": "fake",
-            "TACIT_HOOK_DEADLINE_MS": "20000",
-            "TACIT_RECALL__DEADLINE_MS": "20000",
-        }
 
     def popen(self, *, host: str = "claude-code", **environ: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -60,12 +52,7 @@ class Place:
             env={**self.environ, **environ},
         )
 
-    def hook(self, given: bytes, **environ: str) -> bytes:
-        process = self.popen(**environ)
-        out, err = process.communicate(given, timeout=90)
-        assert process.returncode == 0
-        assert err == b""
-        return out
+    hook = Place.fire
 
     def pid(self) -> int:
         facts = read_facts(self.home)
@@ -99,16 +86,9 @@ def daemons_of(home: Home) -> list[int]:
     return found
 
 
-def wait_for(what: Callable[[], object], *, timeout_s: float = 60.0) -> None:
-    until = time.monotonic() + timeout_s
-    while not what():
-        assert time.monotonic() < until, "it did not happen in time"
-        time.sleep(0.02)
-
-
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    made = Place(tmp_path / "h")
+def place(tmp_path: Path) -> Iterator[Launched]:
+    made = Launched(tmp_path / "h")
     yield made
     pids = {facts.pid} if (facts := read_facts(made.home)) else set()
     with contextlib.suppress(Exception):

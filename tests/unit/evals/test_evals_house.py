@@ -73,31 +73,27 @@ def test_only_comments_count_as_skipping_the_formatter():
 
 
 def test_a_module_has_one_importer_however_often_that_one_imports_it(tmp_path):
-    modules = area(
-        tmp_path,
-        {
-            "shop/__init__.py": "",
-            "shop/cart.py": "import shop.price\nfrom shop.price import Price\nfrom . import store\n",
-            "shop/price.py": "",
-            "shop/store.py": "import json\n",
-            "shop/page.py": "def show():\n    from .store import Store\n",
-        },
-    )
+    files = {
+        "shop/__init__.py": "",
+        "shop/cart.py": "import shop.price\nfrom shop.price import Price\nfrom . import store\n",
+        "shop/price.py": "",
+        "shop/store.py": "import json\n",
+        "shop/page.py": "def show():\n    from .store import Store\n",
+    }
+    modules = area(tmp_path, files)
     assert importers_of(modules)["shop.price"] == {"shop.cart"}
     assert importers_of(modules)["shop.store"] == {"shop.cart", "shop.page"}
     assert measure(modules).single_importer == ("shop.price",)
 
 
 def test_a_name_taken_from_a_package_is_an_import_of_the_module_that_defines_it(tmp_path):
-    modules = area(
-        tmp_path,
-        {
-            "shop/__init__.py": "from shop.price import Price as Money\n",
-            "shop/price.py": "",
-            "page.py": "from shop import Money\n",
-            "mail.py": "from shop import Money\n",
-        },
-    )
+    files = {
+        "shop/__init__.py": "from shop.price import Price as Money\n",
+        "shop/price.py": "",
+        "page.py": "from shop import Money\n",
+        "mail.py": "from shop import Money\n",
+    }
+    modules = area(tmp_path, files)
     assert importers_of(modules)["shop.price"] == {"page", "mail"}
     assert importers_of(modules)["shop"] == set()
 
@@ -108,46 +104,40 @@ def test_a_module_that_only_its_package_imports_has_that_importer(tmp_path):
 
 
 def test_packages_of_one_module_hold_one_module_and_no_package(tmp_path):
-    modules = area(
-        tmp_path,
-        {
-            "shop/__init__.py": "",
-            "shop/cart.py": "",
-            "shop/price/__init__.py": "",
-            "shop/price/euro.py": "",
-            "shop/store/__init__.py": "",
-            "shop/store/file.py": "",
-            "shop/store/memory.py": "",
-        },
-    )
+    files = {
+        "shop/__init__.py": "",
+        "shop/cart.py": "",
+        "shop/price/__init__.py": "",
+        "shop/price/euro.py": "",
+        "shop/store/__init__.py": "",
+        "shop/store/file.py": "",
+        "shop/store/memory.py": "",
+    }
+    modules = area(tmp_path, files)
     assert measure(modules).packages_of_one_module == ("shop.price",)
 
 
 def test_modules_with_one_function_hold_no_class(tmp_path):
-    modules = area(
-        tmp_path,
-        {
-            "one.py": "LIMIT = 1\ndef total():\n    def inner(): ...\n",
-            "late.py": "async def total(): ...\n",
-            "two.py": "def total(): ...\ndef price(): ...\n",
-            "kind.py": "class Cart: ...\ndef total(): ...\n",
-            "none.py": "LIMIT = 1\n",
-        },
-    )
+    files = {
+        "one.py": "LIMIT = 1\ndef total():\n    def inner(): ...\n",
+        "late.py": "async def total(): ...\n",
+        "two.py": "def total(): ...\ndef price(): ...\n",
+        "kind.py": "class Cart: ...\ndef total(): ...\n",
+        "none.py": "LIMIT = 1\n",
+    }
+    modules = area(tmp_path, files)
     assert measure(modules).one_function == ("late", "one")
 
 
 def test_import_cycles_are_found_through_functions_but_not_through_type_checking(tmp_path):
-    modules = area(
-        tmp_path,
-        {
-            "a.py": "import b\n",
-            "b.py": "def late():\n    from c import x\n",
-            "c.py": "import a\n",
-            "d.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import e\n",
-            "e.py": "import d\nimport a\n",
-        },
-    )
+    files = {
+        "a.py": "import b\n",
+        "b.py": "def late():\n    from c import x\n",
+        "c.py": "import a\n",
+        "d.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import e\n",
+        "e.py": "import d\nimport a\n",
+    }
+    modules = area(tmp_path, files)
     assert import_cycles(modules) == [("a", "b", "c")]
 
 

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from tacit.errors import ProviderError
 from tacit.fitted import Origin, WeightMatrices
 from tacit.model.situation import Situation
-from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.reading.classifier.features import CUES, cues, prompt_words, shortened, shortness
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.classifier.situation import PromptInput, SituationModel, shipped_situation
+from unit.reading.classifier.counting import Counting, chance, logit
 
 CLASSES = ("commit", "push", "none")
-
-
-class Counting:
-    """Gives the same vector for every text and counts."""
-
-    def __init__(self, name: str = "two", *, fails: bool = False) -> None:
-        self.identity = EmbedderIdentity(name=name, dimensions=2)
-        self.asked: list[str] = []
-        self._fails = fails
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        if self._fails:
-            raise ProviderError("gone")
-        self.asked.extend(texts)
-        return np.tile(np.array([[1.0, 0.0]], np.float32), (len(texts), 1))
 
 
 def tiny() -> SituationModel:
@@ -51,14 +34,6 @@ def tiny() -> SituationModel:
     matrices = {f"words.{k}": v for k, v in plain.items()} | {f"vectors.{k}": v for k, v in vectors.items()}
     names = {"classes": CLASSES, "words": ("w:ship", "w:it"), "end_words": ("p:x",)}
     return SituationModel(WeightMatrices(origin=Origin(embedder="two/2"), names=names, matrices=matrices))
-
-
-def logit(p: float) -> float:
-    return math.log(p / (1 - p))
-
-
-def chance(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
 
 
 def test_the_formula_by_hand_without_vectors() -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
-from tacit.errors import InvalidInput, ProviderError
+from tacit.errors import InvalidInput
 from tacit.fitted import Origin, WeightMatrices, decode_artifact, encode_artifact
 from tacit.model.trigger import Trigger
-from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.minilm import IDENTITY
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.matching import (
@@ -28,6 +24,7 @@ from tacit.reading.classifier.trigger import (
     statement_cues,
     statement_words,
 )
+from unit.reading.classifier.counting import Counting, chance, logit
 
 
 def zeros(*shape: int) -> np.ndarray:
@@ -51,14 +48,6 @@ def tiny() -> TriggerModel:
     matrices = {f"words.{k}": v for k, v in plain.items()} | {f"vectors.{k}": v for k, v in vectors.items()}
     names = {"classes": ("commit", "push"), "kinds": ("preference", ""), "words": ("w:sign",)}
     return TriggerModel(WeightMatrices(origin=Origin(embedder="two/2"), names=names, matrices=matrices))
-
-
-def logit(p: float) -> float:
-    return math.log(p / (1 - p))
-
-
-def chance(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
 
 
 def test_the_formula_by_hand() -> None:
@@ -93,19 +82,6 @@ def test_objects_and_patterns_stay_and_always_is_left_alone() -> None:
     assert [name for name, _ in made.actions] == ["commit", "push"]
     always = Trigger(always=True, breadth=3.0)
     assert tiny().make(always, "Answer in German.", kind="preference") == always
-
-
-class Counting:
-    def __init__(self, name: str = "two", *, fails: bool = False) -> None:
-        self.identity = EmbedderIdentity(name=name, dimensions=2)
-        self.asked: list[str] = []
-        self._fails = fails
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        if self._fails:
-            raise ProviderError("gone")
-        self.asked.extend(texts)
-        return np.tile(np.array([[1.0, 0.0]], np.float32), (len(texts), 1))
 
 
 def test_the_maker_embeds_only_with_the_embedder_it_knows_and_survives_its_failure() -> None:

@@ -151,20 +151,14 @@ class TestGraph:
         scores = graph.measure(query(), short)
         assert max(scores, key=scores.__getitem__) == "near"
 
-    def test_no_seed_without_a_hit_of_words_or_entities(self):
-        short = Shortlist(
-            memories=(memory(id="m1"), memory(id="m2")),
-            found={"semantic": {"m1": 0.6}},
-            relations=(Relation(source_id="m1", target_id="m2", type="caused_by"),),
-        )
-        assert graph.measure(query(), short) == {}
-
-    def test_a_contradiction_is_no_path(self):
-        short = Shortlist(
-            memories=(memory(id="m1"), memory(id="m2")),
-            found={"lexical": {"m1": 3.0}},
-            relations=(Relation(source_id="m1", target_id="m2", type="contradicts"),),
-        )
+    @pytest.mark.parametrize(
+        ("found", "relation"),
+        [({"semantic": {"m1": 0.6}}, "caused_by"), ({"lexical": {"m1": 3.0}}, "contradicts")],
+        ids=["no seed without a hit of words or entities", "a contradiction is no path"],
+    )
+    def test_what_leads_nowhere(self, found, relation):
+        relations = (Relation(source_id="m1", target_id="m2", type=relation),)
+        short = Shortlist(memories=(memory(id="m1"), memory(id="m2")), found=found, relations=relations)
         assert graph.measure(query(), short) == {}
 
     def test_related_memories_that_nothing_else_found_join_the_strongest_first(self):
