@@ -21,9 +21,11 @@ if arguments == ["features", "list"]:
     print("hooks stable true\ncodex_hooks beta true\nshell_tool stable true\nnew_thing beta false")
     sys.exit(0)
 text = sys.stdin.read()
-with open(os.path.join(folder, f"call-{os.getpid()}.json"), "w") as file:
+call = os.path.join(folder, f"call-{os.getpid()}")
+with open(call + ".part", "w") as file:
     json.dump({"arguments": arguments, "environ": dict(os.environ), "cwd": os.getcwd(), "input": text, "pid": os.getpid(),
                "files": sorted(os.listdir("."))}, file)
+os.replace(call + ".part", call + ".json")  # whole, or not there
 
 def answer(said):
     if name == "claude":
