@@ -15,7 +15,7 @@ from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.config.describe import describe_settings
 from tacit.config.fields import check_layer
 from tacit.config.layers import read_settings
-from tacit.config.overrides import overridden, reset_override, set_override
+from tacit.config.overrides import SettingsTarget, overridden, reset_values, set_values
 from tacit.config.reload import SettingsWatcher
 from tacit.errors import InvalidSetting, ProviderError
 from tacit.model.evidence import Hit, Ranking
@@ -381,35 +381,43 @@ def test_an_agent_inherits_overrides_and_returns(home):
     plain = read_settings(home, agent="plan", environ={})
     assert plain.settings.recall.pinned_limit == 5
     assert overridden(plain, "agents") == ()
-    set_override(home, "agents", "plan", {"recall": {"pinned_limit": 2, "pinned_kinds": ("todo",)}})
+    set_values(
+        home,
+        SettingsTarget(holder="agents", name="plan"),
+        {"recall": {"pinned_limit": 2, "pinned_kinds": ("todo",)}},
+    )
     mine = read_settings(home, agent="plan", environ={})
     assert mine.settings.recall.pinned_limit == 2
     assert overridden(mine, "agents") == ("recall.pinned_kinds", "recall.pinned_limit")
     assert read_settings(home, agent="build", environ={}).settings.recall.pinned_limit == 5
-    assert reset_override(home, "agents", "plan", key="recall.pinned_limit")
+    assert reset_values(home, SettingsTarget(holder="agents", name="plan"), key="recall.pinned_limit")
     assert overridden(read_settings(home, agent="plan", environ={}), "agents") == ("recall.pinned_kinds",)
-    assert reset_override(home, "agents", "plan")
-    assert not reset_override(home, "agents", "plan")
+    assert reset_values(home, SettingsTarget(holder="agents", name="plan"))
+    assert not reset_values(home, SettingsTarget(holder="agents", name="plan"))
     assert home.config_file.read_text() == "# mine\npreset: ambient\nrecall:\n  pinned_limit: 5  # five\n"
 
 
 @acceptance("ambient", "B-agent", "C-reset")
 def test_a_project_has_its_own_preset_and_returns(home, tmp_path):
     shop, other = tmp_path / "shop", tmp_path / "other"
-    set_override(home, "projects", str(shop), {"preset": "ambient", "recall": {"max_items": 7}})
+    set_values(
+        home,
+        SettingsTarget(holder="projects", name=str(shop)),
+        {"preset": "ambient", "recall": {"max_items": 7}},
+    )
     report = read_settings(home, shop, environ={})
     assert (report.settings.preset, report.settings.recall.max_items) == ("ambient", 7)
     assert report.settings.recall.reinject_after == 10
     assert "recall.max_items" in overridden(report, "projects")
     assert read_settings(home, other, environ={}).settings.preset == "focused"
-    reset_override(home, "projects", str(shop))
+    reset_values(home, SettingsTarget(holder="projects", name=str(shop)))
     assert read_settings(home, shop, environ={}).settings.preset == "focused"
 
 
 @acceptance("ambient", "C-reset", "B-invalid")
 def test_a_wrong_override_is_not_written(home):
     with pytest.raises(InvalidSetting):
-        set_override(home, "agents", "plan", {"recall": {"pinned_limit": 99}})
+        set_values(home, SettingsTarget(holder="agents", name="plan"), {"recall": {"pinned_limit": 99}})
     assert not home.config_file.exists()
 
 
@@ -427,7 +435,7 @@ def test_changed_settings_hold_at_once_and_invalid_ones_never(home):
     assert after("agents:\n  plan:\n    recall: {pinned_limit: 12}\n").pinned_limit == 12
     assert after("agents: {plan: {recall: {pinned_limit: 999}}}\n").pinned_limit == 12
     assert after("agents: [\n").pinned_limit == 12
-    assert any("config.yaml" in str(warning) for warning in watcher.take_warnings())
+    assert any("config.yaml" in str(warning) for warning in watcher.report(agent="plan").warnings)
     changed = after("recall: {pinned_kinds: [todo, gaol], pinned_limit: 4}\n")
     assert (changed.pinned_kinds, changed.pinned_limit) == (("todo",), 4)
 

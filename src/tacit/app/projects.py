@@ -334,7 +334,6 @@ class Projects:
         project: ProjectRecord | None,
         *,
         paths: tuple[str, ...] = (),
-        languages: tuple[str, ...] = (),
         agent: str = "",
         session: str = "",
         share_preferences: bool = True,
@@ -345,7 +344,6 @@ class Projects:
         Args:
             project: where the agent works; None sees the universal scope only.
             paths: files at hand, relative to the project root.
-            languages: of the situation, beside the project's own.
             agent: agent name, or empty.
             session: `host/id`, or empty.
             share_preferences: whether universal and language scope are visible.
@@ -355,7 +353,7 @@ class Projects:
         if share_preferences:
             own = self.languages(project) if project else ()
             scopes.append(UNIVERSAL)
-            scopes += [Scope(kind=ScopeKind.LANGUAGE, key=name) for name in (*own, *languages)]
+            scopes += [Scope(kind=ScopeKind.LANGUAGE, key=name) for name in own]
         if project is not None:
             scopes.append(project_scope(project.id))
             scopes += path_scopes(project.id, paths)

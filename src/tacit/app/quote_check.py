@@ -135,9 +135,6 @@ _REWRITES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\b(?:before|prior to)\b", " before "),
     )
 )
-_MEANT_HERE = frozenset(
-    {"repo", "repository", "project", "codebase", "app", "workspace", "monorepo", "package", "library"}
-)
 _IN_PROJECT = (
     r"(?:,\s*)?\b(?:in|for|on|within|across|inside|throughout|of)\s+(?:(?:this|the|our|my)\s+)?(?:(?:whole|entire|current|{name})\s+)*"
     r"(?:(?:{name})(?:\s+(?:repo|repository|project|code ?base|app|workspace|monorepo|package))?|(?<=this )(?:repo|repository|project|code ?base|workspace|monorepo)"
@@ -155,7 +152,6 @@ _LIMIT_WORDS = (
     " none nothing hardly barely maybe perhaps once excluding besides apart sometimes mostly usually yet for in on at with during after before by under"
 )
 _LIMITS = frozenset(_LIMIT_WORDS.split())
-_LINKS = frozenset({"and", "then", "plus", "also", "so", "because", "since", "as", "otherwise"})
 _REASONS = frozenset({"because", "since", "so", "otherwise", "thanks"})
 _DOUBTS = lazy_regex(
     r"\b(?:maybe|perhaps|possibly|probably|might|not sure|unsure|i (?:guess|wonder|suppose|think|believe|assume|doubt)|i (?:heard|read|saw)(?! (?:diffs?|logs?|code|patches|reviews?|messages|everything|all|it all)\b)|(?:we|you|one|they) (?:could|might|may)\b"
@@ -165,7 +161,6 @@ _DOUBTS = lazy_regex(
     r"|for now|right now|this time|just (?:this )?once|today|tonight|temporar(?:y|ily)|no idea|tbd|whether)\b",
     re.IGNORECASE,
 )
-_OTHER_CLAUSE = lazy_regex(r"^(?:that|which|who)\b", re.IGNORECASE)
 _POLITE_REQUEST = lazy_regex(
     r"^\W*(?:(?:hey|ok|okay|and|also|so|hi)\W+)*(?:can|could|would|will) you (?:please |kindly |just )?(?=(?:always|never|make sure|remember|from now on|stop|not)\b"
     r"|(?:keep|use|put|place|write|name|leave|stick|avoid|prefer)\b[^?]*\b(?:all|every|each|any)\b)",

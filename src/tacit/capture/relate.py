@@ -21,11 +21,9 @@ LEAST_SHARED = 0.5
 """Least share of a memory's entities, weighed by their rarity, that another one names too."""
 
 
-def link_entities(content: str, *, files: tuple[str, ...] = (), error_text: str = "") -> tuple[Entity, ...]:
-    """Entities of the statement, its files, and an error's telling line; sorted, without repeats."""
+def link_entities(content: str, *, files: tuple[str, ...] = ()) -> tuple[Entity, ...]:
+    """Entities of the statement and its files; sorted, without repeats."""
     entities = set(find_entities(content))
-    if error_text:
-        entities.update(find_entities(error_text))
     entities.update(Entity(kind="file", key=path.lower()) for path in files if path)
     return tuple(sorted(entities, key=lambda entity: (entity.kind, entity.key)))
 

@@ -92,11 +92,6 @@ def set_values(
         return _write(home, place, comments + _dumped(document, text))
 
 
-def set_override(home: Home, holder: Holder, name: str, values: Mapping[str, object]) -> None:
-    """`set_values` in the section of an agent or a project."""
-    set_values(home, SettingsTarget(holder=holder, name=name), values)
-
-
 def set_user_values(home: Home, values: Mapping[str, object]) -> None:
     """`set_values` for every agent and project."""
     set_values(home, SettingsTarget(), values)
@@ -136,11 +131,6 @@ def _remove(file: Path) -> None:
     file.unlink(missing_ok=True)
     with suppress(OSError):
         file.parent.rmdir()
-
-
-def reset_override(home: Home, holder: Holder, name: str, *, key: str = "") -> bool:
-    """`reset_values` in the section of an agent or a project."""
-    return reset_values(home, SettingsTarget(holder=holder, name=name), key=key)
 
 
 @contextmanager

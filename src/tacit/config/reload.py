@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tacit.config.home import Home
-from tacit.config.layers import SettingsReport, SettingsWarning, project_file_of, read_settings
+from tacit.config.layers import SettingsReport, project_file_of, read_settings
 from tacit.config.settings import Settings
 
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 _MOST_PROJECTS = 64
+_CHECK_EVERY_S = 1.0
+"""Seconds between two looks at the files."""
 
 
 @dataclass(slots=True)
@@ -41,7 +43,6 @@ class SettingsWatcher:
         overrides: Mapping[str, object] | None = None,
         environ: Mapping[str, str] | None = None,
         monotonic_s: Callable[[], float] = time.monotonic,
-        check_every_s: float = 1.0,
     ) -> None:
         """Watch the files of `home`.
 
@@ -50,15 +51,12 @@ class SettingsWatcher:
             overrides: the caller's own values, the topmost layer.
             environ: the environment; None = the process's own.
             monotonic_s: where seconds come from.
-            check_every_s: seconds between two looks at the files.
         """
         self._home = home
         self._overrides = overrides
         self._environ = environ
         self._monotonic_s = monotonic_s
-        self._check_every_s = check_every_s
         self._watched: OrderedDict[tuple[str, str], _Watched] = OrderedDict()
-        self._new_warnings: list[SettingsWarning] = []
         self._lock = threading.Lock()
 
     def current(self, project_root: Path | str | None = None, *, agent: str = "") -> Settings:
@@ -74,7 +72,7 @@ class SettingsWatcher:
             key = (str(project_root or ""), agent)
             now_s = self._monotonic_s()
             watched = self._watched.get(key)
-            if watched is not None and now_s - watched.checked_at_s < self._check_every_s:
+            if watched is not None and now_s - watched.checked_at_s < _CHECK_EVERY_S:
                 return watched.report
             root = Path(project_root) if project_root else None
             stamp = self._stamp(root)
@@ -92,23 +90,12 @@ class SettingsWatcher:
             for watched in self._watched.values():
                 watched.checked_at_s = float("-inf")
 
-    def take_warnings(self) -> tuple[SettingsWarning, ...]:
-        """What went wrong since the last call; each problem once for each change of a file."""
-        with self._lock:
-            taken = tuple(self._new_warnings)
-            self._new_warnings.clear()
-            return taken
-
     def _renew(
         self, before: _Watched | None, stamp: _Stamp, project_root: Path | None, agent: str
     ) -> _Watched:
         report = read_settings(
             self._home, project_root, agent=agent, overrides=self._overrides, environ=self._environ
         )
-        earlier = {str(warning) for warning in self._new_warnings}
-        if before is not None:
-            earlier |= {str(warning) for warning in before.report.warnings}
-        self._new_warnings += [warning for warning in report.warnings if str(warning) not in earlier]
         if report.user_sound:
             return _Watched(stamp=stamp, report=report, last_good=report)
         last_good = before.last_good if before is not None else None

@@ -183,10 +183,10 @@ def relative_paths(paths: Sequence[str], *, cwd: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(relative_path(path, root=cwd) for path in paths if path))
 
 
-def flatten(value: object, *, limit: int = MAX_OUTPUT_CHARS) -> str:
+def flatten(value: object) -> str:
     """All texts of a tool's answer, depth first, one per line, bounded."""
     texts: list[str] = []
-    room = limit * 2
+    room = MAX_OUTPUT_CHARS * 2
     stack: list[object] = [value]
     while stack and room > 0:
         item = stack.pop()
@@ -197,4 +197,4 @@ def flatten(value: object, *, limit: int = MAX_OUTPUT_CHARS) -> str:
             stack.extend(reversed(list(cast("Mapping[object, object]", item).values())))
         elif isinstance(item, Sequence) and not isinstance(item, bytes):
             stack.extend(reversed(cast("Sequence[object]", item)))
-    return bounded(clean("\n".join(text for text in texts if text)), limit)
+    return bounded(clean("\n".join(text for text in texts if text)), MAX_OUTPUT_CHARS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tacit.app.queries.agent_tools import Caller
 from tacit.app.queries.session_answers import ContextAnswer
@@ -36,8 +36,6 @@ ERRORS = ("error_pattern", "anti_pattern")
 FILES = ("file_context",)
 LEAST_FURTHER = 120
 """Tokens below which the rest of an answer is not worth a second block."""
-
-Given = TypeVar("Given", bound=ask.Arguments)
 
 
 @dataclass(frozen=True, slots=False, kw_only=True)

@@ -11,8 +11,6 @@ from functools import lru_cache
 from tacit.errors import InvalidInput, UnknownKind
 
 _NOT_PLAIN = re.compile(r"[^\w .-]")
-TASKS = ("fix", "feature", "refactor", "test", "docs", "review", "ops", "question")
-"""The seeds' task types; every action class has one of them as parent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ from tacit.text.stemming import statement_stem
 from tacit.text.stop_words import DIGEST_STOP_WORDS
 from tacit.text.tokens import WORD
 
-CODES = ("impl", "dec", "block", "next", "done", "fix")
 FINISHED = 0.6
 _LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")
 

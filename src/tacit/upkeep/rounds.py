@@ -129,13 +129,7 @@ class RetentionCounts:
     sessions: int
 
 
-def apply_retention(
-    store: Store,
-    settings: RetentionSettings,
-    *,
-    clock: Clock,
-    session_days: float = SESSION_DAYS,
-) -> RetentionCounts:
+def apply_retention(store: Store, settings: RetentionSettings, *, clock: Clock) -> RetentionCounts:
     """Delete old traces and session records, and the named values that belong to them. Memories are never touched.
 
     Running it twice changes nothing more.
@@ -145,7 +139,7 @@ def apply_retention(
     """
     now = clock.now_ms()
     traces = store.prune_traces(before_ms=int(now - settings.trace_days * DAY_MS), keep=settings.traces)
-    limit = now - session_days * DAY_MS
+    limit = now - SESSION_DAYS * DAY_MS
     stale = [state.key for state in store.list_sessions(limit=_SESSIONS) if state.last_signal_at_ms < limit]
     for key in stale:
         store.delete_session(key)

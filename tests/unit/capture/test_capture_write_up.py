@@ -17,7 +17,6 @@ from tacit.capture.backfill import BackfillOptions
 from tacit.capture.transcript import TranscriptSource
 from tacit.capture.turn import ToolUse, Turn
 from tacit.capture.write_up.messages import (
-    MAX_MESSAGE_CHARS,
     messages_of,
     with_messages,
     without_written,
@@ -633,9 +632,9 @@ def test_nothing_waits_and_nothing_is_sent_where_the_user_is_incognito():
 
 
 def test_a_record_survives_its_text_and_nonsense_is_none():
-    long = "a" * MAX_MESSAGE_CHARS + "b" * MAX_MESSAGE_CHARS
+    long = "a" * 6000 + "b" * 6000
     (kept,) = messages_of((Turn(index=0, number=1, role="user", text=long),), redact=str)
-    assert len(kept.text) <= MAX_MESSAGE_CHARS
+    assert len(kept.text) <= 6000
     assert (kept.text[:3], kept.text[-3:]) == ("aaa", "bbb")
     waiting = PendingSession(
         key=KEY, scope=SCOPE, root="/w", messages=(kept,), updated_ms=5, tries=2, taken=1

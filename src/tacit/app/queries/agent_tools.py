@@ -221,9 +221,9 @@ class AgentTools:
         ranked = sorted(theirs, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
         return MemoryListing(memories=tuple(ranked), more=found.more)
 
-    def digests(self, caller: Caller, *, limit: int = 1) -> MemoryListing:
-        """The newest digests of sessions in this project."""
-        return self.listing(caller, kinds=(DIGEST,), limit=limit)
+    def digests(self, caller: Caller) -> MemoryListing:
+        """The newest digest of a session in this project."""
+        return self.listing(caller, kinds=(DIGEST,), limit=1)
 
     def forget(self, caller: Caller, id_or_prefix: str, *, reason: str, user_words: str) -> Memory:
         """Stop recalling a memory, and return it; the user can take that back.

@@ -19,7 +19,7 @@ _FRONT = lazy_regex(r"\A---[ \t]*\n(?P<body>.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL
 _COMMENT = lazy_regex(r"<!--.*?-->", re.DOTALL)
 _HEADING = lazy_regex(r"^(?P<marks>#{1,6})\s+(?P<text>.+?)\s*#*\s*$")
 _FENCE = lazy_regex(r"^(?P<indent>\s*)(?P<marks>```+|~~~+)\s*(?P<language>[\w+-]*)")
-_ITEM = lazy_regex(r"^(?P<indent>\s*)(?P<mark>[-*+\u2022]|\d{1,2}[.)])\s+(?P<text>.*)$")
+_ITEM = lazy_regex(r"^(?P<indent>\s*)(?:[-*+\u2022]|\d{1,2}[.)])\s+(?P<text>.*)$")
 _RULER = lazy_regex(r"^\s*(?:[-*_=]\s*){3,}$")
 _TABLE = lazy_regex(r"^\s*\|")
 _IMAGE = lazy_regex(r"!\[[^\]]*\]\([^)]*\)")
@@ -99,7 +99,6 @@ class _Block:
     line: int
     span: str
     item: bool = False
-    ordered: bool = False
     indent: int = 0
     lead: str = ""
 
@@ -205,7 +204,6 @@ def _take_line(reader: _Reader, line: str, number: int) -> None:
             line=number,
             span=line.strip(),
             item=True,
-            ordered=item["mark"][0].isdigit(),
             indent=indent,
             lead=lead,
         )

@@ -11,9 +11,8 @@ from dataclasses import replace
 from tacit.capture.turn import ToolUse, Turn
 from tacit.state.captured import Message, PendingSession
 
-MAX_MESSAGE_CHARS = 6000
-"""Characters of one message that is kept whole; of a longer one the beginning and the end are kept."""
 _HEAD, _TAIL = 4000, 1950
+"""Characters that are kept of a message's beginning and end; one of about 6,000 is kept whole."""
 CUT = "\n[...]\n"
 PART_CHARS = 1200
 """A longer message of the agent waits in parts of about this length."""

@@ -98,10 +98,10 @@ def _variants(messages: Sequence[Message]) -> list[_Variant]:
     return variants
 
 
-def gist(text: str, *, most_chars: int = GIST_CHARS) -> str:
+def gist(text: str) -> str:
     """The telling sentences of a message, in order."""
     bare = _without_code(text)
-    if len(bare) <= most_chars:
+    if len(bare) <= GIST_CHARS:
         return bare
     sentences = [
         sentence for line in bare.split("\n") for sentence in split_sentences(line) if len(sentence) > 15
@@ -110,7 +110,7 @@ def gist(text: str, *, most_chars: int = GIST_CHARS) -> str:
     chosen: list[int] = []
     chars = 0
     for at in ranked:
-        if chars + len(sentences[at]) <= most_chars:
+        if chars + len(sentences[at]) <= GIST_CHARS:
             chosen.append(at)
             chars += len(sentences[at])
     return "\n".join(sentences[at] for at in sorted(chosen))

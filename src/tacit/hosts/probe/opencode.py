@@ -20,13 +20,8 @@ PROMPT = "Say hello in one word."
 _LIMIT = {"context": 200_000, "output": 8_000}
 
 
-def configuration(stub_url: str, *, provider: str = "@ai-sdk/openai-compatible") -> dict[str, object]:
-    """OpenCode's configuration that knows only the stub model.
-
-    Args:
-        stub_url: base URL of the stub.
-        provider: a provider package that is bundled with OpenCode; nothing is downloaded for it.
-    """
+def configuration(stub_url: str) -> dict[str, object]:
+    """OpenCode's configuration that knows only the stub model at the base URL `stub_url`."""
     return {
         "model": f"{PROVIDER}/{MODEL}",
         "small_model": f"{PROVIDER}/{SMALL_MODEL}",
@@ -35,7 +30,7 @@ def configuration(stub_url: str, *, provider: str = "@ai-sdk/openai-compatible")
         "enabled_providers": [PROVIDER],
         "provider": {
             PROVIDER: {
-                "npm": provider,
+                "npm": "@ai-sdk/openai-compatible",  # bundled with OpenCode: nothing is downloaded for it
                 "options": {"baseURL": f"{stub_url}/v1", "apiKey": "dummy"},
                 "models": {
                     MODEL: {"tool_call": True, "limit": _LIMIT},

@@ -86,7 +86,6 @@ ACTS: tuple[Act, ...] = (
 )  # fmt: skip
 """In the order of the table the first that is met at a place of a text is meant: `force-push` before `push`."""
 
-BY_NAME = {act.name: act for act in ACTS}
 _SAID = tuple((lazy_regex(rf"(?<![\w/.-])(?:{act.said})(?![\w/])", re.IGNORECASE), act.name) for act in ACTS)
 _ASKED = tuple(
     (lazy_regex(rf"(?:{act.asked or act.said})(?![\w/-])", re.IGNORECASE), act.name) for act in ACTS

@@ -9,9 +9,6 @@ from collections.abc import Iterable, Mapping
 
 from tacit.recall.spaces import SPACES
 
-MAX_AGREEMENT = sum(space.topic_weight for space in SPACES.values())
-"""8.5: every space that has a topic agrees."""
-
 
 def weighted_agreement(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> float:
     """Sum of topic weights of the spaces whose score reaches that space's `high`.

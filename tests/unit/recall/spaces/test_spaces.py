@@ -16,7 +16,7 @@ from tacit.model.memory import Memory, Provenance, Relation, TrustTier
 from tacit.model.pack import Surface
 from tacit.recall.measure import measure_spaces
 from tacit.recall.spaces import SPACES, causal, expanded, graph, late, periodic, sequence
-from tacit.recall.spaces.agreement import MAX_AGREEMENT, weighted_agreement
+from tacit.recall.spaces.agreement import weighted_agreement
 from tacit.recall.spaces.late import token_matches_of
 from tacit.text.stemming import stem_list, stems
 
@@ -31,7 +31,7 @@ def said(name: str, session: str, turn: int, content: str = "", *, at_ms: int = 
 def test_there_are_thirteen_with_the_topic_weights_of_the_spec():
     assert len(SPACES) == 13
     assert set(SPACES) == set(SpaceName.__args__)
-    assert MAX_AGREEMENT == 8.5
+    assert sum(space.topic_weight for space in SPACES.values()) == 8.5
     assert all(space.low < space.high for space in SPACES.values())
 
 

@@ -42,10 +42,6 @@ _TODAY = re.compile(
     r"\b(?:today|tonight|for now|right now|at the moment|just this once|temporar(?:y|ily))\b", re.IGNORECASE
 )
 _ALWAYS = re.compile(r"\b(?:always|never|from now on|every|each)\b", re.IGNORECASE)
-_STANDING = re.compile(
-    r"\b(?:always|never|from now on|going forward|henceforth|in (?:the )?future|we(?:'ve| have)? (?:decided|agreed)|remember)\b",
-    re.IGNORECASE,
-)
 _FOR_NOW = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|and|so|now|hmm+|yes|yup|k|please|great|thanks|just)\W+)*(?:what|how|where|which|who|when|does|do|is|are|can|could|tell me|explain"
     r"|look|take a look|check|show|read|run|try|go|continue|proceed|commit|push|let'?s)\b",

@@ -19,12 +19,11 @@ _LATER = ("done", "fix", "impl")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeLine:
-    """One line of a digest: `code` is impl, dec, block, next, done or fix; `age` counts digests, 0 = the newest."""
+    """One line of a digest: `code` is impl, dec, block, next, done or fix."""
 
     code: str
     text: str
     digest: Candidate
-    age: int
 
 
 def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
@@ -33,7 +32,7 @@ def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
     later: list[str] = []
     seen: set[tuple[str, str]] = set()
     found: list[CodeLine] = []
-    for age, digest in enumerate(newest):
+    for digest in newest:
         lines = lines_of(digest.memory.content)
         reports = [*later, *(text for code, text in lines if code in _OWN)]
         for code, text in lines:
@@ -41,6 +40,6 @@ def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
             if key in seen or (code in OPEN_CODES and finished(text, reports)):
                 continue
             seen.add(key)
-            found.append(CodeLine(code=code, text=text, digest=digest, age=age))
+            found.append(CodeLine(code=code, text=text, digest=digest))
         later += [text for code, text in lines if code in _LATER]
     return tuple(found)
