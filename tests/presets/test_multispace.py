@@ -567,7 +567,7 @@ def read_from(lab, store):
 @acceptance("multispace", "ERR-P5-02")
 @pytest.mark.parametrize("broken", [ValueError("no vocabulary"), -1])
 def test_uncountable_tokens_are_estimated(tmp_path, caplog, broken):
-    from tacit.recall.counting import surely
+    from tacit.recall.pipeline import surely
 
     class Counter:
         exact = True

@@ -12,7 +12,7 @@ from samples import DAY_MS, NOW_MS, candidate, query
 from tacit.mcp.server import listed_tools
 from tacit.model.scope import UNIVERSAL
 from tacit.model.session import SessionKey
-from tacit.recall.presets.refresh.score import similarity_relevance
+from tacit.recall.presets.refresh import similarity_relevance
 
 pytestmark = pytest.mark.timeout(60)
 JWT = "How auth is handled: auth uses JWT tokens in httpOnly cookies"

@@ -15,7 +15,7 @@ from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
-from tacit.recall.presets.scoped.codes import code_lines
+from tacit.recall.presets.scoped.packing import code_lines
 from tacit.recall.presets.scoped.score import (
     best_score,
     recency,

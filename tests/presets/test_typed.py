@@ -27,7 +27,7 @@ from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import SystemClock
 from tacit.providers.embedding import make_embedder
 from tacit.recall.budget import adjusted_budget
-from tacit.recall.presets.typed.start import typed_start
+from tacit.recall.presets.typed import typed_start
 
 LOGIN = "please fix the login bug in the session module"
 

@@ -49,8 +49,16 @@ from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
-from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Handover, MemoryFilter, ProjectRecord, Store, ValueChanges, ValueName
+from tacit.ports.store import (
+    Handover,
+    MemoryFilter,
+    ProjectRecord,
+    Step,
+    Store,
+    ValueChanges,
+    ValueName,
+    no_step,
+)
 from tacit.ports.writer import is_headless_folder
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.situation import read_situation

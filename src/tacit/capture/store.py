@@ -30,8 +30,7 @@ from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
-from tacit.ports.steps import Step, no_step
-from tacit.ports.store import MemoryFilter, Store, ValueChanges
+from tacit.ports.store import MemoryFilter, Step, Store, ValueChanges, no_step
 from tacit.state.captured import Fate, Outcome
 from tacit.state.registry import OUTCOMES
 

@@ -1,4 +1,4 @@
-"""Environment variables that a process reads or sets, besides settings (`environment_settings`).
+"""Environment variables that a process reads or sets, besides settings (`layers.py`).
 
 Every command loads this: nothing of the settings is imported here.
 """

@@ -17,13 +17,13 @@ from typing import Any, Literal, cast
 
 from tacit.config.cosine_bars import embedder_bars
 from tacit.config.design_names import DESIGN_SECTIONS
-from tacit.config.environment_settings import read_environment
 from tacit.config.fields import (
     CheckedLayer,
     Flat,
     build,
     check_layer,
     default_values,
+    settings_by_key,
     unknown_setting,
 )
 from tacit.config.home import Home
@@ -55,6 +55,7 @@ KIND_LISTS = (
     ("capture", "kinds"),
 )
 """Settings that name kinds; what they name must exist."""
+_VARIABLE_PREFIX = "TACIT_"
 PROJECT_FILE = Path(".tacit") / "config.yaml"
 
 
@@ -438,3 +439,48 @@ def _call_layer(overrides: Mapping[str, object], reading: _Reading) -> CheckedLa
     for _, error in (*checked.problems, *_preset_problem(checked, lambda _: "call")):
         raise error
     return checked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentValues:
+    """Settings from variables such as `TACIT_RECALL__BUDGETS__START=1500`; two underscores part the levels.
+
+    Nested texts of the variables that name settings; `names` maps a dotted key to its variable.
+    """
+
+    values: Mapping[str, object]
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def at(self, key: str) -> str:
+        """The variable of a dotted key."""
+        below = (name for known, name in self.names.items() if known == key or known.startswith(f"{key}."))
+        name = next(below, "")
+        return f"environment variable {name}" if name else "environment"
+
+
+def read_environment(environ: Mapping[str, str]) -> EnvironmentValues:
+    """Collect the values of the environment variables that name a setting.
+
+    A variable with two underscores in its name is always taken for a setting, so that a misspelt one is noticed; one
+    without only when a setting of the top level has that name. Variables of Tacit that are no settings (TACIT_HOME,
+    TACIT_HOOK_...) are left alone.
+    """
+    top_level = {key for key in settings_by_key() if "." not in key}
+    nested: dict[str, object] = {}
+    names: dict[str, str] = {}
+    for variable in sorted(environ):
+        if not variable.startswith(_VARIABLE_PREFIX):
+            continue
+        parts = variable.removeprefix(_VARIABLE_PREFIX).lower().split("__")
+        if not all(parts) or (len(parts) == 1 and parts[0] not in top_level):
+            continue
+        key = ".".join(parts)
+        names[key] = variable
+        at = nested
+        for part in parts[:-1]:
+            below = at.get(part)
+            if not isinstance(below, dict):
+                below = at[part] = {}
+            at = cast(dict[str, object], below)
+        at[parts[-1]] = environ[variable]
+    return EnvironmentValues(values=nested, names=names)

@@ -16,9 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, clean
+from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, clean, read_replay, replay_reply
 from tacit.hosts.plain import Plain
-from tacit.hosts.replay import read_replay, replay_reply
 from tacit.model.pack import Block
 from tacit.model.signal import MessageEnded, RequestUsage, Signal
 from tacit.ports.host import BESIDE_RESULTS, HostCapabilities, ReplayRequest

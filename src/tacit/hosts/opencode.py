@@ -14,8 +14,16 @@ import json
 import re
 from collections.abc import Mapping
 
-from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, relative_paths
-from tacit.hosts.replay import MAX_REPLAY, read_replay, replay_reply
+from tacit.hosts.payload import (
+    MAX_OUTPUT_CHARS,
+    MAX_REPLAY,
+    Fields,
+    bounded,
+    digest,
+    read_replay,
+    relative_paths,
+    replay_reply,
+)
 from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.model.signal import (

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from tacit.errors import InvalidPayload
+from tacit.model.session import SessionKey
+from tacit.ports.host import ReplayRequest
 from tacit.session.projects import relative_path
 
 MAX_TEXT_CHARS = 400_000
@@ -19,6 +21,8 @@ MAX_OUTPUT_CHARS = 16_000
 """Longest tool output, error or edit text kept."""
 MAX_ID_CHARS = 512
 MAX_PATH_CHARS = 4096
+MAX_REPLAY = 400
+"""Most messages of one request for texts that were handed over before, the last ones."""
 
 _MISSING = "it is missing"
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str)
@@ -198,3 +202,23 @@ def flatten(value: object) -> str:
         elif isinstance(item, Sequence) and not isinstance(item, bytes):
             stack.extend(reversed(cast("Sequence[object]", item)))
     return bounded(clean("\n".join(text for text in texts if text)), MAX_OUTPUT_CHARS)
+
+
+def read_replay(fields: Fields, *, session: str, messages: str) -> ReplayRequest | None:
+    """Read `{"event": "replay", ...}`, by which a host's plugin that lost what was handed over asks for it again.
+
+    Session and message ids stand in the fields so named; None for other events.
+
+    Raises:
+        InvalidPayload: naming the field that is missing or wrong.
+    """
+    if fields.needed_identifier("event") != "replay":
+        return None
+    key = SessionKey(host=fields.host, session_id=fields.needed_identifier(session))
+    return ReplayRequest(session=key, message_ids=fields.texts(messages, most=MAX_REPLAY))
+
+
+def replay_reply(texts: Mapping[str, str]) -> str:
+    """`{"texts": {message id: exact text}}`; "" when nothing is known."""
+    known = {name: text for name, text in texts.items() if text}
+    return json.dumps({"texts": known}) if known else ""

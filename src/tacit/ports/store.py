@@ -26,6 +26,12 @@ ValueName = NewType("ValueName", str)
 """Name of a named value. Only a declaration in `tacit.state` makes one."""
 ValueChanges = Mapping[ValueName, str | None]
 """Named values to store; None deletes."""
+Step = Callable[[str], None]
+"""Called by name at each point of work that stores, so that a test can end the process there. It decides nothing and is never skipped."""
+
+
+def no_step(name: str) -> None:
+    """Go on: the step of whoever is given none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

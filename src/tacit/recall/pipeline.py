@@ -6,6 +6,9 @@ store, a model or a file; all others are pure.
 
 from __future__ import annotations
 
+import logging
+import math
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache, partial
 
@@ -18,7 +21,6 @@ from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.reader import SituationReader
 from tacit.recall import on_demand
 from tacit.recall.budget import budget
-from tacit.recall.counting import surely
 from tacit.recall.dedupe import drop_known
 from tacit.recall.deliver import deliver, render, trace_of
 from tacit.recall.freshness import FreshnessProbe
@@ -27,8 +29,7 @@ from tacit.recall.guard import guard
 from tacit.recall.measure import load, measure
 from tacit.recall.need import NeedModel
 from tacit.recall.presets import LAYOUTS, SCORES, START_POOLS
-from tacit.recall.presets.ambient.pinned import add_pinned
-from tacit.recall.presets.ambient.similar import drop_similar
+from tacit.recall.presets.ambient import add_pinned, drop_similar
 from tacit.recall.presets.multispace.probe import read_sections
 from tacit.recall.render import renderer
 from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spaces_at
@@ -41,6 +42,8 @@ from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, 
 from tacit.recall.stage_log import StageLog
 from tacit.recall.start_pool import StartPools, keep_changes
 
+_LOG = logging.getLogger(__name__)
+CHARS_PER_TOKEN = 4
 KEPT_LINES = 8192
 """Lines whose size is remembered; every session of a project costs the same ones."""
 
@@ -151,3 +154,23 @@ class RecallPipeline:
         if not searches or rewords or state.settings.sections:
             return nullcontext()
         return self.tools.store.at_once()
+
+
+def surely(tokens: TokenCounter) -> Callable[[str], int]:
+    """`tokens.count`, with an estimate where it breaks or gives nonsense: counting never fails a turn.
+
+    Source: ERR-P5-02 of the multispace seed.
+    """
+
+    def count(text: str) -> int:
+        try:
+            counted = tokens.count(text)
+        except (ArithmeticError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
+            _LOG.warning("Token counting failed: %s; four characters count as one token", error)
+        else:
+            if counted >= 0:
+                return counted
+            _LOG.warning("Token counting failed: %s tokens; four characters count as one token", counted)
+        return math.ceil(len(text) / CHARS_PER_TOKEN)
+
+    return count

@@ -31,7 +31,7 @@ from tacit.recall.need.model import NeedValues
 from tacit.recall.score.gate.mean_query import MeanQueryValues
 from tacit.recall.score.gate.model import GateValues
 from tacit.recall.score.situation import WeightValues
-from tacit.recall.spaces.thresholds import SpaceThresholds
+from tacit.recall.spaces.space import SpaceThresholds
 
 SHIPPED: dict[str, Any] = {
     "fusion": dict[str, float],

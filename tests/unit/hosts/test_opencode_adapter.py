@@ -9,7 +9,7 @@ import pytest
 
 from tacit.errors import InvalidPayload
 from tacit.hosts.opencode import OpenCode
-from tacit.hosts.replay import MAX_REPLAY
+from tacit.hosts.payload import MAX_REPLAY
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import (
     MessageEnded,

@@ -15,7 +15,7 @@ from tacit.model.memory import Entity
 from tacit.model.pack import Surface
 from tacit.recall.freshness import MAX_BYTES, FreshnessProbe
 from tacit.recall.guard import admit
-from tacit.recall.render.block import line_text
+from tacit.recall.render import line_text
 
 SYMBOL = (Entity(kind="symbol", key="orderstore.save"),)
 

@@ -32,7 +32,7 @@ from tacit.fitted import Artifact, Origin
 from tacit.ports.models import Embedder
 from tacit.recall.score.gate import MeanQueryVector
 from tacit.recall.spaces import SPACES
-from tacit.recall.spaces.thresholds import SpaceThresholds, shipped_thresholds
+from tacit.recall.spaces.space import SpaceThresholds, shipped_thresholds
 from tacit_evals.data.judged import Project
 from tacit_evals.fit.fitted import judged_projects
 from tacit_evals.fit.gate import ask_all

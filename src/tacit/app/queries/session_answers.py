@@ -35,8 +35,7 @@ from tacit.reading.entities import find_entities
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.presets.scoped.score import task_of
-from tacit.recall.presets.typed.query import kinds_for_task
-from tacit.recall.presets.typed.score import is_enabled, task_in
+from tacit.recall.presets.typed.score import is_enabled, kinds_for_task, task_in
 from tacit.recall.query import with_situation
 from tacit.recall.render import ID_TOKENS, renderer
 from tacit.recall.stage import Context, Delivered

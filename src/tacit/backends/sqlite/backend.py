@@ -11,8 +11,7 @@ from tacit.backends.sqlite.store import SqliteStore
 from tacit.config.home import Home
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.ports.clock import Clock
-from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Salvage
+from tacit.ports.store import Salvage, Step, no_step
 
 
 class SqliteBackend:

@@ -37,7 +37,7 @@ from tacit.errors import (
     StoreReadOnly,
 )
 from tacit.model.scope import ScopeFilter
-from tacit.ports.steps import Step, no_step
+from tacit.ports.store import Step, no_step
 
 DAMAGED_HINT = (
     "The next start puts it into `quarantine/` and recovers every row that can be read into a new one; "

@@ -33,17 +33,18 @@ from tacit.model.trace import Trace
 from tacit.ports.clock import Clock
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.search import Search
-from tacit.ports.steps import Step, no_step
 from tacit.ports.store import (
     Handover,
     MemoryFilter,
     ProjectRecord,
     Recorded,
+    Step,
     StoredExposure,
     StoreStats,
     TraceFilter,
     ValueChanges,
     ValueName,
+    no_step,
 )
 
 

@@ -11,8 +11,7 @@ from typing import TypeVar
 from tacit.config.settings import WriterSettings
 from tacit.errors import ProviderError
 from tacit.ports.clock import Clock
-from tacit.ports.steps import Step, no_step
-from tacit.ports.store import ValueChanges, ValueStore
+from tacit.ports.store import Step, ValueChanges, ValueStore, no_step
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 from tacit.state.counted import Spending
 from tacit.state.registry import SPENDING

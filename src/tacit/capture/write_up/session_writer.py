@@ -35,8 +35,7 @@ from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, TokenCounter
-from tacit.ports.steps import Step, no_step
-from tacit.ports.store import Store, ValueChanges
+from tacit.ports.store import Step, Store, ValueChanges, no_step
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 from tacit.state.captured import PendingSession
 from tacit.state.counted import RequestRecord, SessionSpending, Spending

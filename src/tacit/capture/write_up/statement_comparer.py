@@ -37,8 +37,7 @@ from tacit.model.memory import Memory, MemoryStatus, Relation, TrustTier
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder
-from tacit.ports.steps import Step, no_step
-from tacit.ports.store import MemoryFilter, Store
+from tacit.ports.store import MemoryFilter, Step, Store, no_step
 from tacit.ports.writer import WriterRequest
 from tacit.safety.trust import may_supersede, most_sensitive
 from tacit.state.captured import MOST_COMPARED, ComparisonQueue

@@ -7,7 +7,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.recall.render.block import frame_text, line_text, render_block
+from tacit.recall.render import frame_text, line_text, render_block
 from tacit.recall.score.action import action_relevance, failure_relevance
 from tacit.recall.score.situation import situation_relevance
 from tacit.recall.stage import Judgment, Layout, PresetParts, Score, StartPoolDesign

@@ -16,8 +16,7 @@ from functools import lru_cache
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.recall.spaces.space import Space, each
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, each
 from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import stems
 

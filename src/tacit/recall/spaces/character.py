@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
-from tacit.recall.spaces.space import Space
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space
 
 LOW, HIGH = SPACE_THRESHOLDS["character"]
 _MAX_CHARS = 320

@@ -20,8 +20,7 @@ from dataclasses import replace
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
 from tacit.recall.second_stage import expand
-from tacit.recall.spaces.space import Space
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space
 from tacit.recall.stage import Outcome, Tools
 from tacit.text.stemming import stem_list
 

@@ -27,8 +27,7 @@ from tacit.model.memory import Relation
 from tacit.model.query import Query
 from tacit.ports.store import MemoryStore
 from tacit.recall.spaces.sequence import anchor_weights
-from tacit.recall.spaces.space import Space
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space
 from tacit.recall.stage import Outcome, Tools
 
 LOW, HIGH = SPACE_THRESHOLDS["graph"]

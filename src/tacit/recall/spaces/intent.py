@@ -7,8 +7,7 @@ from tacit.model.query import Query
 from tacit.ports.search import Search
 from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.match import Matcher, relative_strengths
-from tacit.recall.spaces.space import Space, SpaceQuery
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, SpaceQuery
 
 LOW, HIGH = SPACE_THRESHOLDS["intent"]
 

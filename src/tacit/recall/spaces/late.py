@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Shortlist, TokenMatches
 from tacit.model.query import Query
 from tacit.ports.models import Embedder, TokenEmbedder
-from tacit.recall.spaces.space import Space
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space
 from tacit.recall.stage import Outcome, Tools
 
 Matches = NDArray[np.float32]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tacit.model.evidence import Ranking
 from tacit.ports.search import Search
-from tacit.recall.spaces.space import Space, SpaceQuery
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, SpaceQuery
 
 LOW, HIGH = SPACE_THRESHOLDS["lexical"]
 

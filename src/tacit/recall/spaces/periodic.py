@@ -14,8 +14,7 @@ import math
 
 from tacit.model.memory import Memory
 from tacit.model.query import Query
-from tacit.recall.spaces.space import Space, each
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, each
 
 LOW, HIGH = SPACE_THRESHOLDS["periodic"]
 DAY_MS = 86_400_000

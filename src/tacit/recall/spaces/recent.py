@@ -10,8 +10,7 @@ from __future__ import annotations
 from tacit.model.evidence import Shortlist
 from tacit.model.kinds import Kind
 from tacit.model.query import Query
-from tacit.recall.spaces.space import Space
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space
 
 LOW, HIGH = SPACE_THRESHOLDS["recent"]
 DAY_MS = 86_400_000

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tacit.model.evidence import CosineReference, Ranking
 from tacit.ports.search import Search
-from tacit.recall.spaces.space import Space, SpaceQuery
-from tacit.recall.spaces.thresholds import SPACE_THRESHOLDS
+from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, SpaceQuery
 
 LOW, HIGH = SPACE_THRESHOLDS["semantic"]
 

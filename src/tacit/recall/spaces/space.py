@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from tacit.fitted import load_fitted, values_of
 from tacit.model.evidence import Ranking, Shortlist
 from tacit.model.memory import Memory
 from tacit.model.query import Query
@@ -19,6 +20,35 @@ from tacit.ports.store import MemoryStore
 from tacit.recall.stage import Outcome, Tools
 
 Family = Literal["meaning", "words", "situation", "things", "time"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceThresholds:
+    """The thresholds of one space, as they were derived; `python -m tacit_evals.fit` writes the file byte for byte again.
+
+    Attributes:
+        low, high: on the space's own scale: at or above `high` a score speaks for a memory, below `low` against it. Quantiles
+            of the scores of pairs that nobody needed, on real prompts.
+        by: `data` = quantiles; `hand` = set by hand, where too few pairs speak.
+        pairs: pairs that nobody needed, of which the space says something.
+        others_at_high, needed_at_high: share of those pairs, and of needed pairs, at or above `high`.
+    """
+
+    low: float
+    high: float
+    by: Literal["data", "hand"]
+    pairs: int = 0
+    others_at_high: float = 0.0
+    needed_at_high: float = 0.0
+
+
+def shipped_thresholds() -> Mapping[str, SpaceThresholds]:
+    """What ships."""
+    return load_fitted("space_thresholds", dict[str, SpaceThresholds], values_of)
+
+
+SPACE_THRESHOLDS = {name: (one.low, one.high) for name, one in shipped_thresholds().items()}
+"""(low, high) by space."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

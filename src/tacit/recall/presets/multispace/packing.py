@@ -26,8 +26,7 @@ from tacit.recall.category_budget import (
 from tacit.recall.presets.multispace.badges import LocalTime, badges
 from tacit.recall.presets.multispace.divergence import divergences
 from tacit.recall.presets.multispace.render import alert_text, badge_text
-from tacit.recall.presets.multispace.score import CLUSTER_AGREEMENT, priority
-from tacit.recall.spaces.agreement import weighted_agreement
+from tacit.recall.presets.multispace.score import CLUSTER_AGREEMENT, priority, weighted_agreement
 from tacit.recall.stage import LAST_SESSION, Outcome, RecallState
 
 T = TypeVar("T")

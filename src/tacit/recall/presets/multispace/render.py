@@ -11,7 +11,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.sections import DivergenceAlert
-from tacit.recall.render.block import day, frame_text, mark_of, source_of
+from tacit.recall.render import day, frame_text, mark_of, source_of
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]

@@ -10,12 +10,13 @@ of Robertson and Walker, 1994). Priority orders and is no probability: it may ex
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from tacit.config.settings import RecencyWeights
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
 from tacit.model.query import Query
 from tacit.recall.spaces import SPACES
-from tacit.recall.spaces.agreement import weighted_agreement
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -23,6 +24,21 @@ CLUSTER_AGREEMENT = 2.5
 """Agreement from which a memory is of high relevance."""
 STRONG_AGREEMENT = 5.0
 BONUS_STRONG, BONUS_CLUSTER, BONUS_SINGLE = 1.5, 1.2, 1.0
+
+
+def weighted_agreement(scores: Mapping[str, float] | Iterable[tuple[str, float]]) -> float:
+    """Agreement of the spaces on a memory: the sum of topic weights of those whose score reaches their `high`, 0 to 8.5.
+
+    Source: SPEC section 5. Spaces of time (recent, periodic, sequence) weigh nothing: they are no topic.
+
+    Args:
+        scores: score by space, as in `Candidate.scores`; an unknown space counts nothing.
+    """
+    return sum(
+        SPACES[name].topic_weight
+        for name, value in dict(scores).items()
+        if name in SPACES and value >= SPACES[name].high
+    )
 
 
 def to_unit_interval(value: float, high: float) -> tuple[float, float]:

@@ -1,22 +1,97 @@
-"""The `refresh` preset: similarity with a share of age, and the `[MEMORY]` block; its cadence stands in `cadence.py`."""
+"""The `refresh` preset: similarity with a share of age, a start pool by sections, and the `[MEMORY]` block; its cadence stands in `cadence.py`."""
 
 from __future__ import annotations
 
+import math
+
+from tacit.config.settings import RecallSettings
+from tacit.model.evidence import Candidate
+from tacit.model.kinds import DIGEST, Kind, KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
+from tacit.model.query import Query
+from tacit.model.scope import ScopeFilter, ScopeKind
+from tacit.ports.store import MemoryFilter, SearchableStore
+from tacit.recall.need import by_marginal_need, shipped_need
 from tacit.recall.presets.refresh.render import (
+    SECTIONS,
     relevant_block,
     relevant_frame,
     relevant_line,
     section_line,
+    section_of,
     sections_block,
     sections_frame,
 )
-from tacit.recall.presets.refresh.score import similarity_relevance
-from tacit.recall.presets.refresh.start import sections_start
-from tacit.recall.render.block import frame_text, line_text, render_block
+from tacit.recall.render import frame_text, line_text, render_block
 from tacit.recall.stage import Layout, PresetParts, Score, StartPoolDesign
 
+DAY_MS = 86_400_000
+RECENCY_PROJECT = 0.15
+RECENCY_UNIVERSAL = 0.10
+SECTION_READ = 100
+SECTION_ITEMS = 30
+"""Most memories of one section that are looked at, newest first, and that may come."""
 START_POOL_KEEP_MS = 15 * 60_000
+
+
+def similarity_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
+    """Similarity of `candidate` to the words of `query` with a share of recency, 0 to 1; what has no cosine is not similar.
+
+        score = (1 - w) * cosine + w * exp(-0.1 * age in days)    (source: the refresh seed, codexfi, store.ts)
+
+    The age is taken at the moment asked for. Values below 0 count as 0. The weight w is 0.15 for project memories and 0.10
+    for universal ones, as the seed says.
+    """
+    del kind
+    cosine = candidate.score("semantic")
+    if cosine is None:
+        return 0.0, ("no cosine",)
+    memory = candidate.memory
+    weight = RECENCY_UNIVERSAL if memory.scope.kind is ScopeKind.UNIVERSAL else RECENCY_PROJECT
+    age_days = max(0, query.at_ms - memory.updated_at_ms) / DAY_MS
+    value = (1 - weight) * cosine + weight * math.exp(-0.1 * age_days)
+    return min(1.0, max(0.0, value)), (f"cosine {cosine:.2f}",)
+
+
+def sections_start(
+    store: SearchableStore, scope: ScopeFilter, *, at_ms: int, kinds: KindRegistry, settings: RecallSettings
+) -> tuple[tuple[Candidate, ...], tuple[Note, ...]]:
+    """Candidates of all sections, the most needed of each section first, and a fact per section.
+
+    The refresh seed reads the project's memories and sorts them into sections by type. Here each section has a list of its
+    own, so that no kind crowds out another: the newest are read, the pinned ones and the most needed of them come first, and
+    of all digests the last one.
+    """
+    del settings
+    names = {*(kind.name for kind in kinds), *kinds.unknown(store.kinds(scope=scope))}
+    found: list[Candidate] = []
+    facts: list[Note] = []
+    for title, _ in SECTIONS:
+        own = tuple(sorted(name for name in names if section_of(name) == title))
+        listed = store.list_memories(MemoryFilter(kinds=own), scope=scope, limit=SECTION_READ)
+        memories = _last_digest([memory for memory in listed if memory.validity.holds_at(at_ms)])
+        needs = shipped_need().needs(memories, kinds=kinds, at_ms=at_ms)
+        ordered = sorted(by_marginal_need(memories, needs), key=lambda one: not one.memory.pinned)
+        found += [
+            Candidate(memory=one.memory, scores=(("recent", 1.0),), fused=one.need, relevance=one.gain)
+            for one in ordered[:SECTION_ITEMS]
+        ]
+        facts.append(
+            Note(
+                cause=NoteCause.LISTED, detail=title, count=min(len(ordered), SECTION_ITEMS), of=len(ordered)
+            )
+        )
+    return tuple(found), tuple(facts)
+
+
+def _last_digest(memories: list[Memory]) -> tuple[Memory, ...]:
+    digests = [memory for memory in memories if memory.kind == DIGEST]
+    last = sorted(digests, key=lambda memory: (memory.updated_at_ms, memory.id))[-1:]
+    return (*(memory for memory in memories if memory.kind != DIGEST), *last)
+
+
 _RELEVANT = Layout(frame=relevant_frame, line=relevant_line, block=relevant_block)
 _FOUND = Layout(frame=lambda surface: "\n".join(frame_text(surface)), line=line_text, block=render_block)
 PARTS = PresetParts(

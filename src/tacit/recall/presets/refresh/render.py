@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, PackItem, Surface
-from tacit.recall.render.block import cleaned, day, mark_of, source_of
+from tacit.recall.render import cleaned, day, mark_of, source_of
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]

@@ -2,20 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST
 from tacit.model.pack import Pack, Surface
 from tacit.model.scope import ScopeKind
 from tacit.model.sections import Sections
+from tacit.reading.digest_lines import finished, lines_of
 from tacit.recall.category_budget import Costs, Entry, Filling, memory_costs, pack_strict, packed
-from tacit.recall.presets.scoped.codes import code_lines
 from tacit.recall.presets.scoped.render import CODE_CATEGORIES, code_line
 from tacit.recall.presets.scoped.score import scope_score, task_of
 from tacit.recall.stage import Outcome, RecallState
 
+OPEN_CODES = ("block", "next")
+_OWN = ("done", "fix")
+_LATER = ("done", "fix", "impl")
 _CODE_CATEGORY = {"impl": "done", "dec": "decided", "block": "open", "next": "open"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeLine:
+    """One line of a digest: `code` is impl, dec, block, next, done or fix."""
+
+    code: str
+    text: str
+    digest: Candidate
+
+
+def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
+    """Lines that still say something, newest digest first, in the order of each digest; none twice.
+
+    Source: the `scoped` seed's session codes. What a later line reports as done is open no more: a `next` or `block` line goes
+    when a later digest (or the `done` and `fix` lines of its own) holds at least 60 % of its words' stems. Reading never deletes.
+    """
+    newest = sorted(digests, key=lambda c: (-c.memory.updated_at_ms, c.memory.id))
+    later: list[str] = []
+    seen: set[tuple[str, str]] = set()
+    found: list[CodeLine] = []
+    for digest in newest:
+        lines = lines_of(digest.memory.content)
+        reports = [*later, *(text for code, text in lines if code in _OWN)]
+        for code, text in lines:
+            key = (code, text.casefold())
+            if key in seen or (code in OPEN_CODES and finished(text, reports)):
+                continue
+            seen.add(key)
+            found.append(CodeLine(code=code, text=text, digest=digest))
+        later += [text for code, text in lines if code in _LATER]
+    return tuple(found)
 
 
 def _costs(state: RecallState) -> Costs:

@@ -12,7 +12,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import Scope, ScopeKind
-from tacit.recall.render.block import frame_text, mark_of, source_of
+from tacit.recall.render import frame_text, mark_of, source_of
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]

@@ -15,7 +15,7 @@ from tacit.model.memory import Memory
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.reading.sentences import shorten_at_sentence, split_sentences
 from tacit.recall.presets.typed.score import SUMMARIES
-from tacit.recall.render.block import frame_text, source_of
+from tacit.recall.render import frame_text, source_of
 from tacit.safety.escape import escape_text
 
 TITLE = "## Project Context from Previous Sessions"

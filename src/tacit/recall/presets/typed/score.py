@@ -6,17 +6,23 @@ semantic = cosine (below 0 counts 0; the same error signature counts 1); recency
 seed's half-life of the type unless the settings define the kind anew;
 importance 0-1; access = min(uses / 10, 1); kind = priority of the kind for the task. Weights come from the settings.
 The tables are the seed's; kinds that it does not have stand under the one they are a case of.
+What a prompt asks is read by the same tables: the types of its task (`typed_query`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
-from tacit.config.settings import TypedScore
+from tacit.config.settings import RecallSettings, TypedScore
 from tacit.model.evidence import Candidate
-from tacit.model.kinds import BUILTIN, BUILTIN_KINDS, DIGEST, Kind
+from tacit.model.kinds import BUILTIN, BUILTIN_KINDS, DIGEST, Kind, KindRegistry
 from tacit.model.memory import Memory
+from tacit.model.pack import Surface
 from tacit.model.query import Query
+from tacit.reading.terms import find_paths
+from tacit.text.lazy_regex import lazy_regex
 from tacit.text.tokens import LATIN_WORD
 
 DAY_MS = 86_400_000
@@ -68,6 +74,14 @@ TASK_TYPES: Mapping[str, tuple[str, ...]] = {
 }
 DEFAULT_TYPES = ("preference", "decision", "file_context", "error_pattern")
 """The types that are on unless the settings say otherwise."""
+_POINTS_AT_FILE = lazy_regex(
+    r"\b(?:this|that|the same|the current|these|those)\s+(?:file|module|class|function|method|component|script|code|test|view|helper"
+    r"|handler|page|one)s?\b|\bhere\b|\b(?:in|of|to|with|from|about)\s+(?:it|this|that)\b"
+    r"|\b(?:explain|refactor|test|document|simplify|review|describe|clean|split|move|fix)\s+(?:it|this|that)\b",
+    re.IGNORECASE,
+)
+_ASKED_FOR = (Surface.START, Surface.COMPACTION, Surface.ON_DEMAND, Surface.FAILURE)
+"""Surfaces that no prompt or task asks."""
 
 
 def typed_relevance(
@@ -163,3 +177,24 @@ def _rest(memory: Memory, kind: Kind, task: str, at_ms: int, weights: TypedScore
         + weights.access * min(memory.use_count / SATURATING_USES, 1.0)
         + weights.kind * priority(kind.name, task)
     )
+
+
+def kinds_for_task(task: str, enabled: Sequence[str], kinds: KindRegistry) -> tuple[str, ...]:
+    """Names of the kinds that a task looks at, of those that are on."""
+    return tuple(kind.name for kind in kinds if serves_task(kind.name, task, enabled))
+
+
+def typed_query(query: Query, settings: RecallSettings, kinds: KindRegistry) -> Query:
+    """The query for the types of its task alone, with the newest file at hand where the words point at one.
+
+    Source: the typed seed, section 2.2. Its query names recent files beside the words of every prompt. Where the words do not
+    point at a file, one more name only draws the vector away from what they ask, so it is added where they do.
+    """
+    if query.surface in _ASKED_FOR:
+        return query
+    if settings.floors.by_task:
+        query = replace(query, kinds=kinds_for_task(task_of(query), settings.kinds, kinds))
+    words = query.raw_text
+    if query.files and _POINTS_AT_FILE.search(words) and not find_paths(words):
+        query = replace(query, text=f"{query.text} ({query.files[-1]})")
+    return query

@@ -1,7 +1,8 @@
-"""The default block: one line per memory between two delimiters. Facts about earlier work, never orders.
+"""Stage 9: from a pack and a layout to text. Here is the default block too: one line per memory, facts about earlier work, never orders.
 
-Everything inside is escaped, so that no memory can close the block or pose as something else; dates are absolute, so
-that the bytes do not change with the clock.
+The same pack renders to the same bytes: dates are absolute, so that nothing changes with the clock. Everything inside is
+escaped, so that no memory can close the block or pose as something else. Whatever the layout, the outermost lines stay the
+delimiters of the default block: by them capture knows our own words.
 """
 
 from __future__ import annotations
@@ -13,12 +14,16 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from tacit.model.evidence import Candidate, Freshness
+from tacit.model.ids import SHORT_ID
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import TrustTier
 from tacit.model.pack import Pack, Surface
+from tacit.recall.stage import Clean, Layout
 from tacit.safety.escape import escape_text
 from tacit.safety.trust import is_marked
 
+ID_TOKENS = 12
+"""Most tokens of `id_suffix`."""
 _NO_SOURCE = re.compile(r"[^A-Za-z0-9_./@ -]+")
 
 OPENING: dict[Surface, str] = {
@@ -113,3 +118,34 @@ def render_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = 
 def cleaned(pack: Pack, clean: Callable[[str], str]) -> Pack:
     """The pack with every text as `clean` gives it: what was stored under other settings is redacted once more."""
     return replace(pack, items=tuple(replace(item, text=clean(item.text)) for item in pack.items))
+
+
+def id_suffix(memory_id: str) -> str:
+    """What a line ends with where the reader may act on its memory."""
+    return f" (id {memory_id[-SHORT_ID:]})"
+
+
+def renderer(
+    kinds: KindRegistry, clean: Clean, layout: Layout, *, with_ids: bool = False
+) -> Callable[[Pack], str]:
+    """Writes packs in `layout`, with `clean` applied to every line before it is escaped.
+
+    Args:
+        kinds: labels and prefixes.
+        clean: takes secrets out of a text.
+        layout: how lines and the block look.
+        with_ids: whether the line of a memory ends with the ending of its id.
+    """
+
+    def render(pack: Pack) -> str:
+        text = layout.block(pack, kinds, clean)
+        if not (with_ids and text):
+            return text
+        suffixes: dict[str, list[str]] = {}
+        for item in pack.items:
+            line = layout.line_of(item, kinds, clean)
+            suffixes.setdefault(line, []).append(id_suffix(item.candidate.memory.id))
+        lines = text.split("\n")
+        return "\n".join(line + suffixes[line].pop(0) if suffixes.get(line) else line for line in lines)
+
+    return render

@@ -1,0 +1,161 @@
+"""The `ambient` preset: rank fusion with importance and age, pinned memories, one cap on every surface, nothing that says the same twice.
+
+Source of the order, of the pinned memories and of the block: the ambient seed. The outermost lines of its block stay the
+delimiters of `recall/render.py`; the line inside them is the seed's own mark, by which the blocks of a message list can be found as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tacit.config.settings import RecallSettings
+from tacit.model.evidence import PINNED, Candidate
+from tacit.model.kinds import Kind, KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.pack import Pack, Surface
+from tacit.model.query import Query
+from tacit.ports.store import MemoryFilter, SearchableStore
+from tacit.recall.budget import pack_candidates
+from tacit.recall.dedupe import without_similar
+from tacit.recall.render import frame_text, source_of
+from tacit.recall.stage import Layout, Outcome, PresetParts, RecallState, Score, Tools
+from tacit.safety.escape import escape_text
+from tacit.safety.trust import why_not_on
+
+ALPHA_IMPORTANCE = 0.01
+BETA_RECENCY = 0.005
+ONE_FIRST_RANK = 1 / 61
+MARK = "[Context from memory]"
+PINNED_TITLE = "[Pinned context]"
+RELEVANT_TITLE = "[Relevant to this message]"
+KNOWN_TITLE = "[Known from earlier work]"
+"""For surfaces that no message asks for."""
+PINNED_SURFACES = (Surface.START, Surface.PROMPT)
+_SPARE = 4
+"""Asked for beyond the limit, for those that trust or validity takes out."""
+
+
+def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """Pinned memories before what the guard let through."""
+    pinned = pinned_candidates(state.query, store=tools.store, settings=state.settings)
+    known = {candidate.memory.id for candidate in pinned}
+    rest = (candidate for candidate in state.passed or () if candidate.memory.id not in known)
+    return Outcome(kept=state.changed(passed=(*pinned, *rest)))
+
+
+def pinned_candidates(
+    query: Query, *, store: SearchableStore, settings: RecallSettings
+) -> tuple[Candidate, ...]:
+    """At most `pinned_limit` memories of every pinned kind, kinds in the order of the settings; () where it is off.
+
+    Validity and trust apply; thresholds, age and the delay before a memory may come again do not.
+    """
+    if not settings.ambient_enabled or query.surface not in PINNED_SURFACES:
+        return ()
+    found: list[Memory] = []
+    for kind in settings.pinned_kinds:
+        asked = settings.pinned_limit + _SPARE
+        if settings.pinned_sort == "recent":
+            memories = store.list_memories(MemoryFilter(kinds=(kind,)), scope=query.scope, limit=asked)
+        else:
+            hits = store.search.standing([kind], scope=query.scope, limit=asked).hits
+            memories = store.get([hit.memory_id for hit in hits], scope=query.scope)
+        fit = [
+            m
+            for m in memories
+            if m.validity.holds_at(query.at_ms)
+            and why_not_on(m, query.surface, session=query.session) is None
+        ]
+        found += fit[: settings.pinned_limit]
+    return tuple(
+        Candidate(memory=memory, fused=1.0 - place / 1000, relevance=1.0, reasons=(PINNED,))
+        for place, memory in enumerate(found)
+    )
+
+
+def drop_similar(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """Drop what lies nearer than `semantic_threshold` to a better candidate or to the context; nothing where it is 0.
+
+    A memory without a stored vector stays.
+    """
+    fresh, threshold, window = state.fresh or (), state.settings.semantic_threshold, state.context.window
+    if not threshold or not fresh:
+        return Outcome(kept=state)
+    vectors = tools.store.get_vectors(
+        [*window, *(candidate.memory.id for candidate in fresh)],
+        scope=state.query.scope,
+        identity=tools.embedder.identity,
+    )
+    apart = without_similar(fresh, vectors=vectors, window=window, threshold=threshold)
+    return Outcome(kept=state.changed(fresh=apart.kept), drops=apart.drops)
+
+
+def ambient_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[float, tuple[str, ...]]:
+    """Fused score with importance and freshness as small additions, 0 to 1. It orders and gates nothing.
+
+        x = rrf + 0.01 * importance + 0.005 * freshness    (source: the ambient seed, hybrid search improvements, 3)
+        relevance = x / (x + 1 / 61)
+
+    The second line only maps x to 0-1 in the same order: the first of one ranking alone (1 / 61) becomes one half. What is
+    near enough is decided by the floors, because a sum of reciprocal ranks says nothing about quality.
+    """
+    del query, kind
+    fresh = candidate.score("recent") or 0.0
+    value = candidate.fused + ALPHA_IMPORTANCE * candidate.memory.importance + BETA_RECENCY * fresh
+    return value / (value + ONE_FIRST_RANK), (f"fused {candidate.fused:.4f}",)
+
+
+def ambient_line(
+    candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
+) -> str:
+    """One memory: `[Decision] We chose JWT. (importance: 0.8; user, 2026-11-20)`; kinds under their own names, as `Todo`."""
+    del kinds
+    memory = candidate.memory
+    source = escape_text(clean(source_of(candidate)))
+    kind = memory.kind.replace("_", " ").capitalize()
+    return f"[{kind}] {escape_text(clean(text))} (importance: {memory.importance:.1f}; {source})"
+
+
+def ambient_frame(surface: Surface) -> str:
+    """Everything that can stand around the lines."""
+    first, last = _delimiters(surface)
+    return "\n".join((first, MARK, PINNED_TITLE, _title(surface), last))
+
+
+def ambient_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
+    """Two sections; an empty one has no title."""
+    if not pack.items:
+        return ""
+    first, last = _delimiters(pack.surface)
+    parts: list[str] = []
+    for title, pinned in ((PINNED_TITLE, True), (_title(pack.surface), False)):
+        items = [i for i in pack.items if (PINNED in i.candidate.reasons) is pinned]
+        if items:
+            parts += [title, *(ambient_line(i.candidate, i.text, kinds, clean) for i in items)]
+    return "\n".join((first, MARK, *parts, last))
+
+
+def _title(surface: Surface) -> str:
+    return KNOWN_TITLE if surface in (Surface.START, Surface.COMPACTION) else RELEVANT_TITLE
+
+
+def _delimiters(surface: Surface) -> tuple[str, str]:
+    opening, last = frame_text(surface)
+    return opening.partition("\n")[0], last
+
+
+PARTS = PresetParts(
+    scores={
+        "ambient": Score(
+            judge=lambda query, candidate, kind, _settings: ambient_relevance(query, candidate, kind)
+        )
+    },
+    layouts={
+        "ambient": Layout(
+            frame=ambient_frame,
+            line=ambient_line,
+            block=ambient_block,
+            pack=lambda state: pack_candidates(state, state.fresh or (), most=state.settings.max_items),
+        )
+    },
+)
