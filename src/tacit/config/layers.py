@@ -125,22 +125,6 @@ class SettingsReport:
         return self.origins[key]
 
 
-def load_settings(
-    home: Home,
-    project_root: Path | None = None,
-    *,
-    agent: str = "",
-    overrides: Mapping[str, object] | None = None,
-    environ: Mapping[str, str] | None = None,
-    strict: bool = False,
-) -> Settings:
-    """The settings that hold; `read_settings` also says what was wrong and where each value came from."""
-    report = read_settings(
-        home, project_root, agent=agent, overrides=overrides, environ=environ, strict=strict
-    )
-    return report.settings
-
-
 def read_settings(
     home: Home,
     project_root: Path | None = None,

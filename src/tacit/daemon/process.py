@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from tacit import __version__
 from tacit.client.daemon_facts import DaemonFacts
 from tacit.config.home import Home
-from tacit.config.layers import load_settings
+from tacit.config.layers import read_settings
 from tacit.config.settings import DaemonSettings
 from tacit.daemon.allocator import release_free_memory
 from tacit.daemon.counters import Counters
@@ -278,6 +278,6 @@ class DaemonProcess:
 
 def _settings(home: Home) -> tuple[DaemonSettings, tuple[str, ...]]:
     try:
-        return load_settings(home).daemon, ()
+        return read_settings(home).settings.daemon, ()
     except TacitError as error:
         return DaemonSettings(), (error.code,)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tacit.config.fields import build, check_layer, default_values, settings_by_key
 from tacit.config.home import Home
 from tacit.config.kinds import kind_registry
-from tacit.config.layers import load_settings, read_settings
+from tacit.config.layers import read_settings
 from tacit.config.preset_files import load_preset, preset_names
 from tacit.config.settings import Settings
 from tacit.errors import InvalidSetting, UnknownKind, UnknownSetting
@@ -100,7 +100,7 @@ def test_another_agent_does_not_get_the_section(home):
 def test_an_unknown_key_names_file_key_and_nearest_name(home, text, key, near):
     home.config_file.write_text(text)
     with pytest.raises(UnknownSetting) as caught:
-        load_settings(home, environ={}, strict=True)
+        read_settings(home, environ={}, strict=True)
     assert f"{home.config_file}:" in caught.value.message
     assert f"`{key}`" in caught.value.message
     assert near in caught.value.hint
@@ -139,7 +139,7 @@ def test_an_unknown_key_names_file_key_and_nearest_name(home, text, key, near):
 def test_a_wrong_value_names_place_value_and_what_is_expected(home, text, parts):
     home.config_file.write_text(text)
     with pytest.raises((InvalidSetting, UnknownSetting, UnknownKind)) as caught:
-        load_settings(home, environ={}, strict=True)
+        read_settings(home, environ={}, strict=True)
     for part in parts:
         assert part in str(caught.value), str(caught.value)
     report = read(home)
@@ -198,7 +198,7 @@ def test_a_projects_file_never_widens(home, tmp_path, text):
     assert "never widen" in report.warnings[0].error.hint
     assert report.user_sound
     with pytest.raises(InvalidSetting, match=r"config\.yaml"):
-        load_settings(home, root, environ={}, strict=True)
+        read_settings(home, root, environ={}, strict=True)
 
 
 def test_a_projects_file_cannot_undo_what_the_user_tightened(home, tmp_path):
@@ -234,7 +234,7 @@ def test_a_projects_file_restricts(home, tmp_path):
     assert got.privacy.deny == (r"ACME-\d+",)
     assert not got.project.share_preferences
     assert [(w.key, w.note) for w in report.warnings] == [("recall.budgets.start", True)]
-    load_settings(home, root, environ={}, strict=True)
+    read_settings(home, root, environ={}, strict=True)
 
 
 def test_the_users_own_file_is_no_projects_file(tmp_path):
@@ -273,7 +273,7 @@ def test_a_misspelt_variable_is_named(home, name):
     assert name in str(report.warnings[0])
     assert report.settings == Settings()
     with pytest.raises((UnknownSetting, InvalidSetting), match=name):
-        load_settings(home, environ={name: "1"}, strict=True)
+        read_settings(home, environ={name: "1"}, strict=True)
 
 
 def test_a_callers_wrong_values_always_raise(home):
@@ -287,7 +287,7 @@ def test_a_callers_wrong_values_always_raise(home):
 
 def test_the_process_environment_is_the_default(home, monkeypatch):
     monkeypatch.setenv("TACIT_RECALL__MAX_ITEMS", "3")
-    assert load_settings(home).recall.max_items == 3
+    assert read_settings(home).settings.recall.max_items == 3
 
 
 def test_explain_of_a_key_that_does_not_exist_names_the_nearest(home):

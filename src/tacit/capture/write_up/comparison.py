@@ -9,9 +9,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, cast, get_args
+from typing import Literal, get_args
 
-from tacit.errors import ProviderError
+from tacit.capture.write_up.request import fields_of, object_schema, read_entries
 from tacit.model.memory import Memory
 from tacit.ports.writer import WriterRequest
 
@@ -124,8 +124,8 @@ def schema() -> dict[str, object]:
         "better": {"type": "string", "enum": list(get_args(Better))},
         "reason": text,
     }
-    entry = _object(fields)
-    return _object({"fates": {"type": "array", "items": entry}})
+    entry = object_schema(fields)
+    return object_schema({"fates": {"type": "array", "items": entry}})
 
 
 def read_fates(text: str, pairs: Sequence[Pair]) -> PairDecisions:
@@ -134,14 +134,7 @@ def read_fates(text: str, pairs: Sequence[Pair]) -> PairDecisions:
     Raises:
         ProviderError: if it is no object with a list `fates`.
     """
-    try:
-        raw: object = json.loads(text)
-    except ValueError as error:
-        raise ProviderError(f"The model did not answer with JSON: {error}", reason="garbage") from error
-    listed = _fields(raw).get("fates")
-    if not isinstance(listed, list):
-        raise ProviderError("The model's answer has no list `fates`.", reason="garbage")
-    entries = cast("list[object]", listed)
+    entries = read_entries(text, "fates")
     names = {memory.id: name for name, memory in short_ids(pairs).items()}
     requested = {(names[pair.newer.id], names[memory.id]) for pair in pairs for memory in pair.older}
     fates: dict[tuple[str, str], PairDecision] = {}
@@ -165,7 +158,7 @@ def read_fates(text: str, pairs: Sequence[Pair]) -> PairDecisions:
 
 
 def _fate(raw: object) -> PairDecision | None:
-    fields = _fields(raw)
+    fields = fields_of(raw)
     newer, older, reason = fields.get("newer"), fields.get("older"), fields.get("reason")
     fate = next((name for name in get_args(PairFate) if name == fields.get("fate")), None)
     if fate is None or not isinstance(newer, str) or not isinstance(older, str):
@@ -179,19 +172,6 @@ def _fate(raw: object) -> PairDecision | None:
     )
 
 
-def _fields(raw: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", raw) if isinstance(raw, dict) else {}
-
-
 def _day(memory: Memory) -> str | None:
     since = memory.validity.valid_from_ms
     return datetime.fromtimestamp(since / 1000, UTC).date().isoformat() if since else None
-
-
-def _object(fields: Mapping[str, object]) -> dict[str, object]:
-    return {
-        "type": "object",
-        "properties": dict(fields),
-        "required": list(fields),
-        "additionalProperties": False,
-    }

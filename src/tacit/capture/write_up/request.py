@@ -140,9 +140,11 @@ def make_request(
 def schema(kinds: Sequence[str]) -> dict[str, object]:
     """JSON schema of an answer; every field is required and no other is allowed, as strict structured output asks."""
     text: dict[str, object] = {"type": "string"}
-    fate = _object({"memory": text, "fate": {"type": "string", "enum": list(get_args(Fate))}, "reason": text})
-    place = _object({"message": {"type": "integer"}, "quote": text})
-    statement = _object(
+    fate = object_schema(
+        {"memory": text, "fate": {"type": "string", "enum": list(get_args(Fate))}, "reason": text}
+    )
+    place = object_schema({"message": {"type": "integer"}, "quote": text})
+    statement = object_schema(
         {
             "content": text,
             "kind": {"type": "string", "enum": list(kinds)},
@@ -154,7 +156,7 @@ def schema(kinds: Sequence[str]) -> dict[str, object]:
             "fates": {"type": "array", "items": fate},
         }
     )
-    return _object({"statements": {"type": "array", "items": statement}})
+    return object_schema({"statements": {"type": "array", "items": statement}})
 
 
 def read_answer(text: str, *, kinds: Sequence[str], near: Sequence[str] = ()) -> tuple[AnswerStatement, ...]:
@@ -165,18 +167,28 @@ def read_answer(text: str, *, kinds: Sequence[str], near: Sequence[str] = ()) ->
     Raises:
         ProviderError: if it is no object with a list `statements`.
     """
+    entries = [_statement(entry, kinds, near) for entry in read_entries(text, "statements")[:MOST_ENTRIES]]
+    return tuple(entry for entry in entries if entry is not None)
+
+
+def read_entries(text: str, name: str) -> list[object]:
+    """The entries of the list `name` in an answer's JSON text.
+
+    Raises:
+        ProviderError: if it is no object with such a list.
+    """
     try:
         raw: object = json.loads(text)
     except ValueError as error:
         raise ProviderError(f"The model did not answer with JSON: {error}", reason="garbage") from error
-    statements = _fields(raw).get("statements")
-    if not isinstance(statements, list):
-        raise ProviderError("The model's answer has no list `statements`.", reason="garbage")
-    entries = [_statement(entry, kinds, near) for entry in cast("list[object]", statements)[:MOST_ENTRIES]]
-    return tuple(entry for entry in entries if entry is not None)
+    listed = fields_of(raw).get(name)
+    if not isinstance(listed, list):
+        raise ProviderError(f"The model's answer has no list `{name}`.", reason="garbage")
+    return cast("list[object]", listed)
 
 
-def _object(fields: Mapping[str, object]) -> dict[str, object]:
+def object_schema(fields: Mapping[str, object]) -> dict[str, object]:
+    """The JSON schema of an object that has all of `fields` and no others."""
     return {
         "type": "object",
         "properties": dict(fields),
@@ -185,7 +197,8 @@ def _object(fields: Mapping[str, object]) -> dict[str, object]:
     }
 
 
-def _fields(raw: object) -> Mapping[str, object]:
+def fields_of(raw: object) -> Mapping[str, object]:
+    """The fields of a JSON object; none where it is something else."""
     return cast("Mapping[str, object]", raw) if isinstance(raw, dict) else {}
 
 
@@ -194,7 +207,7 @@ def _items(raw: object) -> list[object]:
 
 
 def _statement(raw: object, kinds: Sequence[str], near: Sequence[str]) -> AnswerStatement | None:
-    fields = _fields(raw)
+    fields = fields_of(raw)
     content, kind, quote = fields.get("content"), fields.get("kind"), fields.get("quote")
     number, confidence = fields.get("message"), fields.get("confidence")
     if not (isinstance(content, str) and isinstance(kind, str) and isinstance(quote, str)):
@@ -221,7 +234,7 @@ def _statement(raw: object, kinds: Sequence[str], near: Sequence[str]) -> Answer
 
 
 def _place(raw: object) -> tuple[int, str] | None:
-    fields = _fields(raw)
+    fields = fields_of(raw)
     number, quote = fields.get("message"), fields.get("quote")
     if (
         isinstance(number, bool)
@@ -234,7 +247,7 @@ def _place(raw: object) -> tuple[int, str] | None:
 
 
 def _fate(raw: object, near: Sequence[str]) -> MemoryFate | None:
-    fields = _fields(raw)
+    fields = fields_of(raw)
     memory, reason = fields.get("memory"), fields.get("reason")
     fate = next((name for name in get_args(Fate) if name == fields.get("fate")), None)
     if fate is None or not isinstance(memory, str) or memory not in near:

@@ -9,6 +9,14 @@ import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here, drop_empty
 
+SessionName = Annotated[
+    str,
+    typer.Argument(
+        help="host/id, the id or its beginning. Default: this project's last session.",
+        show_default=False,
+    ),
+]
+Last = Annotated[bool, typer.Option("--last", help="The last session of all projects.")]
 FATES = {
     "new": "new",
     "merged": "merged with a known memory",
@@ -31,14 +39,8 @@ _MOST_FILES = 12
 
 
 def learned(
-    session: Annotated[
-        str,
-        typer.Argument(
-            help="host/id, the id or its beginning. Default: this project's last session.",
-            show_default=False,
-        ),
-    ] = "",
-    last: Annotated[bool, typer.Option("--last", help="The last session of all projects.")] = False,
+    session: SessionName = "",
+    last: Last = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -153,14 +155,8 @@ def waiting_lines(waiting: dict[str, int]) -> list[str]:
 
 
 def digest(
-    session: Annotated[
-        str,
-        typer.Argument(
-            help="host/id, the id or its beginning. Default: this project's last session.",
-            show_default=False,
-        ),
-    ] = "",
-    last: Annotated[bool, typer.Option("--last", help="The last session of all projects.")] = False,
+    session: SessionName = "",
+    last: Last = False,
     project: Annotated[
         bool, typer.Option("--project", help="Every session of this project, newest first.")
     ] = False,

@@ -9,7 +9,6 @@ Source: Nogueira and Cho, Passage re-ranking with BERT, 2019. The folder holds `
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 from tacit.errors import ProviderError
 from tacit.providers.reranking.folder import ModelFolder
@@ -18,37 +17,24 @@ QUESTION_TOKENS = 128
 """A question is cut here, so that the text has room."""
 
 
-class CrossEncoder:
+class CrossEncoder(ModelFolder):
     """The Reranker port over a folder. Safe to share between threads.
 
     Raises:
         ProviderError: at once if the folder holds no model.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._model = ModelFolder(folder)
-
-    @property
-    def name(self) -> str:
-        """See the port."""
-        return self._model.name
-
-    @property
-    def ready(self) -> bool:
-        """See the port."""
-        return self._model.ready
-
     def score(self, text: str, other: str) -> float:
         """See the port."""
-        encode = self._model.loaded().encode
+        encode = self.loaded().encode
         query = encode(text)
         if len(query) > QUESTION_TOKENS:
             query = [*query[: QUESTION_TOKENS - 1], query[-1]]
         held = encode(other)[1:]
-        room = self._model.max_tokens - len(query)
+        room = self.max_tokens - len(query)
         if len(held) > room:
             held = [*held[: room - 1], held[-1]]
-        logits = self._model.run([*query, *held], [0] * len(query) + [1] * len(held)).reshape(-1)
+        logits = self.run([*query, *held], [0] * len(query) + [1] * len(held)).reshape(-1)
         match logits.size:
             case 1:
                 return _sigmoid(float(logits[0]))

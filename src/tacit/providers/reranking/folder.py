@@ -30,7 +30,7 @@ class LoadedModel:
 
 
 class ModelFolder:
-    """Loads the model of a folder once. Safe to share between threads.
+    """Loads the model of a folder once; a reranker adds how it scores. Safe to share between threads.
 
     Raises:
         ProviderError: at once if the folder holds no model.

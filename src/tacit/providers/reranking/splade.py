@@ -21,7 +21,7 @@ KEPT_TEXTS = 2048
 Sparse = tuple[NDArray[np.intp], NDArray[np.float32]]
 
 
-class Splade:
+class Splade(ModelFolder):
     """The Reranker port over a folder. Safe to share between threads.
 
     Raises:
@@ -29,18 +29,8 @@ class Splade:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._model = ModelFolder(folder)
+        super().__init__(folder)
         self._expanded = lru_cache(maxsize=KEPT_TEXTS)(self._expand)
-
-    @property
-    def name(self) -> str:
-        """See the port."""
-        return self._model.name
-
-    @property
-    def ready(self) -> bool:
-        """See the port."""
-        return self._model.ready
 
     def score(self, text: str, other: str) -> float:
         """See the port."""
@@ -51,8 +41,8 @@ class Splade:
 
     def _expand(self, text: str) -> Sparse:
         """Places and weights (of Euclidean length 1) of the words that are not 0; shape (k,) each."""
-        ids = self._model.loaded().encode(text)
-        logits = self._model.run(ids, [0] * len(ids))[0].astype(np.float32)
+        ids = self.loaded().encode(text)
+        logits = self.run(ids, [0] * len(ids))[0].astype(np.float32)
         positive = np.maximum(logits, np.float32(0))
         weights = np.log1p(positive).max(axis=0) if logits.ndim == 2 else positive
         places = np.flatnonzero(weights)
