@@ -10,7 +10,6 @@ from samples import DAY_MS, NOW_MS
 from tacit.app.wiring import open_engine
 from tacit.errors import ProviderError
 from tacit.model.changes import Add
-from tacit.model.ids import new_id
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import project_scope
 from tacit.ports.store import MemoryFilter
@@ -116,8 +115,3 @@ def track(folder, *names):
 def lines_of(block):
     """The lines of a block that hold a memory."""
     return [line for line in block.splitlines() if line.startswith(("- [", "["))]
-
-
-def fresh_id(number):
-    """An id as the store makes them."""
-    return new_id("mem", now_ms=NOW_MS + number, entropy=bytes(5))

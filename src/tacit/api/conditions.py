@@ -94,8 +94,7 @@ class _Kept:
 class IdempotencyCache:
     """Answers by the key that came with their request. Safe to use from several threads."""
 
-    def __init__(self, *, monotonic_s: Callable[[], float] = time.monotonic) -> None:
-        self._monotonic_s = monotonic_s
+    def __init__(self) -> None:
         self._lock = Lock()
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 
@@ -124,7 +123,7 @@ class IdempotencyCache:
             return entry.answer
 
     def _of(self, key: str, digest: str) -> _Kept:
-        now_s = self._monotonic_s()
+        now_s = time.monotonic()
         with self._lock:
             while self._kept and (
                 len(self._kept) > MOST_KEPT or now_s - next(iter(self._kept.values())).at_s > KEPT_S

@@ -81,6 +81,8 @@ SettingsOf = Callable[[Scope, SessionKey | None], CaptureSettings]
 """The settings of the project that a scope belongs to, and of the agent of a session."""
 MAX_CONTROLS = 20
 """Memories that were not handed over, of which the same is asked, per reading of a session."""
+MOST_HANDOVERS = 100
+"""Pending handovers that one run captures."""
 MAX_ATTEMPTS = 5
 """A transcript that cannot be read so often is given up; its handover is closed and counted as failed."""
 
@@ -301,11 +303,11 @@ class CapturePipeline:
                 ),
             )
 
-    def capture_pending(self, *, limit: int = 100) -> CaptureReport:
-        """Capture every pending handover, oldest first; each one is a transaction of its own. One run at a time."""
+    def capture_pending(self) -> CaptureReport:
+        """Capture the pending handovers, oldest first; each one is a transaction of its own. One run at a time."""
         report = CaptureReport()
         with self._pending:
-            for handover in self._store.pending_handovers(limit=limit):
+            for handover in self._store.pending_handovers(limit=MOST_HANDOVERS):
                 changes = self.capture_handover(handover)
                 failed = any(isinstance(c, Skip) and c.reason.cause in _FAILED for c in changes)
                 report += CaptureReport(handovers=1, failed=1) if failed else report_of(changes, handovers=1)

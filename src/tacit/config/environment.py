@@ -6,7 +6,7 @@ Every command loads this: nothing of the settings is imported here.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, MutableMapping
+from collections.abc import MutableMapping
 
 ARRAY_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
@@ -22,21 +22,20 @@ def one_thread_for_arrays(environ: MutableMapping[str, str] | None = None) -> No
         variables.setdefault(name, "1")
 
 
-def no_reports_of_onnxruntime(environ: MutableMapping[str, str] | None = None) -> None:
+def no_reports_of_onnxruntime() -> None:
     """Keep onnxruntime from reporting to its makers; call it before onnxruntime is imported, which decides it for good.
 
     From 1.29 on its packages for Linux and macOS send what was loaded and how fast it ran, and keep a device id and a
     queue in `~/.cache/Microsoft` (https://github.com/microsoft/onnxruntime/pull/27379). Nothing of that is ours to send.
     """
-    variables = os.environ if environ is None else environ
-    variables["ORT_DISABLE_TELEMETRY"] = "1"
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 
-def secret(name: str, environ: Mapping[str, str] | None = None) -> str:
+def secret(name: str) -> str:
     """The value of the variable that a setting names as holder of a key; "" when it is not set."""
-    return (os.environ if environ is None else environ).get(name, "")
+    return os.environ.get(name, "")
 
 
-def search_path(environ: Mapping[str, str] | None = None) -> str:
+def search_path() -> str:
     """Where programs are looked for; "" when nothing is said."""
-    return (os.environ if environ is None else environ).get("PATH", "")
+    return os.environ.get("PATH", "")

@@ -328,12 +328,11 @@ def _make_private(folder: Path) -> None:
         ) from error
 
 
-def personal_token(environ: Mapping[str, str] | None = None) -> str:
+def personal_token() -> str:
     """The personal token that the user gave to a script; "" when there is none."""
-    return (os.environ if environ is None else environ).get(TOKEN_VARIABLE, "").strip()
+    return os.environ.get(TOKEN_VARIABLE, "").strip()
 
 
-def in_agent_shell(environ: Mapping[str, str] | None = None) -> bool:
+def in_agent_shell() -> bool:
     """Whether a coding agent started this process."""
-    given = os.environ if environ is None else environ
-    return any(given.get(name, "") not in ("", "0") for name in AGENT_SHELLS)
+    return any(os.environ.get(name, "") not in ("", "0") for name in AGENT_SHELLS)

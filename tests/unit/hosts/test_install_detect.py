@@ -29,14 +29,13 @@ def test_a_version_is_read_from_the_package_without_starting_the_host(tmp_path: 
     (folder / "opencode").symlink_to(package / "bin" / "opencode")
     (found,) = detect(tmp_path / "user", str(folder))
     assert (found.name, found.version) == ("opencode", "1.18.33")
-    assert found.config_dir == tmp_path / "user" / ".config" / "opencode"
     assert not Path("started").exists()
 
 
 def test_a_version_is_asked_where_there_is_no_package(tmp_path: Path) -> None:
     make(tmp_path / ".local" / "bin" / "claude", '#!/bin/sh\necho "2.1.328 (Claude Code)"\n')
     (found,) = detect(tmp_path, "/usr/bin:/bin")
-    assert (found.name, found.version, found.config_dir) == ("claude-code", "2.1.328", tmp_path / ".claude")
+    assert (found.name, found.version) == ("claude-code", "2.1.328")
 
 
 def test_a_host_that_cannot_say_its_version_is_found_all_the_same(tmp_path: Path) -> None:

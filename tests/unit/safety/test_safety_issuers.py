@@ -17,7 +17,7 @@ from tacit.safety.redact import Redactor
 
 REDACTOR = Redactor(PrivacySettings())
 ALNUM, HEX = string.ascii_letters + string.digits, "0123456789abcdef"
-LOWER, UPPER = string.ascii_lowercase + string.digits, string.ascii_uppercase + string.digits
+UPPER = string.ascii_uppercase + string.digits
 OPEN = ALNUM + "-_"
 
 

@@ -11,7 +11,7 @@ import string
 from tacit_evals.attacks.words import Words, made_word
 
 HEX, DIGITS = "0123456789abcdef", string.digits
-UPPER, LOWER = string.ascii_uppercase + DIGITS, string.ascii_lowercase + DIGITS
+UPPER = string.ascii_uppercase + DIGITS
 ALNUM = string.ascii_letters + DIGITS
 OPEN = ALNUM + "-_"
 BASE64 = ALNUM + "+/"

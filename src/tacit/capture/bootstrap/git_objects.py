@@ -155,11 +155,11 @@ def _whole(objects: Path, name: str, kind: int) -> bytes:
     return body
 
 
-def walk(head: Head, *, most: int = MAX_COMMITS) -> Iterator[Commit]:
-    """Commits along the first parents from `head`, newest first."""
+def walk(head: Head) -> Iterator[Commit]:
+    """At most `MAX_COMMITS` along the first parents from `head`, newest first."""
     packs = _Packs(head.objects)
     at = head.commit
-    for _ in range(most):
+    for _ in range(MAX_COMMITS):
         raw = _loose(head.objects, at) or packs.commit(at)
         commit = _parse(at, raw) if raw else None
         if commit is None:

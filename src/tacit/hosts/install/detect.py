@@ -20,11 +20,10 @@ _TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectedHost:
-    """A host that was found. `version` may be empty; `config_dir` may not exist yet."""
+    """A host that was found. `version` may be empty."""
 
     name: str
     version: str
-    config_dir: Path
     executable: Path
 
 
@@ -33,7 +32,6 @@ class _HostProgram:
     name: str
     binary: str
     packages: tuple[str, ...]
-    config: tuple[str, ...]
     places: tuple[str, ...]
 
 
@@ -42,14 +40,12 @@ _HOST_PROGRAMS = (
         name="claude-code",
         binary="claude",
         packages=("@anthropic-ai/claude-code",),
-        config=(".claude",),
         places=(".local/bin/claude", ".claude/local/claude"),
     ),
     _HostProgram(
         name="opencode",
         binary="opencode",
         packages=("opencode-ai", "@opencode-ai/cli"),
-        config=(".config", "opencode"),
         places=(".opencode/bin/opencode", ".local/bin/opencode", ".bun/bin/opencode"),
     ),
 )
@@ -64,10 +60,7 @@ def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
             version = _package_version(executable, program.packages) or _asked_version(
                 executable, user_home, path_env
             )
-            folder = user_home.joinpath(*program.config)
-            detected.append(
-                DetectedHost(name=program.name, version=version, config_dir=folder, executable=executable)
-            )
+            detected.append(DetectedHost(name=program.name, version=version, executable=executable))
     return tuple(detected)
 
 
