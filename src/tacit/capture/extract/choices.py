@@ -19,9 +19,11 @@ from tacit.text.lazy_regex import lazy_regex
 from tacit.text.stemming import content_words
 
 _MAX_QUESTION_WORDS, _MAX_WORDS = 30, 45
-_EITHER = lazy_regex(r"(?P<left>[^,;:.?!]+?),?\s+(?:or|vs\.?|versus)\s+(?P<right>[^;:.?!]+)", re.IGNORECASE)
+_EITHER = lazy_regex(r"(?P<left>[^,;:.?!]+?),?\s+(?:or|vs\.?|versus)\s+(?P<right>[^,;:.?!]+)", re.IGNORECASE)
 _NEAR = 4
 """Words on either side of the "or" that may name an alternative."""
+_CHOOSING = frozenset({"use", "using", "go", "choose", "pick", "take", "prefer", "want", "keep"})
+"""Words of choosing, which name no alternative."""
 _DECIDED = lazy_regex(
     r"^\W*(?:(?:ok(?:ay)?|so|then|therefore|in the end|after \w+[^,]{0,40}|given (?:that|this)[^,]{0,60})[\s,:]+)*"
     r"(?:(?:i|we)(?:['\u2019]ve| have)?\s+(?:now\s+)?(?:decided (?:to |on |for |that |in favou?r of )|chose |chosen |picked |opted for |settled on )"
@@ -33,6 +35,14 @@ _DOUBT = lazy_regex(
     r"\b(?:might|may|maybe|perhaps|probably|possibly|could|would|should|if you|unless|for now|until|not sure|i think|suggest|recommend|propose|prefer)\b|\?",
     re.IGNORECASE,
 )
+_RESERVED = lazy_regex(
+    r"\b(?:but|however|though|although|except|unless|until|if|wait|hold on|first|instead|rather|not|never|no|nope|stop|later|maybe|perhaps|might|hmm*|why"
+    r"|really|sure (?:about|that)|doubt|worr\w+|revert|undo|change)\b|n['\u2019]t\b|\?",
+    re.IGNORECASE,
+)
+"""What makes a yes one with a reservation."""
+_DECIDED_MARK = " Decided: "
+_RULED_OUT = lazy_regex(r"\b(?:instead of|rather than|over|not)\b.*$", re.IGNORECASE | re.DOTALL)
 
 
 def alternatives_in(text: str) -> tuple[str, frozenset[str]]:
@@ -43,7 +53,7 @@ def alternatives_in(text: str) -> tuple[str, frozenset[str]]:
         if either is None or len(one.text.split()) > _MAX_QUESTION_WORDS:
             continue
         left, right = content_words(either["left"])[-_NEAR:], content_words(either["right"])[:_NEAR]
-        words = frozenset(left) ^ frozenset(right)
+        words = (frozenset(left) ^ frozenset(right)) - _CHOOSING
         if words:
             found = (" ".join(one.text.split()), words)
     return found
@@ -60,9 +70,20 @@ def decided(question: str, turn: Turn) -> Solution | None:
         if found is None or "```" in said or len(said.split()) > _MAX_WORDS or _DOUBT.search(said):
             continue
         if words & frozenset(content_words(found["what"])):
-            content = f"{question} Decided: {found['what'].strip().rstrip('.')}."
+            content = f"{question}{_DECIDED_MARK}{found['what'].strip().rstrip('.')}."
             return Solution(content=content, span=said, turn=turn.number, at_ms=turn.at_ms)
     return None
+
+
+def accepts(text: str, choice: Solution) -> bool:
+    """Whether the user's next words are a yes to the agent's decision, without doubt, and do not name another alternative."""
+    reply = read_reply(text)
+    if not reply.accepts or reply.picks or _RESERVED.search(reply.rest):
+        return False
+    question, _, made = choice.content.rpartition(_DECIDED_MARK)
+    _, words = alternatives_in(question)
+    others = words - frozenset(content_words(_RULED_OUT.sub("", made)))
+    return not others & frozenset(content_words(reply.rest))
 
 
 def find_choices(
@@ -78,7 +99,7 @@ def find_choices(
     found: dict[str, tuple[Solution, bool]] = {}
     for turn in turns:
         if turn.role == "user":
-            if choice is not None and read_reply(turn.text).accepts:
+            if choice is not None and accepts(turn.text, choice):
                 found[choice.content] = (choice, True)
             choice = None
             question, _ = alternatives_in(turn.text)
