@@ -204,6 +204,21 @@ _RULE_IS = lazy_regex(
     re.IGNORECASE | re.DOTALL,
 )
 """What the speaker calls a convention: "our convention is one component per file"."""
+_MATTER = r"(?:team|house|project|code|coding|naming|commit|branch|review|import|test|testing|logging|error|formatting|docs?|api|indentation)"
+_NO_REPORT = (
+    r"(?!(?:not|too|very|so|quite|rather|really|a bit|a mess|much|still|already|now|currently|just|almost|what|why|how|because|due|like|as|the same"
+    r"|wrong|broken|missing|old|failing|unclear|clear|set|on|off|in|from|up|out|here|there|being|gone|lost|hard|easy|fine|good|bad|nice|better|worse|best|worst"
+    r"|ok|okay|ugly|weird|odd|strange|different|inconsistent|similar|empty|undefined|null|great|terrible|awful|important|new|next|my|your|his|her|their|its"
+    r"|breaking|causing|looking|using|getting|hiding|overriding|inherited|applied|loaded|defined|overridden|written|hidden|ignored|changed|no longer|no good|no more)\b)"
+)
+_STYLE_IS = lazy_regex(
+    rf"^(?:(?:our(?:\s+{_MATTER})?|(?:the|my)\s+{_MATTER})\s+(?:style|standard)s?(?:\s+(?:here|in {_OWN_PLACE}|for [^:,.]{{2,40}}))?(?:\s*:|\s+(?:is|are)(?:\s+(?:that|to))?)\s+{_NO_REPORT}\S.+$"
+    rf"|the\s+(?:style|standard)(?:\s+(?:here|in {_OWN_PLACE}|for [^:,.]{{2,40}}))?\s+is\s+{_NO_REPORT}"
+    rf"(?:to (?!be\b|blame\b)\S|one (?!of\b|that\b|which\b|thing\b)|no \S|(?:single|double) [\w-]+s\b|\d+ (?:spaces?|columns?|characters?)\b|`[^`]+`|[\w-]+_\w+|\w+[ -]case\b|tabs\b"
+    rf"|(?!(?:[\w-]+ )?(?:on|of|at|by|with|sometimes|always|that|this|is|are|was)\b){_PLURAL}|[^.;]{{2,60}}?,? (?:not|never|instead of|rather than|over) \S).*$)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What the speaker calls a style or a standard; the bare words may as well report on a style sheet, so more must tell of a rule."""
 _NO_SUCH = lazy_regex(
     r"^no (?!more\b|need|problem|idea|worr|one\b|way\b|thanks?|longer|changes?\b|errors?\b|warnings?\b|luck|rush|hurry|such\b|results?\b|matter|doubt|reason|clue)"
     r"(?P<rest>\S.+)$",
@@ -591,7 +606,7 @@ def _standing(body: str) -> _Found | None:
         return None
     if (_WANT.match(body) and word_count(body) > _LEAST_WORDS) or _NEED_YOU.match(body):
         return body, "preference", 0.85, "I want"
-    if _RULE_IS.match(body):
+    if _RULE_IS.match(body) or _STYLE_IS.match(body):
         return body, "preference", 0.85, "our rule"
     if _MOVED.match(body):
         return body, "decision", 0.8, "we moved"
