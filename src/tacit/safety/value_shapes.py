@@ -46,6 +46,29 @@ _LIKE_CODE = lazy_regex(
 )
 _SHORT_NAME = lazy_regex(r"^[A-Za-z]{1,6}-?\d{1,3}(?:-\w+)?$")
 """`AES-256`, `utf8`, `v2`."""
+_SHORT_TERMS = frozenset(
+    {
+        "k8s",
+        "s3",
+        "ec2",
+        "md5",
+        "v1",
+        "v2",
+        "v3",
+        "h1",
+        "h2",
+        "h3",
+        "b64",
+        "2fa",
+        "mfa",
+        "oa2",
+        "1st",
+        "2nd",
+        "3rd",
+        "1x",
+        "2x",
+    }
+)
 _PARTS = lazy_regex(r"[_\W]+")
 
 
@@ -69,6 +92,13 @@ def _no_password(value: str) -> bool:
         return True
     words = [word for word in _PARTS.split(value) if word]
     return len(words) > 1 and all(word.isalpha() and _is_ordinary(word) for word in words)
+
+
+def _no_short_password(value: str) -> bool:
+    """For two or three characters behind the name of a password: only letters with digits, which no word of prose has."""
+    value = _stripped(value)
+    mixed = value.isalnum() and not value.isalpha() and not value.isdigit()
+    return not mixed or value.lower() in _SHORT_TERMS
 
 
 def _no_key(value: str) -> bool:
@@ -189,6 +219,12 @@ VALUE_SHAPES: tuple[Shape, ...] = (
         "secret_assignment", _PASSWORDS,
         rf"(?i:{_START}{_NAME}(?:[_-]?\d{{1,2}})?)\\{{0,4}}[\"'`]?{_SET}\\{{0,4}}[\"'`]?(?P<secret>{_BARE}{{4,200}}){_END}",
         reach=(0, 4),
+    ),
+    # `password: x1`
+    _shape(
+        "secret_assignment", "pass pwd",
+        rf"(?i:{_START}(?:pass(?:word|wd|phrase|code)|passw|pwd))[\"'`]?{_SET}[\"'`]?(?P<secret>[A-Za-z0-9]{{2,3}}){_END}",
+        _no_short_password, reach=(0, 4),
     ),
     _shape(
         "secret_assignment", _KEYS,

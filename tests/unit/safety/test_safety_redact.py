@@ -67,6 +67,14 @@ def test_secrets_go(text: str, kind: str | None) -> None:
         assert part not in result.text
 
 
+@pytest.mark.parametrize("text", ["password: x1", "The staging login uses password: x1", "PGPASSWORD='a7b'"])
+def test_a_short_password_goes_where_it_is_named_as_one(text: str) -> None:
+    result = REDACTOR.redact(text)
+    assert result.has_secret
+    assert "x1" not in result.text
+    assert "a7b" not in result.text
+
+
 def test_there_are_enough_shapes() -> None:
     assert len({shape.kind for shape in SHAPES}) >= 35
     assert all(shape.keywords for shape in SHAPES)
@@ -84,6 +92,10 @@ INNOCENT = [
     "id 3f2504e0-4f89-41d3-9a0c-0305e82c3301",
     "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "password=changeme",
+    "password: v2",
+    "password: 12",
+    "password: yes",
+    "password: x1 and x2 are the columns of the form",
     "export OPENAI_API_KEY=sk-...",
     "API_KEY=${API_KEY}",
     "token: <your token>",
