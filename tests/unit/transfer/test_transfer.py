@@ -21,7 +21,7 @@ from tacit.capture.importing.items import ForeignStatement, RefusedHook
 from tacit.capture.importing.safe_files import lines_of
 from tacit.capture.importing.statements import read_mem0, read_memory_service, read_sugar
 from tacit.errors import InvalidInput, NotFound
-from tacit.model.memory import Speaker, TrustTier
+from tacit.model.memory import Sensitivity, Speaker, TrustTier
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
@@ -311,6 +311,27 @@ def test_what_somebody_vouches_for_is_theirs(place):
     place.take(sugar_database(place.files / "memory.db", [ROW]), MINE)
     (memory,) = place.engine.list_memories(MemoryFilter())
     assert memory.provenance.tier is TrustTier.USER
+
+
+@pytest.mark.parametrize("wanted", [MINE, ImportOptions()])
+def test_the_level_of_another_tool_holds_after_an_import(place, wanted):
+    row = (*ROW[:3], '{"sensitivity": "restricted"}', *ROW[4:])
+    place.take(sugar_database(place.files / "memory.db", [row]), wanted)
+    (memory,) = place.engine.list_memories(MemoryFilter(statuses=("active", "quarantined")))
+    assert memory.sensitivity is Sensitivity.RESTRICTED
+    assert "Stripe" not in place.engine.context(str(place.project)).text
+    place.engine.edit(memory.id, sensitivity=Sensitivity.PROJECT)
+    assert "Stripe" in place.engine.context(str(place.project)).text
+
+
+def test_summary_and_access_count_of_sugar_stay_out(place):
+    file = sugar_database(place.files / "memory.db", [ROW])
+    with sqlite3.connect(file) as connection:
+        connection.execute("UPDATE memory_entries SET summary = 'Stripe.', access_count = 40")
+    connection.close()
+    place.take(file, MINE)
+    (memory,) = place.engine.list_memories(MemoryFilter())
+    assert (memory.content, memory.use_count) == (ROW[2], 0)
 
 
 def test_hostile_databases_and_files_harm_nothing(place):
