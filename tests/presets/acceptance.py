@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.config.design_names import DESIGN_NAMES
+from tacit.config.design_names import DESIGN_NAMES, NOTES
 
 HERE = Path(__file__).parent
 LIVE = HERE.parent / "live"
@@ -91,7 +91,10 @@ def page() -> str:
 def _names_of(preset: str) -> str:
     """The table of the names that the preset's design uses for settings; empty where none is listed."""
     names = DESIGN_NAMES.get(preset, {})
-    rows = [f"| `{name}` | {', '.join(f'`{key}`' for key in keys)} |" for name, keys in names.items()]
+    rows = [
+        f"| `{name}` | {', '.join(f'`{key}`' for key in keys)}{f' ({NOTES[name]})' if name in NOTES else ''} |"
+        for name, keys in names.items()
+    ]
     return "\n| name in the design | setting here |\n|---|---|\n" + "\n".join(rows) + "\n" if rows else ""
 
 

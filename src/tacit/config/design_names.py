@@ -32,15 +32,55 @@ DESIGN_NAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "QUERY_TOTAL": ("recall.budgets.on_demand",),
         "SESSION_CAP": ("recall.session_tokens",),
     },
+    "typed": {
+        "injection.enabled": ("recall.enabled",),
+        "session_start.enabled": ("recall.budgets.start",),
+        "session_start.budget_tokens": ("recall.budgets.start",),
+        "per_prompt.enabled": ("recall.budgets.prompt",),
+        "per_prompt.budget_tokens": ("recall.budgets.prompt",),
+        "per_prompt.min_relevance_score": ("recall.thresholds.prompt",),
+        "error_context.enabled": ("recall.budgets.failure",),
+        "error_context.budget_tokens": ("recall.budgets.failure",),
+        "learning_capture.enabled": ("capture.enabled",),
+        "learning_capture.capture_decisions": ("capture.kinds",),
+        "learning_capture.capture_preferences": ("capture.kinds",),
+        "learning_capture.capture_errors": ("capture.kinds",),
+        "learning_capture.capture_outcomes": ("capture.kinds",),
+        "deduplication_threshold": ("capture.near_duplicate_cosine",),
+        "scoring.semantic_similarity_weight": ("recall.typed.semantic",),
+        "scoring.recency_weight": ("recall.typed.recency",),
+        "scoring.importance_weight": ("recall.typed.importance",),
+        "scoring.access_frequency_weight": ("recall.typed.access",),
+        "scoring.type_priority_weight": ("recall.typed.kind",),
+        "type_thresholds": ("recall.floors.similarity",),
+        "types": ("recall.kinds",),
+        "isolation.enabled": ("project.link",),
+        "isolation.share_preferences": ("project.share_preferences",),
+    },
 }
 """Preset -> name in its design -> the settings of the same meaning."""
+NOTES: Mapping[str, str] = {
+    "session_start.enabled": "0 = off",
+    "per_prompt.enabled": "0 = off",
+    "error_context.enabled": "0 = off",
+    "learning_capture.capture_decisions": "the list of kinds that are learned",
+    "learning_capture.capture_preferences": "the list of kinds that are learned",
+    "learning_capture.capture_errors": "the list of kinds that are learned",
+    "learning_capture.capture_outcomes": "digests stand for outcomes and are written whenever capture is on",
+    "isolation.enabled": "projects are always separate; a link names one whose memories may be read",
+    "isolation.share_preferences": "another meaning: in the design it lets one project's preferences reach the others; here a preference of a"
+    " project never leaves it, and the setting says whether memories of universal and language scope are visible",
+}
+"""Name in a design -> how its meaning differs here."""
+DESIGN_ROOTS = frozenset({"memory", "memory.injection"})
+"""Sections around the names of a design that stand for no settings themselves."""
 DESIGN_SECTIONS = {"memory_injection": "recall"}
 """Section of a design -> the section here that its settings belong to."""
 ALIASES: Mapping[str, str] = {
     f"recall.{name}": settings[0]
     for names in DESIGN_NAMES.values()
     for name, settings in names.items()
-    if name.islower() and len(settings) == 1
+    if name.isidentifier() and name.islower() and len(settings) == 1 and settings[0].startswith("recall.")
 }
 """Accepted key -> the setting that it stands for."""
 
@@ -97,3 +137,9 @@ def settings_called(key: str) -> tuple[str, ...]:
     named = [own for name, own in every if wanted.endswith(name)]
     below = [own for name, own in every if name.startswith(f"{wanted}.")]
     return tuple(dict.fromkeys(setting for own in named[:1] or below for setting in own))
+
+
+def note_on(key: str) -> str:
+    """How the meaning of what a design calls `key` differs here; "" = it does not."""
+    wanted = f".{key}".casefold()
+    return next((note for name, note in NOTES.items() if wanted.endswith(f".{name}")), "")

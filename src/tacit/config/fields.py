@@ -16,7 +16,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from tacit.config.design_names import settings_called, with_own_names
+from tacit.config.design_names import DESIGN_ROOTS, note_on, settings_called, with_own_names
 from tacit.config.plugins import plugin_group
 from tacit.config.renamed import RENAMED
 from tacit.config.settings import KindSettings, Settings
@@ -128,7 +128,12 @@ def unknown_setting(key: str, where: str) -> UnknownSetting:
     near = nearest_key(key)
     parent = key.rpartition(".")[0]
     if meant := settings_called(key):
-        hint = f"Here it is called {' and '.join(f'`{name}`' for name in meant)}."
+        note = note_on(key)
+        hint = (
+            f"Here it is called {' and '.join(f'`{name}`' for name in meant)}{f' ({note})' if note else ''}."
+        )
+    elif key in DESIGN_ROOTS:
+        hint = "docs/reference/presets.md lists what the names of that design are called here."
     elif near:
         hint = f"Did you mean `{near}`?"
     elif any(name.startswith(f"{parent}.") for name in settings_by_key()):

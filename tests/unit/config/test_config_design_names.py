@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tacit.config.design_names import ALIASES, DESIGN_NAMES, settings_called
+from tacit.config.design_names import ALIASES, DESIGN_NAMES, NOTES, settings_called
 from tacit.config.fields import settings_by_key, unknown_setting
 from tacit.config.layers import read_settings
 from tacit.config.overrides import SettingsTarget, reset_values, set_values
@@ -15,6 +15,7 @@ def test_every_name_leads_to_a_setting_of_a_preset():
     assert set(DESIGN_NAMES) <= set(preset_names())
     named = {key for names in DESIGN_NAMES.values() for keys in names.values() for key in keys}
     assert named <= set(settings_by_key())
+    assert set(NOTES) <= {name for names in DESIGN_NAMES.values() for name in names}
 
 
 @pytest.mark.parametrize(
@@ -27,10 +28,24 @@ def test_every_name_leads_to_a_setting_of_a_preset():
             "QUERY_BUDGET",
             "`recall.scopes.asked_universal` and `recall.scopes.asked_language` and `recall.scopes.asked_project`",
         ),
+        ("session_start.budget_tokens", "`recall.budgets.start`"),
+        ("memory.injection.per_prompt.min_relevance_score", "`recall.thresholds.prompt`"),
+        ("error_context.enabled", "`recall.budgets.failure` (0 = off)"),
+        ("scoring.type_priority_weight", "`recall.typed.kind`"),
+        ("learning_capture.deduplication_threshold", "`capture.near_duplicate_cosine`"),
     ],
 )
 def test_the_error_for_a_name_of_a_design_says_what_it_is_called_here(written, meant):
     assert unknown_setting(written, "config.yaml:2").hint == f"Here it is called {meant}."
+
+
+def test_the_error_for_shared_preferences_names_the_other_meaning():
+    hint = unknown_setting("isolation.share_preferences", "config.yaml:2").hint
+    assert hint.startswith("Here it is called `project.share_preferences` (another meaning:")
+
+
+def test_the_section_of_a_design_leads_to_the_page_of_its_names():
+    assert "docs/reference/presets.md" in unknown_setting("memory", "config.yaml:1").hint
 
 
 def test_other_names_lead_nowhere():
@@ -69,8 +84,12 @@ def test_the_section_of_a_design_is_read_under_its_own_names(home):
 
 @pytest.mark.parametrize("alias", sorted(ALIASES))
 def test_a_name_of_this_project_goes_before_one_of_a_design(home, alias):
-    value = {"recall.pinned_types": ["todo"], "recall.contextual_min_score": 0.5}.get(alias, 3)
-    other = {"recall.pinned_types": ["goal"], "recall.contextual_min_score": 0.6}.get(alias, 4)
+    value, other = {
+        "recall.pinned_types": (["todo"], ["goal"]),
+        "recall.types": (["decision"], ["goal"]),
+        "recall.type_thresholds": ({"decision": 0.5}, {"decision": 0.6}),
+        "recall.contextual_min_score": (0.5, 0.6),
+    }.get(alias, (3, 4))
     set_values(home, SettingsTarget(), {ALIASES[alias]: value})
     text = home.config_file.read_text().replace(
         "recall:", f"recall:\n  {alias.removeprefix('recall.')}: {other}", 1
