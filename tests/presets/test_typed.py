@@ -465,10 +465,75 @@ def test_a_prompt_is_shared_out_by_relevance_and_type(lab):
     ]
 
 
+CROWD = {"candidates_per_space": 100, "shortlist": 100, "max_items": 60}
+TYPES = ("preference", "decision", "file_context", "error_pattern")
+CROWDED = "fix the login bug in the session module of the shop basket"
+
+
+def crowd(lab, kinds, *, high, medium):
+    """Store `high` memories of a kind with a relevance of 0.7 and more for `CROWDED`, and `medium` between 0.5 and 0.7."""
+    for kind in kinds:
+        for number in range(high + medium):
+            own = " ".join(f"{kind[:3]}{number}{letter}" for letter in "abc")
+            value = {"importance": 1.0, "use_count": 10} if number < high else {"importance": 0.16}
+            lab.know(f"login bug session module shop basket {own}", kind, **value)
+
+
+def tokens_by_band(lab, block):
+    """Tokens of a block's lines whose relevance is 0.7 and more, and of those below."""
+    trace, spent = lab.last_trace(), {"high": 0, "medium": 0}
+    for line in lines_of(block):
+        relevance = next(c.relevance for c in trace.candidates if c.content in line)
+        assert relevance >= 0.5
+        spent["high" if relevance >= 0.7 else "medium"] += lab.engine._parts.tokens.count(line)
+    return spent
+
+
+@acceptance("typed", "5.1-prompt")
+def test_a_prompt_pack_keeps_room_for_medium_relevance(open_workplace):
+    lab = open_workplace("typed", recall={**CROWD, "allot": {"hand_on": False}})
+    crowd(lab, TYPES, high=12, medium=8)
+    spent = tokens_by_band(lab, lab.agent().prompt(CROWDED))
+    assert 400 < spent["high"] <= 500
+    assert 200 < spent["medium"] <= 300
+    shared = open_workplace("typed", recall=CROWD)
+    crowd(shared, TYPES, high=12, medium=8)
+    assert tokens_by_band(shared, shared.agent().prompt(CROWDED))["medium"] == spent["medium"]
+    free = open_workplace("typed", recall={**CROWD, "allot": {"prompt": {}}})
+    crowd(free, TYPES, high=12, medium=8)
+    spent = tokens_by_band(free, free.agent().prompt(CROWDED))
+    assert (spent["high"] > 600, spent["medium"]) == (True, 0), "without shares the best take it all"
+
+
+@acceptance("typed", "5.1-prompt")
+def test_one_band_alone_may_have_the_whole_budget(open_workplace):
+    lab = open_workplace("typed", recall=CROWD)
+    crowd(lab, TYPES, high=12, medium=0)
+    assert tokens_by_band(lab, lab.agent().prompt(CROWDED))["high"] > 600
+
+
 @acceptance("typed", "5.2-even")
-def test_elsewhere_no_type_goes_before_another(lab):
-    assert lab.engine.settings.recall.allot.on_demand == {}
-    assert lab.engine.settings.recall.allot.failure == {}
+@pytest.mark.parametrize("shared", [False, True])
+def test_after_a_failure_no_band_has_a_share(open_workplace, shared):
+    shares = {"failure": {"high": 0.6, "medium": 0.4}} if shared else {}
+    lab = open_workplace("typed", recall={**CROWD, "allot": shares})
+    crowd(lab, ["error_pattern"], high=12, medium=6)
+    block = lab.agent().failed("make shop", "login bug session module shop basket")
+    found = [int(number) for number in re.findall(r"\berr(\d+)a\b", block)]
+    assert len(found) >= 5
+    assert any(number >= 12 for number in found) is shared
+
+
+@acceptance("typed", "5.2-even")
+@pytest.mark.parametrize("shared", [False, True])
+def test_an_answer_on_demand_keeps_no_share_for_a_type(open_workplace, shared):
+    shares = {"on_demand": {"error_pattern": 0.5, "file_context": 0.5}} if shared else {}
+    lab = open_workplace("typed", recall={**CROWD, "allot": shares})
+    crowd(lab, ["error_pattern", "file_context"], high=30, medium=0)
+    block = use_tool(lab, "inject_context", topic=CROWDED)
+    kinds = [line[3:].split("]")[0] for line in lines_of(block)]
+    assert kinds.count("ERR") > 5
+    assert (kinds.count("FILE") > 1) is shared, "one of each type, then the best by score"
 
 
 @acceptance("typed", "5.1-bounds", "5.2-prompt", "5.2-window", "5.2-usage")
@@ -545,6 +610,17 @@ def test_the_weights_are_settings(open_workplace):
     lab.know("fix login bug session module", "decision", days_ago=180)
     lab.agent().prompt(LOGIN)
     assert traced(lab, "fix login bug session module").relevance == pytest.approx(0.5, abs=1e-3)
+
+
+@acceptance("typed", "2.4")
+@pytest.mark.parametrize(("kinds", "lost"), [({}, 0.0076), ({"decision": {"half_life_days": 10}}, 0.1)])
+def test_a_half_life_of_the_users_changes_the_score(open_workplace, kinds, lost):
+    lab = open_workplace("typed", kinds=kinds)
+    lab.know("fix login bug session", "decision", days_ago=10, importance=0.5)
+    lab.agent().prompt(LOGIN)
+    found = traced(lab, "fix login bug session")
+    whole = 0.40 * dict(found.scores)["semantic"] + 0.20 + 0.15 * 0.5 + 0.15 * 0.7
+    assert whole - found.relevance == pytest.approx(lost, abs=2e-3)  # 0.2 * (1 - 2 ** (-10 / half-life))
 
 
 @acceptance("typed", "6.1-types")

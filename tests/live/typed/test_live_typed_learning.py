@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import time
+
 from e2e.drivers.machine import wait_for
 from presets.acceptance import acceptance
 
 ASKED = "Should we use JWT or sessions?"
 DECIDED = "I decided to use JWT with RS256 for authentication."
+
+
+def waiting(machine):
+    """Decisions about RS256 of the present project that wait for the user."""
+    review = machine.request("GET", f"/v1/review?cwd={machine.project}")["review"]
+    return [one["memory"] for one in review if "RS256" in one["memory"]["content"]]
 
 
 @acceptance("typed", "4.2-decision", "9.4-b")
@@ -17,17 +25,95 @@ def test_a_decision_of_the_agents_waits_until_the_user_accepts_it(typed):
     session.stops(DECIDED)
     session.end()
 
-    def waiting():
-        return [one["memory"] for one in typed.request("GET", "/v1/review")["review"]]
-
-    wait_for(lambda: any("RS256" in one["content"] for one in waiting()))
+    wait_for(lambda: waiting(typed))
     prompt = "How do people sign in to our service, with cookies or tokens?"
     assert "RS256" not in typed.session("before").start() + typed.ask_prompt(prompt, "before")
-    (one,) = [one for one in waiting() if "RS256" in one["content"]]
+    (one,) = waiting(typed)
     assert one["kind"] == "decision"
     typed.request("POST", "/v1/review", {"action": "accept", "ids": [one["id"]]})
     assert "[DEC]" in typed.session("after").start()
     assert "RS256" in typed.session("later").start()
+
+
+@acceptance("typed", "4.2-decision", "9.4-b")
+def test_a_yes_in_the_chat_makes_the_agents_decision_the_users(typed):
+    replies = {
+        "accepted": ("yes, go ahead please", True),
+        "doubted": ("yes, but are you sure about RS256?", False),
+        "refused": ("no, use sessions", False),
+        "elsewhere": ("Please rename the helper in cart.py to totals.", False),
+    }
+    for name, (reply, holds) in replies.items():
+        typed.in_project()
+        session = typed.session(name)
+        session.start()
+        session.say(ASKED)
+        session.stops(DECIDED)
+        session.say(reply)
+        session.stops("Done.")
+        session.end()
+        if holds:
+            (one,) = typed.learned("decision", status="active")
+            assert "RS256" in one["content"]
+            assert waiting(typed) == []
+        else:
+            wait_for(lambda: waiting(typed))
+            assert not typed.stored(status="active", kind="decision"), name
+        block = typed.session("next").start()
+        assert ("RS256" in block) is holds, name
+        assert ("### Decision" in block) is holds, name
+
+
+@acceptance("typed", "4.2-preference")
+def test_a_standard_and_a_style_are_learned_and_reports_are_not(typed):
+    session = typed.session()
+    session.start()
+    for words in (
+        "Our standard is one component per file.",
+        "The style is single quotes in all modules.",
+        "The style is missing on the buttons.",
+        "Is our standard one class per module?",
+        "The issue was a stale lock file; fixed by removing it.",
+    ):
+        session.say(words)
+        session.stops("Noted.")
+    session.end()
+    typed.learned("digest")
+    stated = {one["content"]: one["kind"] for one in typed.stored() if one["kind"] != "digest"}
+    assert stated == {
+        "Our standard is one component per file": "preference",
+        "The style is single quotes in all modules": "preference",
+    }
+    assert typed.request("GET", f"/v1/review?cwd={typed.project}")["review"] == []
+
+
+@acceptance("typed", "4.2-error", "1.2-failure")
+def test_a_fix_comes_at_the_next_failure_and_once_proven_everywhere(typed):
+    error = "Exit code 1\nModuleNotFoundError: No module named 'shop.ledger'"
+
+    def fixes(name):
+        session = typed.session(name)
+        session.start()
+        session.say("Please run the tests of the ledger")
+        session.runs("pytest tests/test_ledger.py", error)
+        session.edited("pyproject.toml")
+        session.runs("pytest tests/test_ledger.py")
+        session.stops("They pass.")
+        session.end()
+
+    bug = "Please fix the bug in the ledger: pytest fails with No module named shop.ledger"
+    fixes("first")
+    (fix,) = typed.learned("error_pattern")
+    assert "Fixed by editing pyproject.toml." in fix["content"]
+    failed = typed.session("failed").runs("pytest -x", error)
+    assert "editing pyproject.toml" in failed
+    assert "[ERR]" in failed
+    assert "pyproject.toml" not in typed.session("once").start() + typed.ask_prompt(bug, "once")
+    fixes("second")
+    wait_for(lambda: "### Error Pattern" in typed.session(f"twice{time.monotonic_ns()}").start())
+    start = typed.session("twice").start()
+    assert "editing pyproject.toml" in start[start.index("### Error Pattern") :]
+    assert "editing pyproject.toml" in typed.ask_prompt(bug, "twice-bug")
 
 
 @acceptance("typed", "6.1-capture")

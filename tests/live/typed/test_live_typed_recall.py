@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 
+from e2e.drivers.machine import wait_for
 from presets.acceptance import acceptance
 
 LOGIN_BUG = "Please fix the login bug: the session times out too early"
@@ -87,16 +89,22 @@ def test_long_memories_are_shown_by_their_first_sentences(typed):
     assert long in typed.tool("inject_context", topic="which database keeps the orders")
 
 
-@acceptance("typed", "5.3-sentence", "1.2-failure")
+@acceptance("typed", "5.3-sentence", "1.2-failure", "3.1-failure")
 def test_a_long_error_keeps_the_sentence_that_fixes_it(typed):
     typed.know(
         "error_pattern",
         "`make seed` fails with a foreign key error on the table of carts whenever somebody has run the nightly"
-        " clean-up by hand. The clean-up drops the guests first. Run `make guests` before it.",
+        " clean-up by hand. The clean-up drops the guests first, and with them the owners of all carts. Run `make guests` before it.",
     )
-    block = typed.ask_prompt("Please fix the seed, it stops with a foreign key error again")
-    assert "Run `make guests` before it." in block
-    assert "drops the guests first" not in block
+    failed = typed.session("failed").runs(
+        "make seed", "Exit code 2\nERROR: `make seed` fails: foreign key error on the table of carts"
+    )
+    prompt = typed.ask_prompt("Please fix the seed, it stops with a foreign key error again")
+    for surface, block in (("failure", failed), ("prompt", prompt)):
+        assert f'surface="{surface}"' in block
+        assert "Run `make guests` before it." in block
+        assert "drops the guests first" not in block
+    assert typed.session("passed").runs("make seed") == ""
 
 
 @acceptance("typed", "8.3-held")
@@ -178,17 +186,25 @@ def test_sensitivity_is_set_on_every_way_and_words_that_are_secrets_are_refused(
         "decision", "Customers stay signed in for the demo of today", sensitivity="session",
         session={"host": "claude-code", "session_id": f"{typed.project.name}-first"},
     )  # fmt: skip
-    assert typed.tool(
-        "memory_add", content="The pager number of the bank ends in 7", sensitivity="restricted"
-    )
+    pager = "The pager number of the bank ends in 7"
+    said = typed.tool("memory_add", content=pager, kind="fact", sensitivity="restricted")
+    (added,) = [one for one in typed.stored(status="quarantined") if one["content"] == pager]
+    assert (added["sensitivity"], added["id"][-7:] in said) == ("restricted", True)
+    refused = typed.tool("memory_add", content="The door of the bank opens at nine", sensitivity="secretive")
+    assert "restricted" in refused
+    assert not [one for one in typed.stored(status="quarantined") if "opens at nine" in one["content"]]
+    assert "pager" not in typed.tool("inject_context", topic="the pager number of the bank")
+    assert "pager" in typed.tacit("recall", "the pager number of the bank").stdout
     blocks = typed.session("second").start() + typed.ask_prompt(
         "When do the bank's people look at our books?"
     )
     assert "auditors" not in blocks
+    assert "pager" not in blocks
     assert "demo of today" not in blocks
     assert "demo of today" in typed.session("first").start("compact")
     assert "restricted" in {one["sensitivity"] for one in typed.stored()}
-    for words in ("password = hunter2", "secret: topsecretvalue", "db password: swordfish", "bearer abcdef"):
+    for words in ("password = hunter2", "secret: topsecretvalue", "db password: swordfish", "bearer abcdef",
+                  "password: x1"):  # fmt: skip
         assert "secret" in (typed.try_remember(f"The staging login uses {words}") or "stored"), words
 
 
@@ -213,3 +229,60 @@ def test_a_surface_that_is_off_asks_nothing_and_is_named(typed):
     assert session.runs("git commit -m done") == ""
     assert typed.last_trace()["id"] == asked
     assert "off here: action" in typed.tacit("status").stdout
+
+
+FOUR = "preference, decision, file_context, error_pattern"
+
+
+@acceptance("typed", "6.1-types", "3.3-inline")
+def test_outcomes_come_where_they_are_turned_on(typed_with):
+    machine = typed_with(f"recall: {{kinds: [{FOUR}, outcome]}}\n").in_project()
+    session = machine.session("work")
+    session.say("Fix the login bug: the session times out too early for the users of the north shop")
+    session.edited("src/login.py")
+    session.stops("I changed the timeout of the login session.")
+    session.end()
+    machine.learned("digest")
+    outcome = "The login bug of last week, a session that times out too early, was closed by the support team"
+    machine.know("outcome", outcome)
+    found = lines(machine.ask_prompt(LOGIN_BUG, "on"))
+    assert {line[:7] for line in found} == {"- [OUT]"}
+    assert any("support team" in line for line in found)
+    assert any("impl:" in line for line in found), "a digest is the outcome of a session"
+    machine.set(f"preset: typed\nrecall: {{kinds: [{FOUR}]}}\n")
+    wait_for(lambda: "outcome" not in str(machine.ask("config", "get", "recall.kinds")))
+    wait_for(lambda: machine.ask_prompt(LOGIN_BUG, f"off{time.monotonic_ns()}") == "")
+
+
+@acceptance("typed", "6.1-types", "3.3-sections", "8.1-lists")
+def test_research_has_a_section_at_the_start_where_it_is_turned_on(typed_with):
+    machine = typed_with(f"recall: {{kinds: [{FOUR}, research]}}\n").in_project()
+    study = "Benchmarks of March: PgBouncer in session mode costs nine percent of the throughput"
+    machine.know("research", study)
+    machine.know("decision", "Orders are kept in PostgreSQL")
+    block = machine.session("on").start()
+    parts = block.splitlines()
+    assert parts.index("### Decision") < parts.index("### Research")
+    assert study in parts[parts.index("### Research") + 1]
+    machine.set("preset: typed\n")
+    wait_for(lambda: "### Research" not in machine.session(f"off{time.monotonic_ns()}").start())
+    assert "### Decision" in machine.session("off").start()
+
+
+@acceptance("typed", "NAMES")
+def test_a_name_of_the_design_leads_to_the_setting(typed_with):
+    machine = typed_with("")
+    for name, setting, value in (
+        ("session_start.budget_tokens", "recall.budgets.start", "1200"),
+        ("memory.injection.per_prompt.min_relevance_score", "recall.thresholds.prompt", "0.5"),
+        ("error_context.budget_tokens", "recall.budgets.failure", "250"),
+        ("scoring.recency_weight", "recall.typed.recency", "0.1"),
+        ("deduplication_threshold", "capture.near_duplicate_cosine", "0.9"),
+    ):
+        assert f"`{setting}`" in machine.said("config", "set", name, value, code=3)
+        machine.tacit("config", "set", setting, value)
+        assert machine.ask("config", "get", setting) == {setting: float(value)}
+    said = machine.said("config", "set", "isolation.share_preferences", "true", code=3)
+    assert "`project.share_preferences` (another meaning" in said
+    machine.tacit("config", "set", "recall.types", "[decision]")
+    assert machine.ask("config", "get", "recall.kinds") == {"recall.kinds": ["decision"]}
