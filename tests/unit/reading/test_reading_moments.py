@@ -16,6 +16,8 @@ from tacit.reading.moments.calls import (
 )
 from tacit.reading.moments.rules import read_moments
 
+TOKENIZER = "`parser.py` holds the tokenizer; do not use regular expressions outside it."
+
 
 def ran(command: str) -> ToolCall:
     return ToolCall(tool="bash", command=command)
@@ -38,6 +40,7 @@ def fit(rule: str, call: ToolCall) -> str:
     ("rule", "call"),
     [
         ("Lint with `flake8` before every commit.", ran("cd src && git commit -m 'x'")),
+        ("Work on this project: Lint with `flake8` before every commit", ran("git commit -m x")),
         ("Before committing, run the linter.", ran("git -C app commit --all")),
         ("Never push to main.", ran("git push origin main")),
         ("Never push to main.", ran("git push")),
@@ -63,6 +66,8 @@ def test_the_call_that_a_rule_names(rule: str, call: ToolCall) -> None:
     ("rule", "call"),
     [
         ("Lint with `flake8` before every commit.", ran("flake8 src")),
+        ("Work on this project: Lint with `flake8` before every commit", ran("flake8 src")),
+        ("Continuous integration: the build runs before every commit.", ran("git commit -m x")),
         ("Lint with `flake8` before every commit.", ran('grep -rn "git commit" docs')),
         ("Never push to main.", ran("git push -u origin fix/main-menu")),
         ("Never push to main.", ran('echo "git push origin main"')),
@@ -146,3 +151,49 @@ def test_a_prompt_asks_for_the_moment_of_a_rule() -> None:
 )
 def test_a_statement_that_names_no_moment(statement: str) -> None:
     assert read_moments(statement) == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "call", "expected"),
+    [
+        (TOKENIZER, changed("src/dotenv/parser.py"), "now"),
+        (TOKENIZER, ToolCall(tool="read", paths=("src/dotenv/parser.py",)), "next"),
+        (TOKENIZER, ran("cat parser.py"), "next"),
+        (TOKENIZER, changed("src/dotenv/main.py"), "no"),
+        (TOKENIZER, changed("tests/test_parser.py"), "no"),
+        (TOKENIZER, ToolCall(tool="read", paths=("docs/parser.md",)), "no"),
+        ("`src/legacy/` is frozen; never add features there.", changed("src/legacy/a/b.py"), "now"),
+        ("src/billing/parse.py must not load a whole file.", changed("src/billing/parse.py"), "now"),
+        ("`settings.py` must stay sorted.", changed("app/settings.py"), "now"),
+        (
+            "The file `schema.sql` is the source; never edit the generated one.",
+            changed("db/schema.sql"),
+            "now",
+        ),
+        ("`parser.py` holds the tokenizer.", changed("parser.py"), "no"),
+        (
+            "`pkg/providers/*` holds the providers; `pkg/spi/` is what they build on.",
+            changed("pkg/providers/a.go"),
+            "no",
+        ),
+        (
+            "`install.sh` runs on macOS alone, requires node, and pulls the model.",
+            changed("install.sh"),
+            "no",
+        ),
+        (
+            "`settings.vue` never waits for the loader; it is read with useState.",
+            changed("settings.vue"),
+            "no",
+        ),
+        ("`parser.py` holds the tokenizer. Never commit secrets.", changed("parser.py"), "no"),
+        ("`os.path` must not be used; use pathlib.", changed("os.path"), "no"),
+    ],
+)
+def test_a_rule_whose_subject_is_a_file(rule: str, call: ToolCall, expected: str) -> None:
+    assert fit(rule, call) == expected
+
+
+def test_a_rule_about_a_file_forbids_no_edit_of_it() -> None:
+    (moment,) = read_moments(TOKENIZER)
+    assert (moment.subject, moment.forbids) == (True, False)

@@ -17,6 +17,8 @@ from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
 from tacit.reading.situation import read_call
 from tacit.recall.score.action import action_relevance, failure_relevance, is_follow_up_rule
+from tacit.recall.score.moment import judge_moment
+from tacit.recall.stage import MOMENT
 
 KINDS = KindRegistry()
 COMMIT = Trigger(actions=(("commit", 1.0),), objects=("commit message", "task id"), maker="agent")
@@ -24,7 +26,7 @@ COMMIT = Trigger(actions=(("commit", 1.0),), objects=("commit message", "task id
 
 def calling(command: str = "", *, tool: str = "bash", path: str = "") -> Query:
     call = ToolCall(tool=tool, command=command, paths=(path,) if path else ())
-    return query(command or path, surface=Surface.ACTION, situation=read_call(call), tool=tool)
+    return query(command or path, surface=Surface.ACTION, situation=read_call(call), tool=tool, call=call)
 
 
 def relevance(asked: Query, *args: object, **fields: object) -> float:
@@ -214,3 +216,30 @@ def test_what_was_told_counts_by_the_class_of_the_error() -> None:
     asked = failing("ModuleNotFoundError: No module named 'yaml'", "pytest")
     named = {"kind": "error_pattern", "entities": (Entity(kind="error", key="modulenotfounderror"),)}
     assert after_failure(asked, "Install the extras first.", **named) == pytest.approx(0.9 * 0.6 * 0.8)
+
+
+FAILED = "`git push origin main` failed with: protected branch hook declined."
+
+
+@pytest.mark.parametrize(
+    ("command", "fields", "judged"),
+    [
+        ("git push origin main", {}, (1.0, (MOMENT,))),
+        ("git push origin topic", {}, (0.0, ())),
+        ("git push origin topic", {"trigger": Trigger(commands=("git push",), maker="user")}, None),
+        # What an edit repaired fails no more: the score of before stands.
+        ("git push origin main", {"error_signature": "git push | declined", "files": ("hooks/pre-push",)}, None),
+        ("git push origin main", {"kind": "fact"}, None),
+    ],
+)  # fmt: skip
+def test_a_known_failure_is_certain_before_its_command_runs_again(
+    command: str, fields: dict[str, object], judged: tuple[float, tuple[str, ...]] | None
+) -> None:
+    found = candidate(FAILED, **{"kind": "error_pattern", **fields})  # type: ignore[arg-type]
+    assert judge_moment(calling(command), found, KINDS.get(found.memory.kind)) == judged
+
+
+def test_a_known_failure_is_no_news_after_its_command_ran() -> None:
+    found = candidate(FAILED, kind="error_pattern")
+    done = replace(calling("git push origin main"), finished=True)
+    assert judge_moment(done, found, KINDS.get("error_pattern")) == (0.0, ())

@@ -134,11 +134,11 @@ def keys_of_acts(acts: frozenset[str]) -> tuple[Entity, ...]:
 
 
 def fit_of(moment: Moment, facts: CallFacts) -> Fit:
-    """Whether the call is `moment`, or the step before what it forbids."""
+    """Whether the call is `moment`, or the step before what it forbids, or a look at the file that it speaks of."""
     target = moment.target
     if _is_now(target, facts):
         return "now"
-    return "next" if moment.forbids and _is_next(target, facts) else "no"
+    return "next" if (moment.forbids or moment.subject) and _is_next(target, facts) else "no"
 
 
 def _is_now(target: Target, facts: CallFacts) -> bool:

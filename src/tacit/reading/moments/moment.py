@@ -44,8 +44,10 @@ class Moment:
         target: the call.
         forbids: it speaks against the call, so that it must come before it.
         way: it says how the call is made; that is an order only where the statement is a rule.
+        subject: the files are what it speaks of, so that it already comes with a look at them.
     """
 
     target: Target
     forbids: bool = False
     way: bool = False
+    subject: bool = False

@@ -12,6 +12,7 @@ from tacit.reading.commands import PROGRAMS, simple_commands
 from tacit.reading.moments.acts import acts_said
 from tacit.reading.moments.moment import Command, Target
 from tacit.reading.moments.places import FOLDER, kinds_said, path_pattern
+from tacit.reading.terms import find_paths
 from tacit.text.lazy_regex import lazy_regex
 
 _SPAN = re.compile(r"`([^`\n]{1,120})`")
@@ -93,6 +94,12 @@ class Phrases:
         if not paths and edits and (kinds := kinds_said(phrase)):
             return Target(paths=kinds, removes=bool(_REMOVES.search(phrase)))
         return Target(paths=paths, hosts=hosts)
+
+    def files(self, phrase: str) -> Target:
+        """The files and folders that `phrase` names, as changed ones; a dotted name of another kind (`os.path`) is none."""
+        marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
+        named = [text for sort, text in marks if sort == "path" or (sort == "code" and _is_place(text))]
+        return Target(paths=tuple(dict.fromkeys(path_pattern(text) for text in named if find_paths(text))))
 
     def command_at(self, phrase: str) -> Target:
         """The command at the very beginning of `phrase`; an empty target where something else stands there."""

@@ -65,11 +65,13 @@ _LIMITED = lazy_regex(
 )
 _NEXT_ORDER = lazy_regex(rf"\s{_ORDER}\s", re.IGNORECASE)
 _OBLIGES = lazy_regex(
-    rf"^\ue000|^\W*{_ORDER}\b|\b(?:must|should|shall|has to|have to|need(?:s|ed)?|gets?|always|never|requires?|required|don't|do not|means?|make sure|be sure)\b"
+    rf"^\ue000|(?:^\W*|:\s+){_ORDER}\b|\b(?:must|should|shall|has to|have to|need(?:s|ed)?|gets?|always|never|requires?|required|don't|do not|means?|make sure|be sure)\b"
     r"|\b(?:is|are) (?:to be |always |never )?\w+ed\b|\bcomes? with\b",
     re.IGNORECASE,
 )
-"""What a clause says besides its condition must be an order; else it tells what happens (`the build runs when ...`)."""
+"""What a clause says besides its condition must be an order; else it tells what happens (`the build runs when ...`).
+
+The order may follow the heading that an imported rule stood under (`Work on this project: Lint with flake8 ...`)."""
 _MODAL = lazy_regex(
     r"\s(?:must|should|shall|has to|have to|needs?|gets?|requires?|follows?|goes|go against|starts? with|begins? with|means?|only (?:with|via|through|from|in|after|by)"
     r"|(runs?) (?:with|in|under|through|via)|(?:are|is) (?:run|started) (?:with|in|under|through|via))\b",
@@ -93,6 +95,18 @@ _PLACED = lazy_regex(
 )
 """What a clause is about lies in a place: `amounts in src/ledger/ are integers`, `in src/api/, use ...`."""
 _WRITES = lazy_regex(r"^(?:write|name)\b", re.IGNORECASE)
+_SENTENCE = lazy_regex(r"(?<=[.!?])\s+|\n+")
+_SUBJECT_FILE = lazy_regex(
+    r"^\W*(?:(?:the|our|this)\s+)?(?:(?:file|module|script|folder|package)\s+)?(\ue000\d+\ue001(?:\s*(?:,|and|or)\s*\ue000\d+\ue001)*)\s*[:\w]",
+    re.IGNORECASE,
+)
+"""What a sentence is about is a file: `parser.py holds the tokenizer; do not use regular expressions outside it`."""
+_ORDERS_AT_FILE = lazy_regex(
+    r"\s(?:must|should|shall|has to|have to|may only|may not)\b|(?:^|[:,]|\band)\s*(?:do not|don't|never|always)\b"
+    rf"|(?:^|:)\s*(?:then\s+)?{_ORDER}\b",
+    re.IGNORECASE,
+)
+"""More is asked of such a sentence than of one with a connective: most sentences about a file tell what it does."""
 
 
 @lru_cache(maxsize=8192)
@@ -103,10 +117,13 @@ def read_moments(statement: str) -> tuple[Moment, ...]:
         return ()
     phrases = Phrases(text)
     found: dict[Moment, None] = {}
-    for clause in _CLAUSE.split(phrases.masked):
-        moment = _of_clause(clause.strip(" .!?"), phrases) if clause.strip() else None
-        if moment is not None and not moment.target.empty:
-            found.setdefault(moment)
+    for sentence in _SENTENCE.split(phrases.masked):
+        for clause in _CLAUSE.split(sentence):
+            moment = _of_clause(clause.strip(" .!?"), phrases) if clause.strip() else None
+            if moment is not None and not moment.target.empty:
+                found.setdefault(moment)
+        if (about := _about_file(sentence, phrases)) is not None:
+            found.setdefault(about)
     return tuple(found)[:_MOST]
 
 
@@ -223,3 +240,15 @@ def _placed(clause: str, phrases: Phrases) -> Moment | None:
     match = _PLACED.match(clause)
     target = phrases.target(match[1], changes=True) if match else Target()
     return Moment(target=Target(paths=target.paths), way=True)
+
+
+def _about_file(sentence: str, phrases: Phrases) -> Moment | None:
+    """A file is the subject of a sentence that obliges: whoever works on the file must know it, and so must who looks at it."""
+    match = _SUBJECT_FILE.match(sentence)
+    if match is None:
+        return None
+    clauses = (part.strip() for part in _CLAUSE.split(f"\ue000{sentence[match.end(1) :]}"))
+    if not any(_ORDERS_AT_FILE.search(clause) for clause in clauses):
+        return None
+    target = phrases.files(match[1])
+    return Moment(target=target, subject=True) if not target.empty else None

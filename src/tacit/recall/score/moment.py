@@ -1,16 +1,19 @@
-"""A rule that names its moment in its own words: certain at that moment, not weighed. Part of stage 5. Pure.
+"""What names its moment in its own words: certain at that moment, not weighed. Part of stage 5. Pure.
 
-In: a query and a candidate. Out: relevance 1 at the call that the words name, and, for what they forbid, already at the prompt
-that orders it and at the call that mostly comes right before; 0 at every other call; None where the words name no moment.
+In: a query and a candidate. Out: of a rule relevance 1 at the call that the words name, and, for what they forbid, already at the
+prompt that orders it and at the call that mostly comes right before; 0 at every other call. Of a known failure relevance 1 before
+the very command that it opens with runs again, 0 at every other command. None where the words name no moment.
 """
 
 from __future__ import annotations
 
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
+from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.reading.moments.calls import acts_of_keys, fit_of, is_asked, read_call_facts
+from tacit.reading.moments.failures import failing_commands, runs_again
 from tacit.reading.moments.rules import read_moments
 from tacit.recall.stage import MOMENT, Judgment
 
@@ -20,7 +23,9 @@ def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | N
     memory = candidate.memory
     if query.surface is Surface.SUBAGENT and kind.standing and memory.trigger.always and memory.pinned:
         return 1.0, ("always, and pinned",)
-    if kind.episodic or kind.explains_errors or memory.trigger.always:
+    if kind.explains_errors:
+        return _judge_failure(query, memory)
+    if kind.episodic or memory.trigger.always:
         return None
     is_rule = kind.standing and not kind.is_result
     moments = [one for one in read_moments(memory.content) if is_rule or not one.way]
@@ -33,5 +38,19 @@ def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | N
         return None
     facts = read_call_facts(query.call)
     if any(fit_of(moment, facts) != "no" for moment in moments):
+        return 1.0, (MOMENT,)
+    return (0.0, ()) if memory.trigger.maker == "local" else None
+
+
+def _judge_failure(query: Query, memory: Memory) -> Judgment | None:
+    """Relevance of a known failure at a command line by the command that it opens with; None where it opens with none.
+
+    What an edit of files repaired fails no more, so that its score decides.
+    """
+    known = failing_commands(memory.content)
+    call = query.call if query.surface is Surface.ACTION else None
+    if not known or call is None or not call.command or (memory.error_signature and memory.files):
+        return None
+    if not query.finished and runs_again(known, call.command):
         return 1.0, (MOMENT,)
     return (0.0, ()) if memory.trigger.maker == "local" else None

@@ -1,0 +1,48 @@
+"""Rules of CLAUDE.md and AGENTS.md after `tacit init`: the host has loaded them, so each comes at its call, and at no other."""
+
+from __future__ import annotations
+
+import pytest
+
+from live.focused.work import Told, Work
+
+LINT = "Lint with `flake8` before every commit"
+PARSER = "`parser.py` holds the tokenizer; do not use regular expressions outside it"
+DATES = "Dates in reports are ISO 8601"
+RULES = f"""# Work on this project
+
+- {LINT}.
+- {PARSER}.
+- {DATES}.
+"""
+
+
+@pytest.fixture(params=["CLAUDE.md", "AGENTS.md"])
+def session(live, request) -> Work:
+    """A session in a project that was set up from its rule file."""
+    machine = live("preset: focused")
+    (machine.project / request.param).write_text(RULES, encoding="utf-8")
+    machine.wake()
+    machine.tacit("init", "--yes", "--no-backfill")
+    session = Work(machine, "s1")
+    session.start()
+    return session
+
+
+def told(given: Told) -> list[str]:
+    return [rule for rule in (LINT, PARSER, DATES) if rule in given.starts + given.done]
+
+
+def test_a_rule_of_a_file_comes_at_the_commit(session):
+    assert told(session.bash("git status --short")) == []
+    assert told(session.bash("flake8 src")) == []
+    assert told(session.bash("git commit -am 'Read quoted values'")) == [LINT]
+    assert told(session.bash("git commit -am 'Again'")) == []
+
+
+@pytest.mark.parametrize("call", ["reads", "edits"])
+def test_a_rule_about_a_file_comes_with_that_file(session, call):
+    for path in ("src/dotenv/main.py", "src/dotenv/parsers.py", "tests/test_parser.py"):
+        assert told(getattr(session, call)(path)) == [], path
+    assert told(getattr(session, call)("src/dotenv/parser.py")) == [PARSER]
+    assert told(session.edits("src/dotenv/parser.py")) == []
