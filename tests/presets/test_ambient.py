@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -234,6 +235,26 @@ def test_pinned_comes_once_where_the_host_keeps_every_block(pinned):
     assert [("too late" in agent.prompt(f"{ASK} {turn}")) for turn in range(12)] == [True] + [False] * 11
     assert "too late" in agent.start("compact")
     assert agent.prompt(ASK) == ""
+
+
+@acceptance("ambient", "FORMAT-sections", "CFG-ambient")
+@pytest.mark.parametrize(
+    ("recall", "listed"),
+    [
+        (PINNED, ["Fact", "Goal", "Todo"]),
+        ({**PINNED, "pinned_sort": "importance"}, ["Goal", "Fact", "Todo"]),
+        ({"ambient_enabled": True}, ["Fact", "Goal"]),
+        ({"ambient_enabled": False, "pinned_kinds": ["todo", "goal"]}, []),
+    ],
+)
+def test_what_was_pinned_by_hand_comes_before_the_pinned_kinds_once(open_workplace, recall, listed):
+    lab = open_workplace("ambient", recall=recall)
+    lab.know("Ship version 2.", "goal", days_ago=2, pinned=True, importance=0.9)
+    lab.know("The demo is on Friday.", "fact", days_ago=1, pinned=True, importance=0.2)
+    lab.know("Fix the refresh.", "todo")
+    lab.know("The canteen is closed on Mondays.", "fact")
+    given = lab.agent().prompt("please draw a giraffe")
+    assert re.findall(r"^\[(\w+)\] .* \(importance", given, re.MULTILINE) == listed
 
 
 @acceptance("ambient", "DEDUP-cap")

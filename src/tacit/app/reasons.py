@@ -307,7 +307,7 @@ def in_words(trace: Trace) -> Trace:
 
 
 def summary_text(trace: Trace) -> str:
-    """How many memories a recall injected, and of these how many by their kind alone; "" = none."""
+    """How many memories a recall injected, and of these how many because they are pinned; "" = none."""
     total = len(trace.injected)
     if not total:
         return ""

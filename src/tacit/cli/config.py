@@ -6,7 +6,7 @@ serves while no daemon runs or can run; a running one follows within a second. O
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -101,20 +101,17 @@ def set_(
         notes = set_values(home, place, {key: converted})
     if old in RENAMED:
         reset_values(home, place, key=old)
-    now = _report(cwd, agent).origins.get(key, ())
+    origins = _report(cwd, agent).origins
+    now = origins.get(key, ())
+    inert = _without_effect(key, converted, origins)
+    said = [*map(str, notes), *inert]
     if as_json:
-        print_json(
-            {
-                **_facts(key, now),
-                "file": str(file_of(home, place)),
-                "notes": [str(notice) for notice in notes],
-            }
-        )
+        print_json({**_facts(key, now), "file": str(file_of(home, place)), "notes": said})
         return
     if now:
         print_line(f"{key} = {_text(now[-1])}  ({_where(now[-1])})")
-    for note in notes:
-        print_line(str(note), style="yellow")
+    for note in said:
+        print_line(note, style="yellow")
     if now and not notes and converted is not None and now[-1].plain != converted:
         print_line(f"It is written, but {_where(now[-1])} overrides it.", style="yellow")
     if about is not None and about.restart:
@@ -362,6 +359,15 @@ def _text(origin: Origin) -> str:
 
 def _where(origin: Origin) -> str:
     return f"{origin.layer}: {origin.place}"
+
+
+def _without_effect(key: str, value: object, origins: Mapping[str, Sequence[Origin]]) -> tuple[str, ...]:
+    """What must be on for a value that was set to do anything, where it is off."""
+    from tacit.config.describe import AMBIENT, NEEDS_AMBIENT
+
+    if key not in NEEDS_AMBIENT or not value or origins[AMBIENT][-1].plain:
+        return ()
+    return (f"It pins nothing until {AMBIENT} is on: `tacit config set {AMBIENT} true`.",)
 
 
 def _facts(key: str, given: Sequence[Origin]) -> dict[str, Any]:

@@ -27,6 +27,10 @@ from tacit.cli.terminal.arguments import (
 )
 
 WAITS = "\n  waits for you: `tacit review` (nothing here proves that you said it; see `tacit token --help`)"
+PIN_HELP = (
+    "Pack it first, in every preset but multispace and scoped. Where recall.ambient_enabled is on, as ambient means it,"
+    " it also comes before every prompt."
+)
 SHOWN_ACTIONS = 3
 """Most actions named when it is said when a memory applies; `show` and `--json` have all of them."""
 STATUSES = ("active", "quarantined", "superseded", "retired", "all")
@@ -45,7 +49,7 @@ def remember(
     ] = None,
     scope: ScopeText = "",
     file: Annotated[list[str] | None, typer.Option(help="A file that it is about; may be repeated.")] = None,
-    pin: Annotated[bool, typer.Option("--pin", help="Pack it first.")] = False,
+    pin: Annotated[bool, typer.Option("--pin", help=PIN_HELP)] = False,
     sensitivity: SensitivityText = "",
     user_words: Annotated[
         str,
@@ -336,9 +340,7 @@ def edit(
         typer.Option("--scope", help="New scope: universal, language:python, project:ID or path:ID/src/api."),
     ] = "",
     importance: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="0 to 1.")] = None,
-    pin: Annotated[
-        bool | None, typer.Option("--pin/--unpin", help="Pack it first where a preset pins.")
-    ] = None,
+    pin: Annotated[bool | None, typer.Option("--pin/--unpin", help=PIN_HELP)] = None,
     sensitivity: SensitivityText = "",
     as_json: AsJson = False,
 ) -> None:

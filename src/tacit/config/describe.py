@@ -20,6 +20,9 @@ PINNED_GUIDANCE = (
     "Many people in one place: none. Broad kinds (fact, event, observation) dilute the prompt; pin them only for a reason. "
     "Nothing here is forbidden."
 )
+NEEDS_AMBIENT = ("recall.pinned_kinds", "recall.pinned_limit", "recall.pinned_sort")
+AMBIENT = "recall.ambient_enabled"
+"""Settings that pin nothing while another one is off, and that one."""
 GUIDANCE = {"recall.pinned_kinds": PINNED_GUIDANCE}
 """What to bear in mind, beside the meaning. Source: the ambient seed, "Recommended usage"."""
 

@@ -17,7 +17,7 @@ TokenMatches: TypeAlias = "Callable[[str, Sequence[str]], NDArray[np.float32]]"
 """Best cosine (0-1) of each token of a text in each of the others, shape (others, tokens of the text)."""
 
 PINNED = "pinned"
-"""Reason of a candidate that is handed over because its kind is pinned, not because of what was asked."""
+"""Reason of a candidate that is handed over because it or its kind is pinned, not because of what was asked."""
 
 
 class Hit(NamedTuple):

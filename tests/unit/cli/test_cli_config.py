@@ -106,6 +106,24 @@ def test_a_projects_own_file_can_only_restrict_and_says_so(tacit):
     assert config(tacit, "reset", "--all", "--project-file")["reset"]
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("recall.pinned_kinds", "todo"),
+        ("memory_injection.pinned_types", "todo"),
+        ("recall.pinned_limit", "5"),
+    ],
+)
+def test_what_pins_nothing_yet_says_what_must_be_on(tacit, key, value):
+    note = (
+        "It pins nothing until recall.ambient_enabled is on: `tacit config set recall.ambient_enabled true`."
+    )
+    assert note in " ".join(tacit("config", "set", key, value).out.split())
+    assert config(tacit, "set", key, value)["notes"] == [note]
+    tacit("config", "set", "recall.ambient_enabled", "true")
+    assert config(tacit, "set", key, value)["notes"] == []
+
+
 def test_the_schema_for_editors(tacit):
     schema = json.loads(tacit("config", "schema").out)
     assert schema["properties"]["recall"]

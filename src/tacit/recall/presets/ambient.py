@@ -6,7 +6,7 @@ delimiters of `recall/render.py`; the line inside them is the seed's own mark, b
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import PINNED, Candidate
@@ -46,13 +46,14 @@ def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 def pinned_candidates(
     query: Query, *, store: SearchableStore, settings: RecallSettings
 ) -> tuple[Candidate, ...]:
-    """At most `pinned_limit` memories of every pinned kind, kinds in the order of the settings; () where it is off.
+    """What was pinned by hand, then at most `pinned_limit` memories of every pinned kind, kinds in the order of the settings.
 
-    Validity and trust apply; thresholds, age and the delay before a memory may come again do not.
+    () where it is off. Validity and trust apply; thresholds, age and the delay before a memory may come again do not.
     """
     if not settings.ambient_enabled or query.surface not in PINNED_SURFACES:
         return ()
-    found: list[Memory] = []
+    by_hand = store.list_memories(MemoryFilter(pinned=True), scope=query.scope, limit=settings.max_items)
+    found = {memory.id: memory for memory in _ordered(_admitted(by_hand, query), settings)}
     for kind in settings.pinned_kinds:
         asked = settings.pinned_limit + _SPARE
         if settings.pinned_sort == "recent":
@@ -60,17 +61,25 @@ def pinned_candidates(
         else:
             hits = store.search.standing([kind], scope=query.scope, limit=asked).hits
             memories = store.get([hit.memory_id for hit in hits], scope=query.scope)
-        fit = [
-            m
-            for m in memories
-            if m.validity.holds_at(query.at_ms)
-            and why_not_on(m, query.surface, session=query.session) is None
-        ]
-        found += fit[: settings.pinned_limit]
+        found |= {memory.id: memory for memory in _admitted(memories, query)[: settings.pinned_limit]}
     return tuple(
         Candidate(memory=memory, fused=1.0 - place / 1000, relevance=1.0, reasons=(PINNED,))
-        for place, memory in enumerate(found)
+        for place, memory in enumerate(found.values())
     )
+
+
+def _admitted(memories: Sequence[Memory], query: Query) -> list[Memory]:
+    return [
+        m
+        for m in memories
+        if m.validity.holds_at(query.at_ms) and why_not_on(m, query.surface, session=query.session) is None
+    ]
+
+
+def _ordered(memories: list[Memory], settings: RecallSettings) -> list[Memory]:
+    if settings.pinned_sort == "recent":
+        return memories
+    return sorted(memories, key=lambda one: (-one.importance, one.id))
 
 
 def drop_similar(tools: Tools, state: RecallState) -> Outcome[RecallState]:
