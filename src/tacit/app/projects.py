@@ -19,7 +19,7 @@ from tacit.errors import InvalidInput
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store
-from tacit.reading.languages import language_of
+from tacit.reading.languages import check_language, language_of
 from tacit.session.former_projects import former_id
 from tacit.session.projects import identify_project, project_id, relative_path
 from tacit.state.registry import LANGUAGES
@@ -306,7 +306,10 @@ class Projects:
 
         Raises:
             InvalidInput: if several projects have the name.
+            InvalidScope: if it is of an unknown language.
         """
+        if scope.kind is ScopeKind.LANGUAGE:
+            check_language(scope.key)
         name = scope.project_id
         known = self._store.projects()
         if not name or any(each.id == name for each in known):

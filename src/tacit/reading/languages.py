@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import lru_cache
+
+from tacit.errors import InvalidScope
 
 _EXTENSIONS: dict[str, str] = {
     ext: language
@@ -47,6 +50,8 @@ _GO = re.compile(
     r"(?<![\w./-])Go(?= (?:code|file|module|package|project|test|program|version|routine|struct|interface|1\.|lang))|(?<=\b[a-z,(] )Go(?![\w-])|`go`|\bin Go\b"
 )
 
+LANGUAGES: tuple[str, ...] = tuple(sorted({*_EXTENSIONS.values(), *_NAMES.values()}))
+"""Every language that a file can be of: a scope of another one is never seen."""
 CODE_LANGUAGES = frozenset(_EXTENSIONS.values()) - {
     "markdown", "restructuredtext", "yaml", "json", "toml", "xml",
 }  # fmt: skip
@@ -87,3 +92,16 @@ def languages_in(text: str) -> tuple[str, ...]:
 def is_code(path: str) -> bool:
     """Whether the file at `path` is source code by its name."""
     return language_of(path) in CODE_LANGUAGES
+
+
+def check_language(name: str) -> None:
+    """Refuse a language that no file can be of.
+
+    Raises:
+        InvalidScope: naming the known languages and the nearest one.
+    """
+    if name in LANGUAGES:
+        return
+    near = _WORDS.get(name) or next(iter(get_close_matches(name, LANGUAGES, n=1)), "")
+    hint = f"Did you mean {near!r}? " if near else ""
+    raise InvalidScope(f"Unknown language {name!r}.", hint=f"{hint}Known languages: {', '.join(LANGUAGES)}.")

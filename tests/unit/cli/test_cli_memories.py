@@ -349,3 +349,19 @@ def test_a_call_is_tried_with_its_tool_command_and_path(tacit):
         "Keep the billing module free of floats."
     ]
     assert found("--tool", "bash", "--command", "ls") == []
+
+
+def test_an_unknown_language_is_refused_with_the_known_ones(tacit):
+    refused = tacit("remember", "--scope", "language:pyton", "Use f-strings")
+    assert refused.code == 3
+    said = " ".join(refused.err.split())
+    assert "Unknown language 'pyton'." in said
+    assert "Did you mean 'python'? Known languages: " in said
+    assert "typescript" in said
+    assert "Did you mean 'go'?" in " ".join(
+        tacit("remember", "--scope", "language:Golang", "Wrap errors").err.split()
+    )
+    (stored,) = tacit("remember", "--scope", "language:Python", "Use f-strings", "--json").json["changes"]
+    assert stored["memory"]["scope"] == "language:python"
+    assert tacit("edit", stored["memory"]["id"], "--scope", "language:klingon").code == 3
+    assert tacit("edit", stored["memory"]["id"], "--scope", "language:C++").code == 0

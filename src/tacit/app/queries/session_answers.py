@@ -32,6 +32,7 @@ from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord
 from tacit.reading.entities import find_entities
+from tacit.reading.languages import check_language
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.presets.scoped.score import task_of
@@ -422,9 +423,11 @@ def narrowed(visible: ScopeFilter, text: str, project: ProjectRecord | None) -> 
     """The part of `visible` that a scope written as text names; a project may be named by its id or its name.
 
     Raises:
-        InvalidScope: if it cannot be read, or names another project.
+        InvalidScope: if it cannot be read, or names another project or an unknown language.
     """
     scope = Scope.parse(text)
+    if scope.kind is ScopeKind.LANGUAGE:
+        check_language(scope.key)
     if scope.kind is ScopeKind.LANGUAGE and any(s.kind is ScopeKind.UNIVERSAL for s in visible.scopes):
         return ScopeFilter.of(scope)  # a language is shared as the universal scope is
     if (
