@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 
 class QuietHandler(BaseHTTPRequestHandler):
@@ -22,16 +23,46 @@ class QuietHandler(BaseHTTPRequestHandler):
 @contextmanager
 def loopback(handler: type[QuietHandler]) -> Iterator[str]:
     """Serve until the block ends; yields `http://127.0.0.1:PORT`."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    server.daemon_threads = True
+    with stoppable(handler) as (address, _):
+        yield address
+
+
+@contextmanager
+def stoppable(handler: type[QuietHandler]) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Serve until the block ends, or until the second value is called: then the port refuses, and open connections are cut."""
+    server = _Server(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
+
+    def stop() -> None:
         server.shutdown()
         server.server_close()
+        server.cut()
         thread.join()
+
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", stop
+    finally:
+        stop()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._open: list[socket.socket] = []
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Keep the connection, so that it can be cut."""
+        self._open.append(request)
+        super().process_request(request, client_address)
+
+    def cut(self) -> None:
+        """Cut every connection: a client that keeps one open must not be answered by a server that is gone."""
+        for connection in self._open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 @contextmanager

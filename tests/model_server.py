@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from loopback import QuietHandler, loopback
+from loopback import QuietHandler, stoppable
 from tacit.providers.embedding import FakeEmbedder
 
 
@@ -35,6 +35,8 @@ class ModelServer:
     dimensions: int = 16
     pause_s: float = 0.0
     """How long it waits before every answer."""
+    stop: Callable[[], None] = field(default=lambda: None)
+    """Ends the server before the block does: its port refuses."""
 
 
 @contextmanager
@@ -63,5 +65,5 @@ def model_server(*, dimensions: int = 16) -> Iterator[ModelServer]:
         data = [{"object": "embedding", "index": i, "embedding": row} for i, row in enumerate(rows)]
         return {"object": "list", "data": data[::-1], "model": body["model"]}  # any order is allowed
 
-    with loopback(Handler) as seen.address:
+    with stoppable(Handler) as (seen.address, seen.stop):
         yield seen

@@ -19,7 +19,7 @@ from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionState
 from tacit.model.signal import PromptSubmitted, Signal
 from tacit.model.trace import SilenceCause, Trace
-from tacit.ports.store import Store
+from tacit.ports.store import Salvage, Store
 from tacit.recall.budget import adjusted_budget
 from tacit.recall.presets.multispace.divergence import WINDOW_MS
 from tacit.recall.presets.multispace.render import nothing_text
@@ -49,11 +49,12 @@ def failure_of_trace(trace: Trace, settings: RecallSettings) -> Failure | None:
 
 
 def announce_nothing_found(
-    block: Block, trace: Trace, state: SessionState, settings: RecallSettings
+    block: Block, trace: Trace, state: SessionState, settings: RecallSettings, *, salvaged: Salvage | None
 ) -> tuple[Block, SessionState]:
-    """Return the block that says that nothing was found, once per session."""
+    """Return the block that says that nothing was found, once per session; not over a damaged store that lost statements."""
     if (
         not settings.announce_empty
+        or (salvaged is not None and salvaged.incomplete)
         or settings.shadow
         or state.announced_empty
         or trace.surface is not Surface.PROMPT

@@ -129,6 +129,7 @@ class SignalHandler:
         self._kinds = kinds
         self._clock = clock
         self._after = after
+        self._salvaged = salvaged
         self._notices = Notices(
             store=store, projects=projects, sessions=sessions, clock=clock, salvaged=salvaged
         )
@@ -399,7 +400,7 @@ class SignalHandler:
             state, items=delivered.pack.items, block=carried, message_id=message_id, at_ms=asked.kept.at_ms
         )  # fmt: skip
         state = _with_start_pack(signal, state, before, surface, asked.kept)
-        block, state = announce_nothing_found(refused, trace, state, settings.recall)
+        block, state = announce_nothing_found(refused, trace, state, settings.recall, salvaged=self._salvaged)
         return Delivery(
             block=block,
             notice=self._notices.line(signal, block, project, settings),

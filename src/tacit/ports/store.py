@@ -138,6 +138,11 @@ class Salvage:
     lost_count: int = 0
     damaged_pages: int = 0
 
+    @property
+    def incomplete(self) -> bool:
+        """Whether statements may be missing from the store that is in use: then nobody can say that nothing was known."""
+        return not (self.at_ms and self.recovered) or bool(self.lost_count or self.damaged_pages)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProjectRecord:

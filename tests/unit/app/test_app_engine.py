@@ -271,6 +271,18 @@ def test_a_damaged_store_is_put_aside_and_said(make_engine, tmp_path, place):
     assert Agent(engine, place).start() == ""
 
 
+@pytest.mark.parametrize("damaged", [True, False])
+def test_nobody_calls_a_topic_new_over_a_store_that_lost_statements(make_engine, tmp_path, place, damaged):
+    home = tmp_path / "home"
+    home.mkdir()
+    if damaged:
+        (home / "tacit.db").write_bytes(b"this is no database" * 1000)
+    agent = Agent(make_engine(preset="multispace"), place)
+    agent.start()
+    said = agent.prompt("Implement the catalogue page of violin strings")
+    assert ("This appears to be a new topic" in said) is not damaged
+
+
 def test_the_first_session_says_one_line_and_later_ones_none(engine, place):
     engine.remember(RULE, cwd=str(place))
 
