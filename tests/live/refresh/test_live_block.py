@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from e2e.drivers.machine import wait_for
+from e2e.drivers.session import Session
 from live.refresh.plugin import PluginSession, section
 from presets.acceptance import acceptance
 
@@ -93,3 +94,20 @@ def test_a_subagent_gets_the_block_with_what_its_task_needs(live):
         one.send("deleted")
     known = machine.request("GET", "/v1/sessions")
     assert not [one for one in known["sessions"] if one["key"].startswith("opencode/")]
+
+
+@acceptance("refresh", "SECTIONS")
+def test_the_last_session_stands_there_though_it_repeats_a_decision(live):
+    machine = live("preset: refresh")
+    decision = "We decided to archive invoices after ninety days, not after thirty."
+    earlier = Session(machine, "one")
+    earlier.start()
+    earlier.say(decision)
+    earlier.stops("Noted.")
+    earlier.end()
+    wait_for(
+        lambda: {"decision", "digest"} <= {one["kind"] for one in machine.ask("list", "--all")["memories"]}
+    )
+    block = PluginSession(machine, "s2").start()
+    assert "ninety days" in section(block, "Architecture")
+    assert "ninety days" in section(block, "Last Session")

@@ -11,7 +11,9 @@ from tacit.config.settings import KindSettings, Settings
 from tacit.errors import UnknownKind
 from tacit.model.kinds import BUILTIN, BUILTIN_KINDS
 from tacit.model.pack import Surface
+from tacit.model.trace import AskedWith
 from tacit.ports.store import MemoryFilter
+from tacit.recall.signal import is_off
 
 RUNBOOK = {"label": "Runbook", "prefix": "RUN", "importance": 0.6}
 STEP = "Restart the billing queue with `make requeue` when invoices hang."
@@ -77,26 +79,36 @@ def test_changing_a_built_in_kind_keeps_what_is_not_named():
     assert (aged.get("decision").episodic, aged.get("decision").standing) == (True, False)
 
 
+REQUEUE = {"tool": "bash", "command": "make requeue"}
 SURFACES = [
-    ("invoices hang, restart the billing queue", Surface.ON_DEMAND),
-    ("invoices hang, restart the billing queue with make requeue", Surface.PROMPT),
-    ("", Surface.START),
+    ("invoices hang, restart the billing queue", Surface.ON_DEMAND, None),
+    ("invoices hang, restart the billing queue with make requeue", Surface.PROMPT, None),
+    ("", Surface.START, None),
+    ("", Surface.ACTION, AskedWith(**REQUEUE)),
+    ("", Surface.FAILURE, AskedWith(**REQUEUE, error="make: *** [requeue] Error 1: invoices hang")),
+    ("", Surface.COMPACTION, None),
+    ("Restart the billing queue with make requeue, invoices hang", Surface.SUBAGENT, None),
 ]
+"""What is asked, where, and with what."""
 
 
 @pytest.mark.parametrize("preset", ["focused", "typed", "ambient", "multispace", "scoped", "refresh"])
 def test_a_removed_kind_breaks_no_surface_in_any_preset(opened, place, preset):
     opened({"runbook": RUNBOOK}).remember(STEP, cwd=place, kind="runbook", when="always")
     engine = opened({}, preset=preset)
-    for text, surface in SURFACES:
-        engine.recall(text, cwd=place, surface=surface)
+    recall = engine.settings.recall
+    for text, surface, given in SURFACES:
+        recalled = engine.recall(text, cwd=place, surface=surface, given=given)
+        looked = {one.memory_id for one in recalled.trace.candidates}
+        # A preset that serves kinds of its own looks at no other.
+        assert looked or is_off(surface, recall) or recall.kinds or recall.failure_kinds, surface
 
 
 def test_a_removed_kind_is_handed_over_under_its_own_name_and_told_in_the_status(opened, place):
     opened({"runbook": RUNBOOK}).remember(STEP, cwd=place, kind="runbook", when="always")
     engine = opened({})
-    for text, surface in SURFACES:
-        block = engine.recall(text, cwd=place, surface=surface).block
+    for text, surface, given in SURFACES[:3]:
+        block = engine.recall(text, cwd=place, surface=surface, given=given).block
         assert STEP.rstrip(".") in block.text, surface
         assert "[runbook]" in block.text
     (warning,) = [text for text in engine.status().warnings if "'runbook'" in text]

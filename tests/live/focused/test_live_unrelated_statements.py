@@ -1,0 +1,33 @@
+"""Statements that share words and speak of different things, through the command line, daemon and shipped model: all of them stay active.
+
+Where the words look as if two could not both hold, `tacit review` may ask; nothing ends without an answer.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+STATEMENTS = (
+    ("outcome", "Implemented `session delete` (task #015): `SessionDB.deleteSession` and the command remove the session's repo and its record."),
+    ("guideline", "In a session repo, commit to the branch named after the session (e.g. `task#002`), never to `main`."),
+    ("guideline", "Create new rules and new tasks in the main workspace, not in a session repo."),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", ["focused", "multispace"])
+def test_three_statements_on_one_subject_all_stay(live, preset):
+    machine = live(f"preset: {preset}")
+    machine.wake()
+    for kind, content in STATEMENTS:
+        assert "replaces" not in machine.tacit("remember", "--kind", kind, content).stdout
+    listed = {memory["content"].rstrip(".") for memory in machine.ask("list")["memories"]}
+    assert listed == {content.rstrip(".") for _, content in STATEMENTS}
+
+
+def test_what_says_that_it_replaces_another_does(live):
+    machine = live("preset: focused")
+    machine.wake()
+    machine.tacit("remember", "--kind", "guideline", "Lint with `flake8 src` before every commit.")
+    machine.tacit("remember", "We switched from flake8 to ruff")
+    (left,) = machine.ask("list")["memories"]
+    assert "ruff" in left["content"]
