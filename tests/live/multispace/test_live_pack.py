@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from e2e.drivers.machine import wait_for
 from e2e.drivers.session import Session
 from live.multispace.past import past_of
 from presets.acceptance import acceptance
-from tacit.providers.tokens import make_token_counter
+from tacit.providers.tokens import EstimateCounter, make_token_counter
 
 HEADINGS = (
     "## Relevant Context",
@@ -54,7 +55,8 @@ def test_a_prompt_gets_the_memories_of_its_topic_under_the_seeds_headings(live):
     assert FLOW.replace(">", "&gt;") in block or FLOW in block
     assert "JWT expires after an hour." in block
     assert PAINT not in block
-    assert headings(block) == [heading for heading in HEADINGS if heading in block]
+    assert headings(block) == [HEADINGS[0], *HEADINGS[2:4]]
+    assert len(lines(block)) >= 2
     assert all(re.match(r"- \*\*\[\d{4}-\d\d-\d\d\]\*\* \S", line) for line in lines(block))
 
 
@@ -62,7 +64,8 @@ def test_a_prompt_gets_the_memories_of_its_topic_under_the_seeds_headings(live):
 def test_many_long_memories_keep_to_the_tokens_and_are_cut_at_sentence_ends(live):
     machine = live("preset: multispace")
     with past_of(machine) as past:
-        for number, step in enumerate(STEPS):
+        for number in range(2 * len(STEPS)):
+            step = STEPS[number % len(STEPS)]
             rest = " ".join(f"After that {other}." for other in STEPS if other != step)
             past.state(
                 f"In step {number} of the authentication login flow {step}. {rest}", days_ago=40 - number
@@ -70,6 +73,8 @@ def test_many_long_memories_keep_to_the_tokens_and_are_cut_at_sentence_ends(live
     block = Session(machine, "s1").say(ASKED)
     count = make_token_counter().count
     assert count(block) <= BUDGET
+    reserved = sum(map(EstimateCounter().count, lines(block)))
+    assert reserved <= 900, "400 and 300 of their own, and the 200 that no alert took"
     assert len(lines(block)) >= 6
     assert all(line.endswith("....") for line in lines(block)[:-1])
     assert all(count(line) <= 100 for line in lines(block))
@@ -91,7 +96,7 @@ def test_a_new_topic_is_said_to_be_one_once_a_session(live):
 @acceptance("multispace", "REQ-P5-06", "TC-P5-08", "VC-7")
 def test_the_service_answers_with_all_nine_fields(live):
     machine = live("preset: multispace")
-    for text in (FLOW, PASSWORDS):
+    for text in (FLOW, PASSWORDS, "JWT expires after an hour."):
         machine.remember(text, kind="fact", when="")
     body = {"text": ASKED, "session_id": "lib", "cwd": str(machine.project)}
     found = machine.request("POST", "/v1/inject", body)
@@ -102,9 +107,9 @@ def test_the_service_answers_with_all_nine_fields(live):
         "session_summary_included", "temporal_badges", "memories_included", "latency_ms",
     }  # fmt: skip
     assert 0 < result["total_tokens"] <= BUDGET
-    assert (
-        result["high_relevance_count"] + result["single_space_count"] == len(result["memories_included"]) > 0
-    )
+    counts = (result["high_relevance_count"], result["single_space_count"])
+    assert min(counts) > 0
+    assert sum(counts) == len(result["memories_included"])
 
 
 @acceptance("multispace", "REQ-P5-05")
@@ -126,6 +131,8 @@ def test_spaces_speak_when_they_should(live):
     assert scores_of(machine)[cause]["causal"] == 1.0
     session.say("Show me the documentation of the logger and of module mocks.")
     assert scores_of(machine).get(cause, {}).get("causal", 0.0) < 0.5
+    session.say("Show me what log.cli does.")
+    assert scores_of(machine)[cause]["causal"] == 0.0, "a name of the symptom shows no failure"
     Session(machine, "s2").say("Why does src/db/ledger.py hold bookings twice?")
     found = scores_of(machine)
     assert found[table]["entity"] > 0
@@ -136,23 +143,23 @@ def test_spaces_speak_when_they_should(live):
 
 
 def scores_of(machine):
-    """Scores by memory and space of the last prompt."""
+    """Scores by memory and space of the last prompt; 0 in a space that says nothing."""
     (trace, *_) = machine.ask("why", "--surface", "prompt")["traces"]
-    return {one["memory_id"]: dict(one["scores"]) for one in trace["candidates"]}
+    return {one["memory_id"]: Counter(dict(one["scores"])) for one in trace["candidates"]}
 
 
 @acceptance("multispace", "REQ-P5-04", "FLOW")
 def test_the_last_session_is_summed_up_and_says_no_decision_twice(live):
     machine = live("preset: multispace")
-    machine.remember(CODES, kind="decision", when="")
     first = Session(machine, "s1")
     first.start()
-    first.say(f"Implement the user registration endpoint with email verification. {CODES}")
+    first.say("Implement the user registration endpoint with email verification.")
+    first.say(CODES)
     first.edited("src/registration.py")
     first.stops("The endpoint is in. Still open: resending the code after a minute.")
     first.end()
     wait_for(lambda: "digest" in {memory["kind"] for memory in machine.ask("list", "--all")["memories"]})
-    block = Session(machine, "s2").say("Which store do the codes of the registration live in?")
+    block = Session(machine, "s2").say("Where do we keep the codes of the registration?")
     assert block.count(CODES.rstrip(".")) == 1
     assert headings(block) == [HEADINGS[0], HEADINGS[2], HEADINGS[4]]
     summary = block.split("### Session Context\n")[1]

@@ -63,6 +63,7 @@ def test_a_turn_keeps_replaces_or_empties_the_section_and_a_switch_turns_it_off(
     assert "httpOnly" in before
     assert session.relevant("ok") == before
     assert session.relevant("yes do") == before
+    assert session.relevant("run tests") == before, "an order of two words"
     assert session.relevant("Draw a watercolour of a violin for grandmother") == ""
     (trace,) = machine.ask("why", "--surface", "prompt", "-n", "1")["traces"]
     asked = [

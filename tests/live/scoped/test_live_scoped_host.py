@@ -36,10 +36,12 @@ def test_the_start_pack_and_two_answers_reach_the_model_of_the_real_client() -> 
         script(sandbox, "store amounts", ask)
         assert client.ask("How do we store amounts?").text == "done"
         request = sandbox.stub.agent_requests[-1]
-        (place,) = find_places(request.body, "### Go Preferences")
-        assert "SessionStart" in place.text
+        places = find_places(request.body, "### Go Preferences")
+        assert len(places) == 1
+        assert "SessionStart" in places[0].text
         # The start pack and two answers; nothing comes with the prompt.
         assert len(request.find("<tacit-memory surface")) == 3
+        assert "off in this preset" in sandbox.tacit("why", "--surface", "prompt").stdout
         nothing, first, second, third = results(sandbox)
         assert "Nothing fits" in nothing
         assert "integers in cents" in first
