@@ -22,6 +22,7 @@ from tacit_evals.report.tables import print_card
 from tacit_evals.suites.action import run_action
 from tacit_evals.suites.capture import run_capture
 from tacit_evals.suites.inject import run_inject
+from tacit_evals.suites.named import run_named
 from tacit_evals.suites.placement import run_placement
 from tacit_evals.suites.reading import run_reading
 from tacit_evals.suites.retrieval import run_retrieval
@@ -44,6 +45,8 @@ SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "fixes": run_fixes,
     "update": run_update,
 }
+ANSWERED: dict[str, Callable[[Run], Scorecard]] = {"capture": run_written, "inject": run_named}
+"""Suites that measure something else where recorded answers are given."""
 LATENCY = "latency"
 
 
@@ -85,7 +88,12 @@ def parser() -> argparse.ArgumentParser:
         "--answers",
         type=Path,
         metavar="DIR",
-        help="for the suites capture and update: replay a language model's recorded answers",
+        help="for the suites capture, update and inject: replay a language model's recorded answers",
+    )
+    made.add_argument(
+        "--moment",
+        choices=("pause", "prompt"),
+        help="with --answers of the suite inject: when the model was asked",
     )
     made.add_argument(
         "--requests", type=Path, metavar="DIR", help="with --answers: write requests that have no answer here"
@@ -131,8 +139,10 @@ def evaluate(arguments: Sequence[str]) -> int:
         if not folder.is_dir():
             raise InvalidInput(f"{folder} is no folder.", hint="Give a folder that exists.")
     settings = shipped_settings()
-    if given.answers and given.suite not in ("capture", "update"):
-        raise InvalidInput("--answers is for the suites capture and update.")
+    if given.answers and given.suite not in ("capture", "update", "inject"):
+        raise InvalidInput("--answers is for the suites capture, update and inject.")
+    if given.moment and not (given.answers and given.suite == "inject"):
+        raise InvalidInput("--moment is for the suite inject with --answers.")
     embedder: Embedder = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
     kept = KeptVectors(embedder, given.cache) if given.cache else None
     run = Run(
@@ -144,12 +154,14 @@ def evaluate(arguments: Sequence[str]) -> int:
         triggers=given.triggers,
         pool=given.pool,
         answers=given.answers,
+        moment=given.moment,
         requests=given.requests,
         trec=given.trec,
         say=lambda line: print(line, file=sys.stderr),
     )
     try:
-        card = run_written(run) if given.answers and given.suite == "capture" else SUITES[given.suite](run)
+        answered = ANSWERED.get(given.suite) if given.answers else None
+        card = (answered or SUITES[given.suite])(run)
     finally:
         if kept is not None:
             kept.save()

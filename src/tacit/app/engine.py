@@ -16,6 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tacit.app.asking.access import NamingAccess
+from tacit.app.asking.anticipation import Anticipation
+from tacit.app.asking.prompt_judge import PromptJudge, prompt_ms
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.nudges import Nudges
@@ -27,7 +30,7 @@ from tacit.app.queries.recall_inputs import SURFACES, signal_and_state
 from tacit.app.queries.session_answers import ContextAnswer
 from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
-from tacit.app.signals import SignalHandler, query_of
+from tacit.app.signals import SignalHandler, SignalResult, query_of
 from tacit.app.stats import InjectionStats, stats_of, status_of
 from tacit.app.values import Delivery, EngineStatus, Recalled
 from tacit.app.visibility import Visibility
@@ -43,7 +46,7 @@ from tacit.model.pack import Block, Surface
 from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
-from tacit.model.signal import SessionStarted, Signal
+from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
 from tacit.model.situation import Situation
 from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
 from tacit.model.trigger import Trigger
@@ -133,6 +136,9 @@ class Engine:
             nudges=self.nudges,
         )
         self.holdout = self._learning.holdout
+        naming = NamingAccess(parts, self._projects)
+        self.anticipation = Anticipation(parts=parts, access=naming, sessions=self._sessions)
+        self._judge = PromptJudge(parts=parts, access=naming)
         self._signals = SignalHandler(
             store=parts.store,
             sessions=self._sessions,
@@ -141,9 +147,10 @@ class Engine:
             redactors=parts.redactor,
             kinds=parts.kinds,
             clock=parts.clock,
-            after=self._learning.after,
+            after=self._after,
             salvaged=parts.salvaged,
             nudges=self.nudges,
+            judge=self._judge,
         )
         self._replaying: dict[str, ReplayingHost | None] = {}
         self._hook_deadline = HookDeadline(parts.home)
@@ -211,7 +218,7 @@ class Engine:
         if signal is None:
             return ""
         if isinstance(signal, SessionStarted):
-            self._hook_deadline.tell(self._settings_at(signal.cwd, signal.agent).recall.deadline_ms)
+            self._hook_deadline.tell(prompt_ms(self._settings_at(signal.cwd, signal.agent).recall))
         delivery = self.handle(signal, capabilities=adapter.capabilities, deadline_ms=deadline_ms)
         return adapter.encode(payload, delivery.block, notice=delivery.notice)
 
@@ -226,10 +233,17 @@ class Engine:
         """Handle one signal: update its session, ask, record what is handed over; `adjust` changes settings for it alone."""
         settings = self._settings_at(signal.cwd, signal.agent)
         settings = adjust(settings) if adjust else settings
-        budget_ms = min(deadline_ms, settings.recall.deadline_ms)
+        waits = isinstance(signal, PromptSubmitted)
+        own_ms = prompt_ms(settings.recall) if waits else settings.recall.deadline_ms
+        budget_ms = min(deadline_ms, own_ms)
         return self._signals.handle(
             signal, capabilities=capabilities, settings=settings, deadline_ms=budget_ms
         )
+
+    def _after(self, signal: Signal, handled: SignalResult) -> None:
+        """What is done behind the answer to `signal`."""
+        self._learning.after(signal, handled)
+        self.anticipation.after(signal, handled)
 
     def _host(self, name: str) -> Host:
         host = self._parts.hosts.get(name)
@@ -806,6 +820,8 @@ class Engine:
         """Finish running work and release the store."""
         self._writing.close()
         self._signals.close()
+        self.anticipation.close()
+        self._judge.close()
         self._learning.close()
         self._sessions.close()
         self._executor.shutdown(wait=True)

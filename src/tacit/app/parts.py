@@ -35,6 +35,7 @@ class Parts:
         store_as_of: makes an empty store in memory whose date is that moment.
         reranker, sparse: second-stage models of the user's own; None = there is none.
         writer: a language model of the user's own that writes up finished sessions; None = there is none.
+        anticipating, judging: language models of the user's own that name memories in the pause, and at the prompt; None = there is none.
         remote_embedder: whether the embedder waits for a server, so that recall must not wait for it.
         salvaged: what became of a damaged store; None = it was sound, or the damaged file is gone.
     """
@@ -56,5 +57,7 @@ class Parts:
     reranker: Reranker | None = None
     sparse: Reranker | None = None
     writer: Writer | None = None
+    anticipating: Writer | None = None
+    judging: Writer | None = None
     suspect: Callable[[], bool] = lambda: False
     keeps_files: bool = True

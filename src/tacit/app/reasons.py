@@ -9,6 +9,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.evidence import PINNED
 from tacit.model.note import Note, NoteCause
 from tacit.model.trace import (
+    Decider,
     Drop,
     DropCause,
     DropReason,
@@ -287,8 +288,33 @@ _NOTE_TEXTS: dict[NoteCause, Callable[[Note], str]] = {
     NoteCause.DENIES: lambda note: f"denies {note.detail}",
     NoteCause.CALL: lambda note: f"call: {note.detail}",
     NoteCause.COMMAND: lambda note: f"command: {note.detail}",
+    NoteCause.ARMED: lambda note: f"armed by {note.detail}: {note.count} of {note.of}",
+    NoteCause.JUDGED: lambda note: (
+        f"decided by {note.detail}: named {note.count} of {note.of} in {note.took_ms:.0f} ms"
+    ),
+    NoteCause.JUDGE_LATE: lambda note: (
+        f"decided by the gate: {note.detail} did not answer within {note.took_ms:.0f} ms"
+    ),
+    NoteCause.JUDGE_FAILED: lambda note: f"decided by the gate: the model failed ({note.detail or 'error'})",
+    NoteCause.JUDGE_PAUSED: lambda _: (
+        "decided by the gate: the model is not asked for a while after a failure"
+    ),
+    NoteCause.JUDGE_OVER_BUDGET: lambda _: "decided by the gate: the model's tokens of today do not suffice",
+    NoteCause.JUDGE_NO_LIST: lambda _: "decided by the gate: no memory may be sent to the model",
+    NoteCause.JUDGE_BUSY: lambda _: "decided by the gate: the model still answers another prompt",
+    NoteCause.JUDGE_NO_TIME: lambda _: "decided by the gate: the host does not wait for the model",
     NoteCause.NOTHING_COMING: lambda note: f"nothing is coming: {note.chance:.2f}",
 }
+_DECIDER_TEXTS: dict[Decider, str] = {
+    Decider.LOCAL: "the gate",
+    Decider.ARMED: "the gate, with what a model named in the pause",
+    Decider.JUDGE: "a model, at the prompt",
+}
+
+
+def decider_text(decider: Decider) -> str:
+    """Who judged relevance, in words."""
+    return _DECIDER_TEXTS[decider]
 
 
 def note_text(note: Note) -> str:

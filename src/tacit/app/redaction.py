@@ -142,7 +142,7 @@ def _make(privacy: PrivacySettings) -> tuple[TextRedactor, Clean]:
 def outgoing(settings: Settings, redactor: Redactors) -> Clean:
     """Takes secrets out of what leaves for a language model, even where nothing else is redacted."""
     privacy = settings.privacy.model_copy(update={"redact": True})
-    return lambda text: redactor.under(privacy).redact(text).text
+    return redactor.cleaner(settings.model_copy(update={"privacy": privacy}))
 
 
 def clean_session(state: SessionState, clean: Clean) -> SessionState:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
+from tacit.app.asking.prompt_judge import PromptJudge
 from tacit.app.delivery_context import (
     adjust_query_budget,
     announce_nothing_found,
@@ -66,6 +67,7 @@ from tacit.recall.signal import settings_for, surface_for
 from tacit.recall.stage import Context, Outcome
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
+from tacit.session.arming import still_armed
 from tacit.session.family import AGENT_MARK
 from tacit.session.ledger import (
     carried_start_pack,
@@ -118,9 +120,11 @@ class SignalHandler:
         clock: Clock,
         after: Callable[[Signal, SignalResult], None],
         nudges: Nudges,
+        judge: PromptJudge,
         salvaged: Salvage | None = None,
     ) -> None:
         self._nudges = nudges
+        self._judge = judge
         self._store = store
         self._sessions = sessions
         self._projects = projects
@@ -386,7 +390,7 @@ class SignalHandler:
             changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,
             window=ledger.held(state, reinject_after=again),
         )
-        context = self._with_recent_work(context, state, settings, asked.kept.at_ms)
+        context = self._with_other_evidence(context, state, settings, project, at_ms=asked.kept.at_ms)
         delivered, trace = self._pipeline.run(
             asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
         )
@@ -409,13 +413,26 @@ class SignalHandler:
             failure=failure_of_trace(trace, settings.recall),
         ), state
 
-    def _with_recent_work(
-        self, context: Context, state: SessionState, settings: Settings, at_ms: int
+    def _with_other_evidence(
+        self,
+        context: Context,
+        state: SessionState,
+        settings: Settings,
+        project: ProjectRecord | None,
+        *,
+        at_ms: int,
     ) -> Context:
-        """The context with what hints of time and alerts of a shift are made from, where the settings want them."""
+        """The context with what models name, and what hints of time and alerts of a shift are made from, where the settings want them."""
         others = other_sessions_of_project(self._sessions, state, settings.recall)
         turns = turns_before(state, others, at_ms=at_ms, settings=settings.recall)
-        return replace(context, sessions=others, turns=turns, offset_ms=self._clock.local_offset_ms)
+        return replace(
+            context,
+            sessions=others,
+            turns=turns,
+            offset_ms=self._clock.local_offset_ms,
+            armed=still_armed(state),
+            judge=self._judge.of(state, project, settings),
+        )
 
     def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:
         layout = LAYOUTS[settings.recall.render].at(surface)

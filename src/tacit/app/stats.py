@@ -11,11 +11,14 @@ from datetime import UTC, datetime
 
 from tacit import __version__
 from tacit.app.parts import Parts
-from tacit.app.values import EngineStatus, ExtractorStatus, SilenceCount
+from tacit.app.values import EngineStatus, ExtractorStatus, NamingStatus, SilenceCount
 from tacit.config.settings import Settings
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import MemoryFilter, Salvage
-from tacit.state.registry import SPENDING, WAITING, undeclared
+from tacit.ports.writer import Writer
+from tacit.state.counted import Spending
+from tacit.state.named_value import NamedValue
+from tacit.state.registry import ANTICIPATION_SPENDING, JUDGE_SPENDING, SPENDING, WAITING, undeclared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +148,31 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
         recall_enabled=settings.recall.enabled,
         shadow=settings.recall.shadow,
         extractor=_extractor(parts, settings),
+        anticipation=_naming(
+            parts, parts.anticipating, ANTICIPATION_SPENDING, settings.recall.anticipate.tokens_per_day
+        ),
+        judge=_naming(parts, parts.judging, JUDGE_SPENDING, settings.recall.judge.tokens_per_day),
+    )
+
+
+def _naming(
+    parts: Parts, model: Writer | None, account: NamedValue[Spending], tokens_per_day: int
+) -> NamingStatus | None:
+    if model is None:
+        return None
+    spent = account.read(parts.store).on(parts.clock.now_ms())
+    return NamingStatus(
+        name=model.name,
+        tokens=spent.tokens,
+        tokens_per_day=tokens_per_day,
+        asked=spent.asked,
+        named=spent.kept,
+        ignored=spent.dropped,
+        failed=spent.failed,
+        over_budget=spent.over_budget,
+        error=spent.error,
+        tokens_out=spent.tokens_out,
+        paused_until_ms=spent.paused_until_ms if spent.error else 0,
     )
 
 

@@ -76,6 +76,35 @@ class ExtractorStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamingStatus:
+    """Cost and results of a model that names memories, in the pause or at the prompt.
+
+    Attributes:
+        name: which model.
+        tokens: input tokens of today, with what is reserved for answers that never came.
+        tokens_per_day: most of them.
+        asked, failed, over_budget: counts since it was first used; see `state/counted.py`.
+        named: memories that it named.
+        ignored: entries of its answers that name no memory of its list.
+        error: what went wrong last, or empty.
+        tokens_out: output tokens of today.
+        paused_until_ms: after a failure nothing is asked before; 0 = it is not paused.
+    """
+
+    name: str
+    tokens: int
+    tokens_per_day: int
+    asked: int
+    named: int
+    ignored: int
+    failed: int
+    over_budget: int
+    error: str = ""
+    tokens_out: int = 0
+    paused_until_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SilenceCount:
     """How often a surface got nothing for one cause; None = recorded before causes were kept."""
 
@@ -102,6 +131,7 @@ class EngineStatus:
         sessions_cached: live session records in memory.
         recall_enabled, shadow: switches in force.
         extractor: what the model that reads sessions has cost and brought; None = there is none.
+        anticipation, judge: the same of the models that name memories in the pause, and at the prompt.
     """
 
     version: str
@@ -118,3 +148,5 @@ class EngineStatus:
     recall_enabled: bool = True
     shadow: bool = False
     extractor: ExtractorStatus | None = None
+    anticipation: NamingStatus | None = None
+    judge: NamingStatus | None = None

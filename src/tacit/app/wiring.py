@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -11,14 +12,14 @@ from tacit.app.engine import Engine
 from tacit.app.parts import Parts
 from tacit.app.prerender import remove_blocks
 from tacit.app.queries.injection import Injection
-from tacit.app.redaction import Redactors, outgoing
+from tacit.app.redaction import Clean, Redactors, outgoing
 from tacit.config.environment import secret
 from tacit.config.home import Home
 from tacit.config.host_folders import HostFolders
 from tacit.config.kinds import kind_registry
 from tacit.config.plugins import HOSTS, STORES
 from tacit.config.reload import SettingsWatcher
-from tacit.config.settings import Settings
+from tacit.config.settings import WriterSettings
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.library import Library
@@ -91,6 +92,8 @@ def open_engine(
     clock: Clock | None = None,
     embedder: Embedder | None = None,
     writer: Writer | None = None,
+    anticipating: Writer | None = None,
+    judging: Writer | None = None,
     tokens: TokenCounter | None = None,
 ) -> Engine:
     """Open the store of `home` and build an engine over it.
@@ -104,6 +107,8 @@ def open_engine(
         clock: other than the system's, for tests and builders.
         embedder: other than the configured one.
         writer: other than the configured one.
+        anticipating: other than the configured one.
+        judging: other than the configured one.
         tokens: other than the best counter that is installed.
 
     Raises:
@@ -119,17 +124,12 @@ def open_engine(
     backend = store_backend(_store_provider(watcher))
     store, salvaged = _open_store(backend, place, clock, keep=settings.backup.keep)
 
-    def root_of(project_id: str) -> Path | None:
-        return next(
-            (Path(project.root) for project in store.projects() if project.id == project_id and project.root),
-            None,
-        )
-
-    redactor = Redactors(settings=watcher, root_of=root_of)
+    redactor = Redactors(settings=watcher, root_of=partial(_root_of, store))
 
     def clean(text: str) -> str:
         return redactor.redact(text).text
 
+    make = partial(_make_writer, outgoing(settings, redactor), place)
     model = embedder or make_embedder(
         settings.embedder,
         api_key=secret(settings.embedder.api_key_env),
@@ -145,7 +145,9 @@ def open_engine(
             embedder=model,
             reranker=make_reranker(settings.recall.reranker, redact=clean),
             sparse=make_reranker(settings.recall.sparse, redact=clean),
-            writer=writer or _make_writer(settings, redactor, place),
+            writer=writer or make("capture.extractor", settings.capture.extractor),
+            anticipating=anticipating or make("recall.anticipate", settings.recall.anticipate.as_writer()),
+            judging=judging or make("recall.judge", settings.recall.judge.as_writer()),
             tokens=tokens or make_token_counter(),
             estimate=EstimateCounter(),
             clock=clock,
@@ -166,14 +168,21 @@ def open_injection(engine: Engine, *, host: str = "library") -> Injection:
     return Injection(engine, host=host)
 
 
-def _make_writer(settings: Settings, redactor: Redactors, home: Home) -> Writer | None:
-    """The writer that the settings name."""
-    named = settings.capture.extractor
+def _root_of(store: Store, project_id: str) -> Path | None:
+    return next(
+        (Path(project.root) for project in store.projects() if project.id == project_id and project.root),
+        None,
+    )
+
+
+def _make_writer(redact: Clean, home: Home, section: str, named: WriterSettings) -> Writer | None:
+    """The writer that a section of the settings names."""
     return make_writer(
         named,
         api_key=secret(key_variable(named)),
-        redact=outgoing(settings, redactor),
+        redact=redact,
         environ=home.environment(),
+        section=section,
     )
 
 

@@ -34,7 +34,6 @@ from tacit.capture.transcripts.cleaning import clean_prompt
 from tacit.capture.transcripts.sessions import Session
 from tacit.capture.turn import Transcript, Turn, first_key
 from tacit.capture.usage import ShownMemory, update_usage
-from tacit.capture.write_up.paid_requests import PaidModel
 from tacit.capture.write_up.session_writer import SessionWriter, WriterAccess
 from tacit.capture.write_up.statement_comparer import StatementComparer
 from tacit.config.settings import CaptureSettings
@@ -66,12 +65,14 @@ from tacit.safety.redact import TextRedactor
 from tacit.session import cache_meter
 from tacit.session.projects import identify_project
 from tacit.state.captured import Checkpoint, PendingSession, Position
+from tacit.state.paid_requests import PaidModel
 from tacit.state.registry import (
     CACHE_DAYS_OF_HOSTS,
     CAPTURED_AT_ONCE,
     CHECKPOINT,
     PENDING,
     REQUESTS_COUNTED,
+    SPENDING,
     TOTALS,
     USAGE,
     UTTERANCES_SEEN,
@@ -151,7 +152,12 @@ class CapturePipeline:
         if model is None:
             return
         self.paid = PaidModel(
-            writer=model.writer, settings=model.settings, store=store, clock=clock, step=step
+            writer=model.writer,
+            account=SPENDING,
+            tokens_per_day=model.settings.tokens_per_day,
+            store=store,
+            clock=clock,
+            step=step,
         )
         self.session_writer = SessionWriter(
             model=model,

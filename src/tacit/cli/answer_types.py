@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+Decider = Literal["local", "armed", "judge"]
+
+
 DropCause = Literal[
     "nothing_coming",
     "not_valid",
@@ -70,6 +73,15 @@ NoteCause = Literal[
     "denies",
     "call",
     "command",
+    "armed",
+    "judged",
+    "judge_late",
+    "judge_failed",
+    "judge_paused",
+    "judge_over_budget",
+    "judge_no_list",
+    "judge_busy",
+    "judge_no_time",
     "nothing_coming",
 ]
 
@@ -186,6 +198,8 @@ class EngineStatus(TypedDict):
     recall_enabled: bool
     shadow: bool
     extractor: ExtractorStatus | None
+    anticipation: NamingStatus | None
+    judge: NamingStatus | None
     silence: list[tuple[str, int]]
 
 
@@ -252,6 +266,22 @@ class Loss(TypedDict):
     source: str
     cause: Literal["late", "failed"]
     detail: str
+
+
+class NamingStatus(TypedDict):
+    """Cost and results of a model that names memories, in the pause or at the prompt."""
+
+    name: str
+    tokens: int
+    tokens_per_day: int
+    asked: int
+    named: int
+    ignored: int
+    failed: int
+    over_budget: int
+    error: str
+    tokens_out: int
+    paused_until_ms: int
 
 
 class Note(TypedDict):
@@ -426,6 +456,7 @@ class TraceView(TypedDict):
     cause: SilenceCause | None
     asked: AskedWith | None
     why: SilenceReason | None
+    decider: Decider | None
     stats: InjectionStats
     summary: str
 

@@ -16,7 +16,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here
 
 if TYPE_CHECKING:
-    from tacit.cli.answer_types import EngineStatus, ExtractorStatus, TraceView
+    from tacit.cli.answer_types import EngineStatus, ExtractorStatus, NamingStatus, TraceView
 
 HARMLESS = "an earlier start block stood in"
 MOST_COUNTED = 500
@@ -318,6 +318,9 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
     ]
     if engine["extractor"]:
         rows.append(("writer", _extractor_line(engine["extractor"])))
+    for label, model in (("anticipate", engine["anticipation"]), ("judge", engine["judge"])):
+        if model:
+            rows.append((label, _naming_line(model)))
     if store["handovers_pending"]:
         rows.append(("learning", f"{store['handovers_pending']} transcripts wait"))
     return rows
@@ -354,21 +357,35 @@ def silence_lines(engine: EngineStatus) -> list[str]:
 
 
 def _extractor_line(extractor: ExtractorStatus) -> str:
-    from tacit.cli.terminal.output import format_count, format_moment
+    from tacit.cli.terminal.output import format_count
 
     line = f"{extractor['name']}: asked {extractor['asked']} times, {extractor['kept']} statements kept, {extractor['dropped']} not found in the session"
     line += f", {extractor['tokens']} of {extractor['tokens_per_day']} input tokens today"
     if extractor["waiting"]:
         line += f", {format_count(extractor['waiting'], 'session waits', 'sessions wait')}"
-    if extractor["over_budget"]:
-        line += f", {extractor['over_budget']} times not asked for want of tokens"
-    if extractor["failed"]:
-        line += f", {extractor['failed']} times without an answer"
-    if extractor["error"]:
-        line += (
-            f": {extractor['error']} It is asked again after {format_moment(extractor['paused_until_ms'])}."
-        )
-    return line
+    return line + _trouble(extractor)
+
+
+def _naming_line(model: NamingStatus) -> str:
+    line = f"{model['name']}: asked {model['asked']} times, {model['named']} memories named"
+    if model["ignored"]:
+        line += f", {model['ignored']} entries that name none of the list"
+    line += f", {model['tokens']} of {model['tokens_per_day']} input tokens today"
+    return line + _trouble(model)
+
+
+def _trouble(model: ExtractorStatus | NamingStatus) -> str:
+    """Why a model was not asked, or did not answer."""
+    from tacit.cli.terminal.output import format_moment
+
+    text = ""
+    if model["over_budget"]:
+        text += f", {model['over_budget']} times not asked for want of tokens"
+    if model["failed"]:
+        text += f", {model['failed']} times without an answer"
+    if model["error"]:
+        text += f": {model['error']} It is asked again after {format_moment(model['paused_until_ms'])}."
+    return text
 
 
 def _prompt_row(prompt: Prompt) -> tuple[str, str, str]:

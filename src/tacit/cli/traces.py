@@ -89,6 +89,11 @@ def print_trace(trace: TraceView, *, stages: bool) -> None:
     if actions:
         print_line(f"  coming    {actions}")
     chosen = set(trace["injected"])
+    if trace["decider"] not in (None, "local"):
+        from tacit.app.reasons import decider_text
+        from tacit.model.trace import Decider
+
+        print_line(f"  decided   {decider_text(Decider(trace['decider']))}")
     if trace["silence"]:
         print_line(f"  silence   {trace['silence']}", style="yellow")
         if trace["cause"] == "shadow":

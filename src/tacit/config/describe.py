@@ -13,7 +13,9 @@ from tacit.config.preset_files import preset_names
 from tacit.config.project_rules import ALLOWED
 
 SettingType = Literal["boolean", "integer", "number", "string", "choice", "list", "mapping"]
-PROCESS_SECTIONS = ("daemon.", "store.", "embedder.", "kinds.", "capture.extractor.")
+PROCESS_SECTIONS = (
+    "daemon.", "store.", "embedder.", "kinds.", "capture.extractor.", "recall.anticipate.", "recall.judge.",
+)  # fmt: skip
 """What is read when the daemon starts; everything else follows the files within a second."""
 PINNED_GUIDANCE = (
     "They come before every prompt only while `ambient_enabled` is on. Pin few kinds. For an assistant of one person or a small team: todo and goal; in long projects also decision. "

@@ -341,7 +341,10 @@ def _wrong_value(
         near = get_close_matches(str(value), _choices_in(setting), n=1)
         bounded = setting.field.metadata or setting.field.annotation is bool
         limits = f"Allowed: {allowed_words(setting.field)}." if bounded else ""
-        if plugin_group(setting.field) is not None:
+        group = plugin_group(setting.field)
+        if group is not None and value in group.refused:
+            near, limits = [], ""
+        elif group is not None:
             limits = "Is the package that provides it installed where Tacit runs?"
         hint = f"Did you mean `{near[0]}`?" if near else limits
     return InvalidSetting(

@@ -27,10 +27,14 @@ class PluginGroup:
     Attributes:
         group: name of the entry-point group.
         built_in: names that need no other package.
+        refused: names that the group of entry points has, but this setting does not take.
+        why_refused: said where one of them is given.
     """
 
     group: str
     built_in: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+    why_refused: str = ""
 
     def names(self) -> tuple[str, ...]:
         """The built-in names, then those of installed packages, sorted."""
@@ -64,10 +68,14 @@ class PluginGroup:
         Raises:
             ValueError: if it does not; the text lists the names it has.
         """
-        if name in self.built_in or name in (installed := self.names()):
+        installed = self.built_in if name in self.built_in else self.names()
+        if name in installed and name not in self.refused:
             return name
         listed = ", ".join(f"'{plugin}'" for plugin in installed)
-        raise ValueError(f"{listed}, or the name of an installed package's entry point in `{self.group}`")
+        why = f": {self.why_refused}" if name in self.refused else ""
+        raise ValueError(
+            f"{listed}, or the name of an installed package's entry point in `{self.group}`{why}"
+        )
 
     def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
@@ -89,5 +97,13 @@ RERANKERS = PluginGroup("tacit.rerankers", ("off", "onnx", "fake"))
 WRITERS = PluginGroup(
     "tacit.writers", ("off", "claude", "opencode", "codex", "gemini", "openai", "anthropic", "fake")
 )
+JUDGES = PluginGroup(
+    WRITERS.group,
+    ("off", "openai", "anthropic", "fake"),
+    refused=("claude", "opencode", "codex", "gemini"),
+    why_refused="the command line of a coding agent takes seconds to start, and every prompt would wait for it; name an API or a "
+    "local server (`openai` stands for any server with its chat completions API), or use the command line for `recall.anticipate`",
+)
+"""Writers that answer fast enough for a prompt to wait for them."""
 HOSTS = PluginGroup("tacit.hosts", ())
 """Built-in hosts are objects of `app/wiring.py`, and no setting names a host."""

@@ -26,6 +26,8 @@ ALLOWED: Mapping[str, Bound] = {
     "recall.min_prompt_chars": "higher",
     "recall.ambient_enabled": "turn_off",
     "recall.pinned_limit": "lower",
+    "recall.anticipate.provider": "turn_off",
+    "recall.judge.provider": "turn_off",
     **{f"recall.budgets.{surface}": "lower" for surface in _BUDGETS},
     **{f"recall.thresholds.{surface}": "higher" for surface in _BUDGETS},
     "capture.enabled": "turn_off",
@@ -50,7 +52,12 @@ ALLOWED: Mapping[str, Bound] = {
 }
 """Setting -> the one direction in which a project may move it. A setting that is not listed is refused."""
 
-_ON: Mapping[str, object] = {"privacy.emails": "redact", "privacy.home_paths": "shorten"}
+_ON: Mapping[str, object] = {
+    "privacy.emails": "redact",
+    "privacy.home_paths": "shorten",
+    "recall.anticipate.provider": "off",
+    "recall.judge.provider": "off",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

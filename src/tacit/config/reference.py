@@ -70,8 +70,8 @@ else is ignored and reported.
 
 An unknown key or an invalid value is reported with its file and line. Commands stop there; an agent's turn continues without that
 key. While a file cannot be read, or its `privacy` or `capture` section is wrong, nothing is stored (`privacy.incognito`), because the
-intended protection is unknown. A running daemon keeps the last good settings and follows the files within a second, except `daemon`, `store`, `embedder`, `capture.extractor` and
-`kinds`, which it reads only at its start.
+intended protection is unknown. A running daemon keeps the last good settings and follows the files within a second, except `daemon`, `store`, `embedder`, `capture.extractor`,
+`recall.anticipate`, `recall.judge` and `kinds`, which it reads only at its start.
 
 Files are YAML without anchors, aliases, tags or repeated keys, at most 64 kB.
 """

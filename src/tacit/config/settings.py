@@ -10,7 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from tacit.config.plugins import EMBEDDERS, RERANKERS, STORES, WRITERS
+from tacit.config.plugins import EMBEDDERS, JUDGES, RERANKERS, STORES, WRITERS
 
 SpaceName = Literal[
     "semantic", "lexical", "code", "entity", "character", "recent", "intent", "periodic", "sequence", "causal", "graph", "late", "expanded"
@@ -196,6 +196,142 @@ class SparseSettings(_Section):
     model: str = Field(default="", description="folder of a sparse encoder exported to ONNX")
 
 
+class WriterSettings(_Section):
+    """A language model of your own that writes up finished sessions. While it is off, nothing leaves the machine."""
+
+    provider: Annotated[str, WRITERS] = Field(
+        default="off",
+        description="the command line of a coding agent with your own login, or a server; openai = any "
+        "server that implements its chat completions API",
+    )
+    model: str = Field(
+        default="",
+        description="model name; empty = a small one of the provider; opencode needs PROVIDER/MODEL",
+    )
+    endpoint: str = Field(
+        default="", description="base URL of the server; empty = the provider's own; unused by command lines"
+    )
+    api_key_env: str = Field(
+        default="",
+        description="name of the variable that holds the key; empty = the provider's usual one; unused by command lines",
+    )
+    timeout_ms: int = Field(
+        default=120_000, ge=10, le=600_000, description="milliseconds for one answer, including retries"
+    )
+    tokens_per_day: int = Field(default=200_000, ge=0, description="most input tokens on one day")
+    tokens_per_session: int = Field(
+        default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
+    )
+    most_output_tokens: int = Field(default=4000, ge=100, le=32_000, description="most tokens of one answer")
+    quiet_minutes: float = Field(
+        default=30.0,
+        ge=0.0,
+        description="minutes of silence after which an open session is written up",
+    )
+    least_chars: int = Field(
+        default=2000,
+        ge=0,
+        description="a session with fewer characters is written up only if something worth keeping was found in it",
+    )
+
+    @field_validator("endpoint")
+    @classmethod
+    def _is_address(cls, endpoint: str) -> str:
+        return checked_address(endpoint)
+
+
+class _NamingModel(_Section):
+    """A language model of your own that names the memories that are needed next."""
+
+    provider: Annotated[str, WRITERS] = Field(
+        default="off",
+        description="the command line of a coding agent with your own login, or a server; openai = any "
+        "server that implements its chat completions API",
+    )
+    model: str = Field(
+        default="",
+        description="model name; empty = a small one of the provider; opencode needs PROVIDER/MODEL",
+    )
+    endpoint: str = Field(
+        default="", description="base URL of the server; empty = the provider's own; unused by command lines"
+    )
+    api_key_env: str = Field(
+        default="",
+        description="name of the variable that holds the key; empty = the provider's usual one; unused by command lines",
+    )
+    tokens_per_day: int = Field(default=300_000, ge=0, description="most input tokens on one day")
+    most_output_tokens: int = Field(default=600, ge=100, le=32_000, description="most tokens of one answer")
+
+    @field_validator("endpoint")
+    @classmethod
+    def _is_address(cls, endpoint: str) -> str:
+        return checked_address(endpoint)
+
+
+class AnticipateSettings(_NamingModel):
+    """A language model of your own that names what the next steps will need, after each message of the agent. Nothing waits for it."""
+
+    timeout_ms: int = Field(
+        default=60_000, ge=10, le=600_000, description="milliseconds for one answer, including retries"
+    )
+
+    def as_writer(self) -> WriterSettings:
+        """What it takes to ask this model."""
+        return _as_writer(self.provider, self, timeout_ms=self.timeout_ms)
+
+
+class JudgeSettings(_NamingModel):
+    """A language model of your own that names what a prompt needs, while the prompt waits. If it is late, the gate decides."""
+
+    provider: Annotated[str, JUDGES] = Field(
+        default="off",
+        description="a server that answers fast; openai = any server that implements its chat completions API; no command line",
+    )
+    deadline_ms: int = Field(
+        default=1500,
+        ge=100,
+        le=3000,
+        description="milliseconds that a prompt waits for the answer, besides `recall.deadline_ms`",
+    )
+
+    sure: float = Field(
+        default=0.42,
+        ge=0.0,
+        le=1.0,
+        description="a prompt gets nothing unless the model names one memory with at least this probability",
+    )
+    least: float = Field(
+        default=0.3, ge=0.0, le=1.0, description="least probability of the memories that come with it"
+    )
+
+    def as_writer(self) -> WriterSettings:
+        """What it takes to ask this model. A late answer is still read for a while: it tells what it cost."""
+        return _as_writer(self.provider, self, timeout_ms=2 * self.deadline_ms)
+
+
+def _as_writer(provider: str, model: _NamingModel, *, timeout_ms: int) -> WriterSettings:
+    return WriterSettings(
+        provider=provider,
+        model=model.model,
+        endpoint=model.endpoint,
+        api_key_env=model.api_key_env,
+        timeout_ms=timeout_ms,
+        tokens_per_day=model.tokens_per_day,
+        most_output_tokens=model.most_output_tokens,
+    )
+
+
+def checked_address(endpoint: str) -> str:
+    """`endpoint`, if it is empty or an address.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if endpoint and not re.match(r"https?://[^/\s]", endpoint):
+        raise ValueError("an address such as http://localhost:11434/v1")
+    return endpoint
+
+
 Offer = Literal["auto", "on", "off"]
 
 
@@ -371,52 +507,8 @@ class RecallSettings(_Section):
     thresholds: Thresholds = Thresholds()
     reranker: RerankerSettings = RerankerSettings()
     sparse: SparseSettings = SparseSettings()
-
-
-class WriterSettings(_Section):
-    """A language model of your own that writes up finished sessions. While it is off, nothing leaves the machine."""
-
-    provider: Annotated[str, WRITERS] = Field(
-        default="off",
-        description="the command line of a coding agent with your own login, or a server; openai = any "
-        "server that implements its chat completions API",
-    )
-    model: str = Field(
-        default="",
-        description="model name; empty = a small one of the provider; opencode needs PROVIDER/MODEL",
-    )
-    endpoint: str = Field(
-        default="", description="base URL of the server; empty = the provider's own; unused by command lines"
-    )
-    api_key_env: str = Field(
-        default="",
-        description="name of the variable that holds the key; empty = the provider's usual one; unused by command lines",
-    )
-    timeout_ms: int = Field(
-        default=120_000, ge=10, le=600_000, description="milliseconds for one answer, including retries"
-    )
-    tokens_per_day: int = Field(default=200_000, ge=0, description="most input tokens on one day")
-    tokens_per_session: int = Field(
-        default=12_000, ge=3_000, le=200_000, description="most input tokens for one session on one day"
-    )
-    most_output_tokens: int = Field(default=4000, ge=100, le=32_000, description="most tokens of one answer")
-    quiet_minutes: float = Field(
-        default=30.0,
-        ge=0.0,
-        description="minutes of silence after which an open session is written up",
-    )
-    least_chars: int = Field(
-        default=2000,
-        ge=0,
-        description="a session with fewer characters is written up only if something worth keeping was found in it",
-    )
-
-    @field_validator("endpoint")
-    @classmethod
-    def _is_address(cls, endpoint: str) -> str:
-        if endpoint and not re.match(r"https?://[^/\s]", endpoint):
-            raise ValueError("an address such as http://localhost:11434/v1")
-        return endpoint
+    anticipate: AnticipateSettings = AnticipateSettings()
+    judge: JudgeSettings = JudgeSettings()
 
 
 class CaptureSettings(_Section):

@@ -97,6 +97,35 @@ class Nudge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArmedMemory:
+    """A memory that a model named as likely needed: its id, its content's hash then, and the model's probability."""
+
+    memory_id: str
+    content_hash: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Armed:
+    """What a model in the pause named for the next steps: evidence for the gate, nothing more.
+
+    Attributes:
+        epoch, turn: of the session when the agent's message ended; it is stale in another epoch, or two turns later.
+        at_ms: when the list was made that the model saw; what a memory says that was changed later, the model does not know.
+        model: what was asked.
+        memories: what it named, most probable first.
+        listed: ids of all memories on the list.
+    """
+
+    epoch: int
+    turn: int
+    at_ms: int
+    model: str = ""
+    memories: tuple[ArmedMemory, ...] = ()
+    listed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTask:
     """A task for a subagent of type `agent` that has not started yet."""
 
@@ -139,3 +168,4 @@ class SessionState:
     answers: tuple[int, ...] = ()
     nudges: tuple[Nudge, ...] = ()
     agent_tasks: tuple[AgentTask, ...] = ()
+    armed: Armed | None = None

@@ -40,6 +40,17 @@ class SilenceCause(StrEnum):
     """`detail`: name of the exception's class."""
 
 
+class Decider(StrEnum):
+    """Who judged relevance in a recall."""
+
+    LOCAL = "local"
+    """The gate, by local evidence alone."""
+    ARMED = "armed"
+    """The gate, with what a model named in the pause."""
+    JUDGE = "judge"
+    """A model, at the prompt."""
+
+
 class NotAsked(StrEnum):
     """Signals that ask for nothing."""
 
@@ -263,6 +274,7 @@ class Trace:
         cause: the cause of `why`; None = something was injected, or stored before this was kept.
         asked: what it was asked with, redacted; None = nothing but `text`, or stored before this was kept.
         why: why nothing was injected, as a value; None = something was, or stored before reasons were values.
+        decider: who judged relevance; None = nothing was judged, or stored before this was kept.
     """
 
     id: str
@@ -287,6 +299,7 @@ class Trace:
     cause: SilenceCause | None = None
     asked: AskedWith | None = None
     why: SilenceReason | None = None
+    decider: Decider | None = None
 
     @property
     def silent(self) -> bool:

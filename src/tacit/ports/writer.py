@@ -1,4 +1,4 @@
-"""A language model that writes up sessions. It is optional and never on the way from an event to injected text."""
+"""A language model of the user's own: it writes up sessions, and names the memories that are needed next. It is optional."""
 
 from __future__ import annotations
 
@@ -30,12 +30,15 @@ class WriterRequest:
         user: the text to work on.
         most_output_tokens: limit for the answer, where the provider has such a switch.
         schema: JSON schema of the answer, an object at the top; None = the answer is plain text.
+        stable_chars: so many characters at the beginning of `user` are the same in the requests that follow, for a provider that must
+            be told what to cache.
     """
 
     system: str
     user: str
     most_output_tokens: int
     schema: Mapping[str, object] | None = None
+    stable_chars: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

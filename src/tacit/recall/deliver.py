@@ -146,4 +146,5 @@ def trace_of(state: RecallState, log: StageLog, trace_id: str) -> Trace:
         tokens=block.tokens,
         budget_tokens=query.budget_tokens,
         took_ms=log.took_ms(),
+        decider=state.decider,
     )

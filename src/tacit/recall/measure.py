@@ -6,15 +6,18 @@ asks may not see.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tacit.model.evidence import Candidate, Shortlist
 from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
+from tacit.model.session import Armed
 from tacit.model.trace import Drop, Loss
 from tacit.recall.spaces import SPACES, semantic
-from tacit.recall.stage import LAST_SESSION, Outcome, RecallState, Tools
+from tacit.recall.stage import ARMED_SURFACES, LAST_SESSION, Outcome, RecallState, Tools
 
 Scores = tuple[tuple[str, float], ...]
 
@@ -26,7 +29,9 @@ def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     """
     query = state.query
     known = [memory_id for memory_id, _ in state.order]
-    further = dict.fromkeys((*state.recent, *filter(None, (state.last_session,))))
+    armed = state.context.armed if state.score.gated and query.surface in ARMED_SURFACES else None
+    named = (*(state.judged or ()), *(one.memory_id for one in (armed.memories if armed else ())))
+    further = dict.fromkeys((*state.recent, *filter(None, (state.last_session,)), *named))
     for name in state.spaces:
         if reach := SPACES[name].reach:
             further.update(dict.fromkeys(reach(tools.store, query, known)))
@@ -50,7 +55,31 @@ def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
             shortlist = done.kept
             losses += done.losses
     state = state.changed(order=order, shortlist=shortlist, withheld=tuple(drops))
-    return Outcome(kept=state, losses=tuple(losses))
+    if armed is None:
+        return Outcome(kept=state, losses=tuple(losses))
+    holding = _still_armed(armed, memories)
+    fact = Note(
+        cause=NoteCause.ARMED,
+        detail=armed.model,
+        count=sum(chance > 0 for chance in holding.values()),
+        of=len(armed.memories),
+    )
+    return Outcome(kept=state.changed(armed=holding), losses=tuple(losses), facts=(fact,))
+
+
+def _still_armed(armed: Armed, memories: Mapping[str, Memory]) -> dict[str, float]:
+    """The probability of each loaded memory that the model saw as it is now; 0 = it was not named."""
+    named = {one.memory_id: one for one in armed.memories}
+    listed = frozenset(armed.listed)
+    holding: dict[str, float] = {}
+    for memory in memories.values():
+        one = named.get(memory.id)
+        if one is not None:
+            if one.content_hash == memory.content_hash:
+                holding[memory.id] = one.probability
+        elif memory.id in listed and memory.updated_at_ms <= armed.at_ms:
+            holding[memory.id] = 0.0
+    return holding
 
 
 def measure(state: RecallState) -> Outcome[RecallState]:

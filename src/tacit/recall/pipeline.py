@@ -20,6 +20,7 @@ from tacit.model.trace import Trace
 from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.reader import SituationReader
 from tacit.recall import on_demand
+from tacit.recall.ask_model.judging import ask_judge
 from tacit.recall.budget import budget
 from tacit.recall.dedupe import drop_known
 from tacit.recall.deliver import deliver, render, trace_of
@@ -34,6 +35,7 @@ from tacit.recall.presets.multispace.probe import read_sections
 from tacit.recall.render import renderer
 from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spaces_at
 from tacit.recall.score import judge
+from tacit.recall.score.armed import ArmedWeights
 from tacit.recall.score.floors import floors, of_enabled_kinds
 from tacit.recall.score.gate import Gate, MeanQueryVector, load_mean_query, shipped_gate
 from tacit.recall.score.names import find_shared_names
@@ -60,6 +62,7 @@ class RecallPipeline:
         need: NeedModel | None = None,
         gate: Gate | None = None,
         mean_query: MeanQueryVector | None = None,
+        armed: ArmedWeights | None = None,
     ) -> None:
         self.tools = tools
         self._kinds = kinds
@@ -73,7 +76,8 @@ class RecallPipeline:
             ("fuse", partial(load, tools)),
             ("fuse", measure),
         )
-        self._embed: Stages = (("retrieve", partial(embed, tools)),)
+        # Both may wait for a server: before the search, which holds one transaction.
+        self._ask_models: Stages = (("retrieve", ask_judge), ("retrieve", partial(embed, tools)))
         self._find: dict[Source, Stages] = {
             "search": (
                 ("retrieve", partial(ask, tools)),
@@ -90,7 +94,7 @@ class RecallPipeline:
             "nothing": (("retrieve", find_nothing),),
         }
         self._choose: Stages = (
-            ("score", partial(judge, gate or shipped_gate())),
+            ("score", partial(judge, gate or shipped_gate(), weights=armed)),
             ("score", on_demand.order),
             ("score", FreshnessProbe().stage),
             ("score", partial(find_shared_names, tools)),
@@ -117,7 +121,7 @@ class RecallPipeline:
         log = context.log or StageLog()
         log.begin(query.surface.value, facts=context.facts)
         state = self._begin(query, settings, context)
-        state = run_stages(self._embed, state, log)
+        state = run_stages(self._ask_models, state, log)
         with self._transaction(state):
             state = run_stages(self._find[state.source], state, log)
         state = run_stages(self._choose, state, log)

@@ -19,8 +19,8 @@ from tacit.model.note import Note
 from tacit.model.pack import Block, Pack, PackItem, Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter
-from tacit.model.session import SessionState
-from tacit.model.trace import Drop, DropReason, Loss, SilenceReason
+from tacit.model.session import Armed, SessionState
+from tacit.model.trace import Decider, Drop, DropReason, Loss, SilenceReason
 from tacit.ports.models import Embedder, Reranker, Vectors
 from tacit.ports.store import SearchableStore
 from tacit.recall.stage_log import StageLog
@@ -37,6 +37,8 @@ LAST_SESSION = "last session"
 TRACED_CANDIDATES = 24
 START_SURFACES = (Surface.START, Surface.COMPACTION)
 """Surfaces that are answered from a pool, not by a search."""
+ARMED_SURFACES = (Surface.PROMPT, Surface.ACTION, Surface.FAILURE)
+"""Surfaces that what a model in the pause named is evidence for."""
 
 Source = Literal["search", "answer", "pool", "nothing"]
 """A search for a prompt or a tool call; a wide one for a question; the pool of start packs; or no look at all."""
@@ -76,6 +78,8 @@ class Context:
         turns: what was said before in this session and lately in others, oldest first, where shifts of the work are told.
         offset_ms: from UTC to the user's own clock at a moment, where hints of time are wanted.
         traced: most candidates that the trace keeps; measuring wants the whole short list.
+        armed: what a model in the pause named, where it still holds.
+        judge: asks a model at the prompt; None = there is none, and the gate decides.
     """
 
     in_context: Callable[[Memory], DropReason | None] = field(default=lambda _memory: None)
@@ -96,6 +100,26 @@ class Context:
     turns: tuple[str, ...] = ()
     offset_ms: Callable[[int], int] = field(default=lambda _at_ms: 0)
     traced: int = TRACED_CANDIDATES
+    armed: Armed | None = None
+    judge: Judge | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeAnswer:
+    """What a model at the prompt said: probability by memory id; None = it said nothing, and the gate decides. `note` says why."""
+
+    named: Mapping[str, float] | None
+    note: Note
+
+
+class Judge(Protocol):
+    """Asks a model at the prompt, within its own deadline and what is left of the recall's."""
+
+    def __call__(
+        self, query: Query, settings: RecallSettings, remaining_ms: Callable[[], float], /
+    ) -> JudgeAnswer:
+        """What it names. Never raises."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +152,8 @@ class RecallState:
         recent, turns: recent work, oldest first: memories by id, and what was said as candidates.
         last_session: id of the digest of the last session, or "".
         withheld: what whoever asks may not see; told at the guard.
+        judged: what a model at the prompt named, by memory id; None = the gate decides.
+        armed: probability by memory id of all that a model in the pause chose from, 0 where it did not name one.
         shortlist: the memories to measure, with what the spaces read for them.
         found: candidates with their evidence.
         scored: the same with relevance, best first.
@@ -163,6 +189,8 @@ class RecallState:
     turns: Candidates = ()
     last_session: str = ""
     withheld: tuple[Drop, ...] = ()
+    judged: Mapping[str, float] | None = None
+    armed: Mapping[str, float] | None = None
     shortlist: Shortlist | None = None
     found: Candidates | None = None
     scored: Candidates | None = None
@@ -227,6 +255,15 @@ class RecallState:
     def nothing_coming(self) -> bool:
         """Whether this is a prompt after which the agent will do nothing: then nothing is looked for."""
         return self.query.surface is Surface.PROMPT and self.query.situation.nothing_coming
+
+    @property
+    def decider(self) -> Decider | None:
+        """Who judged relevance; None where nothing was judged."""
+        if self.from_pool or self.scored is None:
+            return None
+        if self.judged is not None:
+            return Decider.JUDGE
+        return Decider.ARMED if self.armed is not None else Decider.LOCAL
 
     @property
     def threshold(self) -> float:

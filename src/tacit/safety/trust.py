@@ -92,6 +92,11 @@ def why_hidden(memory: Memory, *, session: str = "", by_user: bool = False) -> D
     return DropReason(cause=DropCause.SENSITIVE, detail=level.name.lower())
 
 
+def may_leave(memory: Memory) -> bool:
+    """Whether a language model may read the memory: it is no note of a session, and neither for one session alone nor restricted."""
+    return not memory.is_session_note and memory.sensitivity <= Sensitivity.PROJECT
+
+
 def visible_levels(
     wanted: tuple[Sensitivity, ...] | None = None, *, by_user: bool
 ) -> tuple[Sensitivity, ...] | None:

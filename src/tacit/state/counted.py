@@ -67,7 +67,7 @@ class Totals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
-    """Counts since the writer was first used; `tokens` and `tokens_out` are those of `day`.
+    """Counts since the model was first used for this; `tokens` and `tokens_out` are those of `day`.
 
     What a request may cost is reserved before it is sent; what it did cost takes its place afterwards. A request without an
     answer keeps its reserve: nobody knows what it cost.
@@ -77,8 +77,8 @@ class Spending:
         tokens: input tokens of that day.
         tokens_out: output tokens of that day.
         asked: requests in all.
-        kept: statements that passed the checks.
-        dropped: statements that did not: the session does not say them.
+        kept: statements that passed the checks; of a model that names memories, those that it named.
+        dropped: statements that did not: the session does not say them; memories that were not on the list.
         failed: requests without a usable answer.
         over_budget: times that the day's tokens did not suffice.
         in_a_row: failures since the last answer.
@@ -103,9 +103,9 @@ class Spending:
         today = day_of(now_ms)
         return self if self.day == today else replace(self, day=today, tokens=0, tokens_out=0)
 
-    def after_failure(self, error: str, *, now_ms: int) -> Spending:
+    def after_failure(self, error: str, *, now_ms: int, pause_ms: int = PAUSE_MS) -> Spending:
         """The counts after a request without a usable answer: the next one waits longer with each failure."""
-        pause = min(PAUSE_MS * 2 ** min(self.in_a_row, 10), MOST_PAUSE_MS)
+        pause = min(pause_ms * 2 ** min(self.in_a_row, 10), MOST_PAUSE_MS)
         return replace(
             self,
             failed=self.failed + 1,

@@ -279,6 +279,22 @@ SPENDING: Final = NamedValue(
     words=True,
 )
 """What the writer has cost and brought."""
+ANTICIPATION_SPENDING: Final = NamedValue(
+    prefix="recall/anticipate",
+    keyed_by=HOME,
+    codec=as_json(Spending),
+    at_purge=AtPurge.KEEP,
+    words=True,
+)
+"""What the model in the pause has cost, and how many memories it named."""
+JUDGE_SPENDING: Final = NamedValue(
+    prefix="recall/judge",
+    keyed_by=HOME,
+    codec=as_json(Spending),
+    at_purge=AtPurge.KEEP,
+    words=True,
+)
+"""The same of the model at the prompt."""
 COMPARISONS: Final = NamedValue(
     prefix="capture/compare",
     keyed_by=HOME,

@@ -9,7 +9,9 @@ import pytest
 from plugins import install_module
 from tacit.config.describe import describe_settings
 from tacit.config.fields import check_layer
-from tacit.config.plugins import EMBEDDERS, HOSTS, RERANKERS, STORES, WRITERS, PluginGroup
+from tacit.config.plugins import EMBEDDERS, HOSTS, JUDGES, RERANKERS, STORES, WRITERS, PluginGroup
+from tacit.config.project_rules import decide_project_value
+from tacit.config.settings import RecallSettings
 from tacit.errors import ProviderError
 
 SETTINGS = {
@@ -17,6 +19,8 @@ SETTINGS = {
     "embedder.provider": EMBEDDERS,
     "recall.reranker.provider": RERANKERS,
     "recall.sparse.provider": RERANKERS,
+    "recall.anticipate.provider": WRITERS,
+    "recall.judge.provider": JUDGES,
     "capture.extractor.provider": WRITERS,
 }
 
@@ -48,12 +52,42 @@ def test_a_misspelled_name_gets_the_nearest_one_as_hint():
     assert error.hint == "Did you mean `sqlite`?"
 
 
+@pytest.mark.parametrize("name", ["claude", "opencode", "codex", "gemini"])
+def test_a_command_line_at_the_prompt_is_refused_with_the_reason_and_the_way_out(name: str):
+    ((key, error),) = check_layer({"recall": {"judge": {"provider": name}}}, place=str).problems
+    assert key == "recall.judge.provider"
+    assert "takes seconds to start" in error.message
+    assert "recall.anticipate" in error.message
+    assert error.hint == ""
+    assert not check_layer({"recall": {"anticipate": {"provider": name}}}, place=str).problems
+
+
+@pytest.mark.parametrize("section", ["anticipate", "judge"])
+def test_a_model_at_recall_is_off_and_limited_by_default(section: str):
+    made = getattr(RecallSettings(), section)
+    assert (made.provider, made.tokens_per_day) == ("off", 300_000)
+    ((_, error),) = check_layer({"recall": {section: {"endpoint": "localhost"}}}, place=str).problems
+    assert "an address such as" in error.message
+
+
+@pytest.mark.parametrize("key", ["recall.anticipate.provider", "recall.judge.provider"])
+def test_a_project_may_switch_a_model_off_and_never_on_or_elsewhere(key: str):
+    off = decide_project_value(key, current="openai", proposed="off")
+    assert (off.value, off.applies, off.refused) == ("off", True, "")
+    on = decide_project_value(key, current="off", proposed="openai")
+    assert (on.value, on.applies) == ("off", False)
+    assert on.refused
+    for name in ("endpoint", "model", "api_key_env", "tokens_per_day"):
+        other = key.replace("provider", name)
+        assert decide_project_value(other, current="", proposed="x").refused
+
+
 def test_pages_show_the_names_as_choices():
     described = describe_settings()
     for key, group in SETTINGS.items():
         assert described[key].type == "choice"
         assert described[key].choices[: len(group.built_in)] == group.built_in
-        assert described[key].restart == (not key.startswith("recall."))
+        assert described[key].restart == (not key.startswith(("recall.reranker.", "recall.sparse.")))
 
 
 def test_a_built_in_name_stands_once_whatever_other_packages_register(

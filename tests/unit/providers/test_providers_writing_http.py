@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -31,6 +32,7 @@ def asking(text: str) -> WriterRequest:
     return WriterRequest(system="Note what is marked.", user=text, most_output_tokens=500, schema=SCHEMA)
 
 
+OWN = {"openai": openai_answer, "anthropic": anthropic_answer}
 ASKED = asking("Note well: tests come first.")
 BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
 
@@ -88,6 +90,30 @@ def test_no_secret_leaves(server: WriterServer, made: Callable[..., Writer], pro
     assert "Zq3vT8nLw5Xb2Rk7" not in server.sent
     assert "jo.miller" not in server.sent
     assert "[redacted:" in server.sent
+
+
+def test_the_part_that_stays_the_same_is_marked_for_the_cache_where_the_api_wants_that(
+    server: WriterServer, made: Callable[..., Writer]
+) -> None:
+    stable, rest = "Memories:\n1. ports are free\n", "Note well: tests come first."
+    request = replace(asking(stable + rest), stable_chars=len(stable))
+    for provider in ("openai", "anthropic"):
+        server.replies.append(Reply(body=json.dumps(OWN[provider]({"learnings": []}))))
+        made(provider).write(request)
+    assert server.requests[0][2]["messages"][1]["content"] == stable + rest
+    first, second = server.requests[1][2]["messages"][0]["content"]
+    assert first == {"type": "text", "text": stable, "cache_control": {"type": "ephemeral"}}
+    assert second == {"type": "text", "text": rest}
+
+
+def test_redaction_keeps_the_two_parts_apart(server: WriterServer, made: Callable[..., Writer]) -> None:
+    stable = "The token is ghp_" + "a1B2c3D4e5F6" * 3 + ".\n"
+    server.replies.append(Reply(body=json.dumps(anthropic_answer({"learnings": []}))))
+    made("anthropic").write(replace(asking(stable + "Go."), stable_chars=len(stable)))
+    first, second = server.requests[0][2]["messages"][0]["content"]
+    assert "ghp_" not in first["text"]
+    assert first["text"].startswith("The token is ")
+    assert second["text"] == "Go."
 
 
 @BOTH

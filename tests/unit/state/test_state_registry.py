@@ -82,6 +82,8 @@ STORED = [
     (registry.OUTCOMES, (KEY,), "capture/learned/claude-code/s1", '[{"fate":"new","memory_id":"mem_1","turn":2}]', (Outcome(fate="new", memory_id="mem_1", turn=2),)),
     (registry.USAGE, (KEY,), "usage/session/claude-code/s1", '{"seen":["00000000"],"used":[],"counted":["mem_1"]}', SessionUsage(seen=("00000000",), counted=("mem_1",))),
     (registry.SPENDING, (), "capture/extractor", '{"day":"2026-11-21","tokens":5,"error":"x"}', Spending(day="2026-11-21", tokens=5, error="x")),
+    (registry.ANTICIPATION_SPENDING, (), "recall/anticipate", '{"day":"2026-11-21","tokens":5,"kept":3}', Spending(day="2026-11-21", tokens=5, kept=3)),
+    (registry.JUDGE_SPENDING, (), "recall/judge", '{"day":"2026-11-21","tokens":5,"failed":1}', Spending(day="2026-11-21", tokens=5, failed=1)),
     (registry.COMPARISONS, (), "capture/compare", '{"seen":[9,"mem_1"],"ids":["mem_2"]}', ComparisonQueue(newest_ms=9, seen=(9, "mem_1"), ids=("mem_2",))),
     (registry.TOTALS, (), "usage/totals", '{"shown":3,"by_cue":{"file":1}}', Totals(shown=3, by_cue={"file": 1})),
     (registry.HOLDOUT_SESSIONS, ("07",), "trial/sessions/07", '{"h/s":[1,9,2,3,4,5,6]}', {"h/s": Record(without=True, at_ms=9, turns=2, calls=3, failures=4, repeated=5, tokens=6)}),

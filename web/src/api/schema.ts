@@ -1683,6 +1683,12 @@ export interface components {
             change_id: string | null;
         };
         /**
+         * Decider
+         * @description Who judged relevance in a recall.
+         * @enum {string}
+         */
+        Decider: "local" | "armed" | "judge";
+        /**
          * Described
          * @description The allowed values of one setting, and facts about it.
          *
@@ -1938,6 +1944,7 @@ export interface components {
          *         sessions_cached: live session records in memory.
          *         recall_enabled, shadow: switches in force.
          *         extractor: what the model that reads sessions has cost and brought; None = there is none.
+         *         anticipation, judge: the same of the models that name memories in the pause, and at the prompt.
          */
         EngineStatus: {
             /** Version */
@@ -1966,6 +1973,8 @@ export interface components {
             /** Shadow */
             shadow: boolean;
             extractor: components["schemas"]["ExtractorStatus"] | null;
+            anticipation: components["schemas"]["NamingStatus"] | null;
+            judge: components["schemas"]["NamingStatus"] | null;
             /**
              * Silence
              * @deprecated
@@ -2852,6 +2861,54 @@ export interface components {
             muted: boolean;
         };
         /**
+         * NamingStatus
+         * @description Cost and results of a model that names memories, in the pause or at the prompt.
+         *
+         *     Attributes:
+         *         name: which model.
+         *         tokens: input tokens of today, with what is reserved for answers that never came.
+         *         tokens_per_day: most of them.
+         *         asked, failed, over_budget: counts since it was first used; see `state/counted.py`.
+         *         named: memories that it named.
+         *         ignored: entries of its answers that name no memory of its list.
+         *         error: what went wrong last, or empty.
+         *         tokens_out: output tokens of today.
+         *         paused_until_ms: after a failure nothing is asked before; 0 = it is not paused.
+         */
+        NamingStatus: {
+            /** Name */
+            name: string;
+            /** Tokens */
+            tokens: number;
+            /** Tokens Per Day */
+            tokens_per_day: number;
+            /** Asked */
+            asked: number;
+            /** Named */
+            named: number;
+            /** Ignored */
+            ignored: number;
+            /** Failed */
+            failed: number;
+            /** Over Budget */
+            over_budget: number;
+            /**
+             * Error
+             * @default
+             */
+            error: string;
+            /**
+             * Tokens Out
+             * @default 0
+             */
+            tokens_out: number;
+            /**
+             * Paused Until Ms
+             * @default 0
+             */
+            paused_until_ms: number;
+        };
+        /**
          * Node
          * @description One memory. `label` = its first words.
          */
@@ -2924,7 +2981,7 @@ export interface components {
          * @description What a stage or the reading of a signal noted. What the fields of `Note` hold is said beside each cause.
          * @enum {string}
          */
-        NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "kinds_asked" | "listed" | "ordered_by_need" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "nothing_coming";
+        NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "kinds_asked" | "listed" | "ordered_by_need" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "armed" | "judged" | "judge_late" | "judge_failed" | "judge_paused" | "judge_over_budget" | "judge_no_list" | "judge_busy" | "judge_no_time" | "nothing_coming";
         /**
          * Nudge
          * @description The agent is to be told once that a message of the user may hold something for later sessions.
@@ -4732,6 +4789,7 @@ export interface components {
             cause: components["schemas"]["SilenceCause"] | null;
             asked: components["schemas"]["AskedWith"] | null;
             why: components["schemas"]["SilenceReason"] | null;
+            decider: components["schemas"]["Decider"] | null;
             stats: components["schemas"]["InjectionStats"];
             /** Summary */
             summary: string;

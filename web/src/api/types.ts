@@ -25,5 +25,6 @@ export type SettingRow = Schemas["SettingRow"];
 export type SettingsView = Schemas["SettingsView"];
 export type Job = Schemas["Job"];
 export type ExtractorStatus = Schemas["ExtractorStatus"];
+export type NamingStatus = Schemas["NamingStatus"];
 export type Surface = Schemas["RecallRow"]["surface"];
 export type Status = Memory["status"];

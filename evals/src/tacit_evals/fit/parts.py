@@ -8,6 +8,7 @@ from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.classifier.situation import SituationModel
 from tacit.reading.classifier.trigger import TriggerModel
 from tacit.recall.need import NeedModel
+from tacit.recall.score.armed import ArmedWeights
 from tacit.recall.score.gate import Gate, MeanQueryVector
 
 
@@ -24,6 +25,7 @@ class Fitted:
         need: orders the start pack.
         usual: what all prompts have in common.
         gate: relevance with its thresholds.
+        armed: how much counts what a language model named in the pause.
         left_out: projects of which no row was used.
         rows: how many rows each part was fitted on.
     """
@@ -36,6 +38,7 @@ class Fitted:
     need: NeedModel | None = None
     usual: MeanQueryVector | None = None
     gate: Gate | None = None
+    armed: ArmedWeights | None = None
     left_out: tuple[str, ...] = ()
     rows: tuple[tuple[str, int], ...] = ()
 

@@ -8,7 +8,7 @@ asked for at a moment later than its prompt. Every prompt is asked with a contex
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,10 +20,11 @@ from tacit.hosts.claude_code import ClaudeCode
 from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.scope import ScopeFilter, project_scope
-from tacit.model.session import SessionKey, SessionState
+from tacit.model.session import Armed, ArmedMemory, SessionKey, SessionState
 from tacit.model.signal import (
     MessageEnded,
     PromptSubmitted,
@@ -45,7 +46,7 @@ from tacit.reading.trigger import make_trigger
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import build_query
 from tacit.recall.signal import surface_for
-from tacit.recall.stage import Context, Tools
+from tacit.recall.stage import Context, JudgeAnswer, Tools
 from tacit.session.transitions import apply_signal
 from tacit_evals.data.judged import Call, PoolRow, Project, Prompt
 from tacit_evals.fit.parts import SHIPPED, Fitted
@@ -103,6 +104,28 @@ def stored_memory(row: PoolRow, *, project: str, given: bool, maker: LocalTrigge
 _EXACT = make_token_counter()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSaid:
+    """What a language model named for a prompt.
+
+    Attributes:
+        named: probability by memory id.
+        in_pause: before the prompt was known; else at the prompt.
+        only_listed: what it named joins the short list, and counts for nothing.
+    """
+
+    named: Mapping[str, float]
+    in_pause: bool = False
+    only_listed: bool = False
+
+    def judge(
+        self, query: Query, settings: RecallSettings, remaining_ms: Callable[[], float], /
+    ) -> JudgeAnswer:
+        """The answer of a model at the prompt."""
+        del query, settings, remaining_ms
+        return JudgeAnswer(named=self.named, note=Note(cause=NoteCause.JUDGED, count=len(self.named)))
+
+
 class Pool:
     """One project's memories in a store, with the read path over it. Close it when done."""
 
@@ -147,6 +170,7 @@ class Pool:
             need=fitted.need,
             gate=fitted.gate,
             mean_query=fitted.usual,
+            armed=fitted.armed,
         )
         self._readers = {
             name: SituationReader(embedder=embedder, model=model)
@@ -193,13 +217,15 @@ class Pool:
             self._starts[tokens, at_ms] = kept
         return kept
 
-    def prompt(self, prompt: Prompt, start: Start, *, pool_of: str = "") -> ItemResult:
-        """What the prompt surface hands over into a context that holds `start`."""
+    def prompt(
+        self, prompt: Prompt, start: Start, *, pool_of: str = "", said: ModelSaid | None = None
+    ) -> ItemResult:
+        """What the prompt surface hands over into a context that holds `start`; `said` = what a language model named."""
         reader = self._reader(pool_of or self.project.name)
         state = self._state(prompt.previous, prompt.files, reader)
         signal = PromptSubmitted(session=_KEY, key=prompt.id, at_ms=prompt.at_ms, text=prompt.text)
         state = apply_signal(state, signal)
-        traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, reader=reader)
+        traces = self._asked([(signal, state, ())], start, at_ms=prompt.at_ms, reader=reader, said=said)
         return self._handed(prompt, traces, start, prefix=pool_of or self.project.name)
 
     def call(self, call: Call, start: Start, *, at_ms: int) -> ItemResult:
@@ -257,6 +283,7 @@ class Pool:
         *,
         at_ms: int,
         reader: SituationReader,
+        said: ModelSaid | None = None,
     ) -> list[Trace]:
         traces: list[Trace] = []
         held = start
@@ -264,7 +291,9 @@ class Pool:
             surface = surface_for(signal, state, self.settings)
             if isinstance(surface, SilenceReason):
                 continue
-            trace = self._run(signal, surface, state, held, at_ms=at_ms, files=files, reader=reader)
+            trace = self._run(
+                signal, surface, state, held, at_ms=at_ms, files=files, reader=reader, said=said
+            )
             held = replace(held, ids=held.ids | set(trace.injected))
             traces.append(trace)
         return traces
@@ -280,6 +309,7 @@ class Pool:
         budgets: Budgets | None = None,
         files: tuple[str, ...] = (),
         reader: SituationReader | None = None,
+        said: ModelSaid | None = None,
     ) -> Trace:
         asked = build_query(
             signal,
@@ -297,10 +327,27 @@ class Pool:
             facts=asked.facts,
             window=tuple(sorted(held.ids)),
             traced=len(self.memories),
+            armed=self._armed(said) if said is not None and said.in_pause else None,
+            judge=said.judge if said is not None and not said.in_pause else None,
         )
         query = replace(asked.kept, matching=self._matching)
         _, trace = self._pipeline.run(query, settings=self.settings, context=context, trace_id="t")
         return trace
+
+    def _armed(self, said: ModelSaid) -> Armed:
+        """What a session's record would hold; with `only_listed` the memories are looked at, and local evidence judges."""
+        at_ms = max(memory.updated_at_ms for memory in self.memories.values())
+        named = tuple(
+            ArmedMemory(
+                memory_id=name,
+                content_hash="" if said.only_listed else self.memories[name].content_hash,
+                probability=chance,
+            )
+            for name, chance in said.named.items()
+            if name in self.memories
+        )
+        listed = () if said.only_listed else tuple(self.memories)
+        return Armed(epoch=0, turn=1, at_ms=at_ms, model="recorded", memories=named, listed=listed)
 
     def _handed(self, item: Prompt | Call, traces: list[Trace], start: Start, *, prefix: str) -> ItemResult:
         predicted: dict[str, float] = {}

@@ -14,6 +14,7 @@ from tacit.errors import InvalidInput
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
 from tacit.recall.retrieve import spaces_at
+from tacit_evals.data.named import Moment
 from tacit_evals.data.recognise import triggers_for
 from tacit_evals.fit.fitted import fit_all
 from tacit_evals.fit.parts import SHIPPED, Fitted
@@ -58,7 +59,8 @@ class Run:
         as_shipped: what ships was asked for, even where it was fitted on what is evaluated.
         triggers: folder with labelled triggers; None = the local trigger maker.
         pool: the pool of the suite `action`, where it is not found by itself.
-        answers: folder with a language model's recorded answers, for the suites `capture` and `update`; None = without one.
+        answers: folder with a language model's recorded answers, for the suites `capture`, `update` and `inject`; None = without one.
+        moment: for `inject` with answers: when the model was asked.
         requests: folder that requests without an answer are written to.
         trec: folder for judgments and rankings as TREC files; None = none are written.
         say: called with one line of progress.
@@ -72,6 +74,7 @@ class Run:
     triggers: Path | None = None
     pool: Path | None = None
     answers: Path | None = None
+    moment: Moment | None = None
     requests: Path | None = None
     trec: Path | None = None
     say: Callable[[str], None] = field(default=lambda _line: None)

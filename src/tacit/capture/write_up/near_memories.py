@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 
 from tacit.capture.write_up.token_limit import Numbered
 from tacit.errors import EmbedderMismatch, ProviderError
-from tacit.model.memory import Memory, Sensitivity
+from tacit.model.memory import Memory
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
 from tacit.ports.models import Embedder
 from tacit.ports.store import SearchableStore
+from tacit.safety.trust import may_leave
 
 MOST_NEAR = 24
 _PER_TEXT = 6
@@ -54,11 +55,6 @@ def find_near_memories(
         memories = store.get(sorted(scores, key=lambda name: (-scores[name], name)), scope=visible)
     sent = [memory for memory in memories if memory.status == "active" and may_leave(memory)][:MOST_NEAR]
     return {f"m{number}": memory for number, memory in enumerate(sent, start=1)}
-
-
-def may_leave(memory: Memory) -> bool:
-    """Whether a model may read the memory: it is no note of a session, and neither for one session alone nor restricted."""
-    return not memory.is_session_note and memory.sensitivity <= Sensitivity.PROJECT
 
 
 def _telling(messages: Sequence[Numbered]) -> list[Numbered]:

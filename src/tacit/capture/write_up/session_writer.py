@@ -20,7 +20,6 @@ from tacit.capture.turn import Turn
 from tacit.capture.write_up.fates import FateJudge, MemoryDecision, known_already
 from tacit.capture.write_up.messages import messages_of, with_messages, without_written
 from tacit.capture.write_up.near_memories import find_near_memories
-from tacit.capture.write_up.paid_requests import PaidModel
 from tacit.capture.write_up.request import AnswerStatement, make_request, read_answer
 from tacit.capture.write_up.token_limit import Numbered, fit_messages
 from tacit.capture.write_up.trust import AnswerContext, QuoteCheck, make_draft
@@ -39,6 +38,7 @@ from tacit.ports.store import Step, Store, ValueChanges, no_step
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
 from tacit.state.captured import PendingSession
 from tacit.state.counted import RequestRecord, SessionSpending, Spending
+from tacit.state.paid_requests import PaidModel
 from tacit.state.registry import SESSION_SPENDING, WAITING
 
 MOST_WAITING = 3

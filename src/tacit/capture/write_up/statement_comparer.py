@@ -25,8 +25,6 @@ from tacit.capture.write_up.comparison import (
     short_ids,
 )
 from tacit.capture.write_up.fates import FateJudge, MemoryDecision, may_touch
-from tacit.capture.write_up.near_memories import may_leave
-from tacit.capture.write_up.paid_requests import PaidModel
 from tacit.capture.write_up.request import MemoryFate
 from tacit.capture.write_up.session_writer import WriterAccess, WriteUp
 from tacit.errors import ProviderError
@@ -39,8 +37,9 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryFilter, Step, Store, no_step
 from tacit.ports.writer import WriterRequest
-from tacit.safety.trust import may_supersede, most_sensitive
+from tacit.safety.trust import may_leave, may_supersede, most_sensitive
 from tacit.state.captured import MOST_COMPARED, ComparisonQueue
+from tacit.state.paid_requests import PaidModel
 from tacit.state.registry import COMPARISONS
 
 _LOG = logging.getLogger(__name__)

@@ -1,6 +1,6 @@
 """Access to a language model, and the choice of its provider from the settings. Off unless the user sets one.
 
-In: the section `capture.extractor` of the settings, a key, the redaction, an environment. Out: a `Writer`, or None. Never reads
+In: a section of the settings that names a model, a key, the redaction, an environment. Out: a `Writer`, or None. Never reads
 the environment itself, never starts or connects to anything before it is asked.
 """
 
@@ -31,6 +31,7 @@ def make_writer(
     api_key: str = "",
     redact: Callable[[str], str],
     environ: Mapping[str, str],
+    section: str = "capture.extractor",
 ) -> Writer | None:
     """The writer that `settings` name; None when it is off.
 
@@ -39,11 +40,12 @@ def make_writer(
         api_key: key of an HTTP provider; empty = none is sent.
         redact: takes secrets out of every text before it leaves the process.
         environ: what a host's command line inherits.
+        section: of the settings, for what errors advise.
 
     Raises:
         ProviderError: if the endpoint is no address.
     """
-    made = _make(settings, api_key, environ)
+    made = _make(settings, api_key, environ, section)
     return RedactedWriter(made, redact) if made else None
 
 
@@ -57,10 +59,13 @@ class RedactedWriter:
 
     def write(self, request: WriterRequest) -> WriterAnswer:
         """See the port."""
+        stable, rest = request.user[: request.stable_chars], request.user[request.stable_chars :]
+        stable = _sendable(self._redact(stable)) if stable else ""
         clean = replace(
             request,
             system=_sendable(self._redact(request.system)),
-            user=_sendable(self._redact(request.user)),
+            user=stable + _sendable(self._redact(rest)),
+            stable_chars=len(stable),
         )
         return self._inner.write(clean)
 
@@ -73,7 +78,7 @@ class RedactedWriter:
         self._inner.close()
 
 
-def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str]) -> Writer | None:
+def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str], section: str) -> Writer | None:
     match settings.provider:
         case "off":
             return None
@@ -90,9 +95,9 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str]) ->
                 settings.endpoint or dialect.endpoint,
                 headers=dialect.headers(api_key),
                 timeout_ms=settings.timeout_ms,
-                section="capture.extractor",
+                section=section,
             )
-            return HttpWriter(dialect, model=settings.model or dialect.model, client=client)
+            return HttpWriter(dialect, model=settings.model or dialect.model, client=client, section=section)
         case "claude" | "opencode" | "codex" | "gemini":
             from tacit.providers.writing.clients import client_named  # noqa: PLC0415 - as above
             from tacit.providers.writing.command_line import CommandLineWriter  # noqa: PLC0415 - as above
@@ -102,6 +107,7 @@ def _make(settings: WriterSettings, api_key: str, environ: Mapping[str, str]) ->
                 model=settings.model,
                 timeout_s=settings.timeout_ms / 1000,
                 environ=environ,
+                section=section,
             )
         case name:
             make = cast("WriterFactory", WRITERS.load(name))

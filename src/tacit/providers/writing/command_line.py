@@ -120,8 +120,15 @@ class CommandLineWriter:
     """Asks through one client. Safe to share between threads; each request has a process of its own."""
 
     def __init__(
-        self, client: Client, *, model: str = "", timeout_s: float, environ: Mapping[str, str]
+        self,
+        client: Client,
+        *,
+        model: str = "",
+        timeout_s: float,
+        environ: Mapping[str, str],
+        section: str = "capture.extractor",
     ) -> None:
+        self._section = section
         self._client = client
         self._model = model or client.model
         self._timeout_s = timeout_s
@@ -136,10 +143,10 @@ class CommandLineWriter:
         if not self._model:
             raise ProviderError(
                 f"No model is set for {client.title}.",
-                hint="Set `capture.extractor.model` to a small one, such as anthropic/claude-haiku-4-5.",
+                hint=f"Set `{self._section}.model` to a small one, such as anthropic/claude-haiku-4-5.",
                 reason="refused",
             )
-        executable = find_program(client.program, self._environ)
+        executable = find_program(client.program, self._environ, section=self._section)
         with _scratch() as folder:
             job = Job(
                 request=_guarded(request, by_system=not client.takes_schema),
@@ -155,7 +162,7 @@ class CommandLineWriter:
                 run = self._run(client.prepare(job), job)
             finally:
                 client.clean(job)
-            answer = client.read(_raise_if_unfinished(run, client, self._timeout_s), job)
+            answer = client.read(_raise_if_unfinished(run, client, self._timeout_s, self._section), job)
         text = checked_text(answer.text, request, name=self.name)
         if FULLWIDTH_AT not in request.user + request.system:
             text = text.replace(FULLWIDTH_AT, "@")
@@ -211,7 +218,7 @@ class CommandLineWriter:
         return over
 
 
-def find_program(name: str, environ: Mapping[str, str]) -> str:
+def find_program(name: str, environ: Mapping[str, str], *, section: str = "capture.extractor") -> str:
     """Path of a client: on PATH, or where clients are usually installed.
 
     Raises:
@@ -224,7 +231,7 @@ def find_program(name: str, environ: Mapping[str, str]) -> str:
         return str(Path(path).absolute())
     raise ProviderError(
         f"The program `{name}` is not installed, or not on the daemon's PATH.",
-        hint="Install it, or set `capture.extractor.provider` to another one.",
+        hint=f"Install it, or set `{section}.provider` to another one.",
         reason="missing",
     )
 
@@ -246,7 +253,7 @@ def unusable(client: str, run: Run) -> ProviderError:
     )
 
 
-def _raise_if_unfinished(run: Run, client: Client, timeout_s: float) -> Run:
+def _raise_if_unfinished(run: Run, client: Client, timeout_s: float, section: str) -> Run:
     match run.ended:
         case "ended":
             return run
@@ -255,7 +262,7 @@ def _raise_if_unfinished(run: Run, client: Client, timeout_s: float) -> Run:
         case "timed out":
             raise ProviderError(
                 f"{client.title} did not answer within {timeout_s:g} s.",
-                hint="Raise `capture.extractor.timeout_ms` if it is only slow.",
+                hint=f"Raise `{section}.timeout_ms` if it is only slow.",
                 reason="timed out",
             )
         case "stopped":

@@ -44,7 +44,10 @@ class CompletionApi:
 class HttpWriter:
     """Asks one model of one server. Safe to share between threads."""
 
-    def __init__(self, dialect: CompletionApi, *, model: str, client: JsonClient) -> None:
+    def __init__(
+        self, dialect: CompletionApi, *, model: str, client: JsonClient, section: str = "capture.extractor"
+    ) -> None:
+        self._section = section
         self._dialect = dialect
         self._model = model
         self._client = client
@@ -60,7 +63,7 @@ class HttpWriter:
         if reply.ended == "cut off":
             raise ProviderError(
                 f"The answer of the writer {self.name} was cut off.",
-                hint="Raise `capture.extractor.most_output_tokens`.",
+                hint=f"Raise `{self._section}.most_output_tokens`.",
                 reason="garbage",
             )
         text = checked_text(reply.text, request, name=self.name)
@@ -135,12 +138,23 @@ def _anthropic_body(request: WriterRequest, model: str) -> Mapping[str, object]:
         "model": model,
         "max_tokens": request.most_output_tokens,
         "system": request.system,
-        "messages": [{"role": "user", "content": request.user}],
+        "messages": [{"role": "user", "content": _anthropic_content(request)}],
     }
     if request.schema is not None:
         tool = {"name": SCHEMA_NAME, "description": "Give the answer.", "input_schema": request.schema}
         body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": SCHEMA_NAME}}
     return body
+
+
+def _anthropic_content(request: WriterRequest) -> object:
+    """The user's text; in two blocks where the first is to be cached."""
+    stable, rest = request.user[: request.stable_chars], request.user[request.stable_chars :]
+    if not stable or not rest:
+        return request.user
+    return [
+        {"type": "text", "text": stable, "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": rest},
+    ]
 
 
 def _read_anthropic(answer: Mapping[str, object]) -> Reply:

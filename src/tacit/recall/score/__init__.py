@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from tacit.model.evidence import Candidate
+from tacit.recall.score.armed import ArmedWeights, fuse, judge_threshold
 from tacit.recall.score.gate import Gate
 from tacit.recall.score.moment import judge_moment
 from tacit.recall.score.question import ANSWER_RELEVANCE, ANSWERS, find_answer
 from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState
 
+ARMED = "armed"
+"""Beginning of the reason of a memory that a model in the pause named."""
+NAMED = "named by the model"
+"""Reason of a memory that a model at the prompt named."""
 
-def judge(gate: Gate, state: RecallState) -> Outcome[RecallState]:
-    """Every candidate with its relevance, best first; those of a ranked start pool as they stand."""
+
+def judge(gate: Gate, state: RecallState, *, weights: ArmedWeights | None = None) -> Outcome[RecallState]:
+    """Every candidate with its relevance, best first; those of a ranked start pool as they stand.
+
+    Args:
+        gate: judges by local evidence.
+        state: of the recall.
+        weights: of what a model in the pause named; None = those that ship.
+    """
     found = state.found or ()
     if state.from_pool and state.start_pool.ranked:
         return Outcome(kept=state.changed(scored=found))
@@ -20,16 +33,21 @@ def judge(gate: Gate, state: RecallState) -> Outcome[RecallState]:
         if LAST_SESSION in candidate.reasons
         else candidate.judged(round(relevance, 4), reasons)
         for candidate, (relevance, reasons) in zip(
-            found, _with_answer(state, _with_moments(state, _judge(gate, state))), strict=True
+            found, _with_answer(state, _with_moments(state, _judge(gate, state, weights))), strict=True
         )
     ]
     scored.sort(key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.id))
-    return Outcome(kept=state.changed(scored=tuple(scored)))
+    state = state.changed(scored=tuple(scored))
+    if state.judged is not None:
+        least = judge_threshold(state.judged, state.settings.judge)
+        thresholds = state.settings.thresholds.model_copy(update={state.query.surface.value: least})
+        state = state.changed(settings=state.settings.model_copy(update={"thresholds": thresholds}))
+    return Outcome(kept=state)
 
 
 def _with_moments(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Judgment]:
     """The same, but what names its moment as its words say."""
-    if not state.score.moments:
+    if not state.score.moments or state.judged is not None:
         return judged
     return [
         judge_moment(state.query, candidate, state.kinds.of_stored(candidate.memory.kind)) or one
@@ -39,7 +57,7 @@ def _with_moments(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Ju
 
 def _with_answer(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Judgment]:
     """The same, but the memory that answers the prompt's question is worth saying."""
-    if not state.score.gated:
+    if not state.score.gated or state.judged is not None:
         return judged
     at = find_answer(state.query, state.found or (), least_cosine=state.settings.question_cosine)
     if at is None or judged[at][0] >= ANSWER_RELEVANCE:
@@ -47,7 +65,37 @@ def _with_answer(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Jud
     return [*judged[:at], (ANSWER_RELEVANCE, (ANSWERS,)), *judged[at + 1 :]]
 
 
-def _judge(gate: Gate, state: RecallState) -> Sequence[Judgment]:
+def _judge(gate: Gate, state: RecallState, weights: ArmedWeights | None) -> Sequence[Judgment]:
+    """Relevance of each candidate: by the model at the prompt, else by local evidence with what a model armed."""
+    if state.judged is not None:
+        named = state.judged
+        return [(named.get(one.memory.id, 0.0), _named_reason(named, one)) for one in state.found or ()]
+    judged = _judge_locally(gate, state)
+    if state.armed is None:
+        return judged
+    return [
+        _with_armed(state, candidate, one, weights)
+        for candidate, one in zip(state.found or (), judged, strict=True)
+    ]
+
+
+def _named_reason(named: Mapping[str, float], candidate: Candidate) -> tuple[str, ...]:
+    return (NAMED,) if candidate.memory.id in named else ()
+
+
+def _with_armed(
+    state: RecallState, candidate: Candidate, judged: Judgment, weights: ArmedWeights | None
+) -> Judgment:
+    """Relevance with what a model in the pause said of a memory; what was not on its list stays as it is."""
+    chance = (state.armed or {}).get(candidate.memory.id)
+    if chance is None:
+        return judged
+    relevance, reasons = judged
+    told = (f"{ARMED} {chance:.2f}", *reasons) if chance else reasons
+    return fuse(candidate, relevance, chance, surface=state.query.surface, weights=weights), told
+
+
+def _judge_locally(gate: Gate, state: RecallState) -> Sequence[Judgment]:
     """Relevance of each candidate: by the fitted gate where it covers the surface, else by the formula."""
     query, found, score = state.query, state.found or (), state.score
     if score.gated and found and gate.covers(query.surface):

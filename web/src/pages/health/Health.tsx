@@ -3,7 +3,7 @@ import { Code } from "@mantine/core";
 import { IconCircleCheck, IconCircleX } from "@tabler/icons-react";
 import { useState } from "react";
 import { useHealth, useSeries, useStatus } from "../../api/queries";
-import type { ExtractorStatus } from "../../api/types";
+import type { ExtractorStatus, NamingStatus } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Head } from "../../ui/Head";
 import { Panel } from "../../ui/Panel";
@@ -82,6 +82,8 @@ export function Component() {
                 </dl>
               </Panel>
               {status.data?.extractor && <Writer told={status.data.extractor} />}
+              {status.data?.anticipation && <Naming told={status.data.anticipation} title="Model in the pause" />}
+              {status.data?.judge && <Naming told={status.data.judge} title="Model at the prompt" />}
             </div>
             </div>
           </>
@@ -101,6 +103,21 @@ function Writer({ told }: { told: ExtractorStatus }) {
         <Fact name="requests" value={`${countOf(told.asked)}, ${countOf(told.failed)} without an answer`} />
         <Fact name="statements" value={`${countOf(told.kept)} kept, ${countOf(told.dropped)} not found in the session`} />
         <Fact name="sessions that wait" value={countOf(told.waiting)} />
+      </dl>
+      {told.error !== "" && <p className="sub">{told.error}</p>}
+    </Panel>
+  );
+}
+
+function Naming({ told, title }: { told: NamingStatus; title: string }) {
+  return (
+    <Panel title={title} sub="the language model that names memories">
+      <dl className="facts">
+        <Fact name="model" value={told.name} />
+        <Fact name="input tokens today" value={`${countOf(told.tokens)} of ${countOf(told.tokens_per_day)}`} />
+        <Fact name="output tokens today" value={countOf(told.tokens_out)} />
+        <Fact name="requests" value={`${countOf(told.asked)}, ${countOf(told.failed)} without an answer`} />
+        <Fact name="memories" value={`${countOf(told.named)} named, ${countOf(told.ignored)} entries ignored`} />
       </dl>
       {told.error !== "" && <p className="sub">{told.error}</p>}
     </Panel>

@@ -1,4 +1,7 @@
-"""Sends paid requests one at a time, keeps to the daily token limit, and waits after a failure. In: requests. Out: answers."""
+"""Sends paid requests, keeps to the daily token limit, and waits after a failure. In: requests. Out: answers.
+
+Each use of a model has an account of its own: a named value that holds a `Spending`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,12 @@ from dataclasses import replace
 from threading import Event, Lock
 from typing import TypeVar
 
-from tacit.config.settings import WriterSettings
-from tacit.errors import ProviderError
+from tacit.errors import ProviderError, StoreError
 from tacit.ports.clock import Clock
 from tacit.ports.store import Step, ValueChanges, ValueStore, no_step
 from tacit.ports.writer import Writer, WriterAnswer, WriterRequest
-from tacit.state.counted import Spending
-from tacit.state.registry import SPENDING
+from tacit.state.counted import PAUSE_MS, Spending
+from tacit.state.named_value import NamedValue
 
 _LOG = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -27,14 +29,19 @@ class PaidModel:
         self,
         *,
         writer: Writer,
-        settings: WriterSettings,
+        account: NamedValue[Spending],
+        tokens_per_day: int,
         store: ValueStore,
         clock: Clock,
+        pause_ms: int = PAUSE_MS,
         step: Step = no_step,
     ) -> None:
+        """Ask `writer`, at most for `tokens_per_day` input tokens; nothing for `pause_ms` after a failure, longer after more."""
         self.asking = Lock()
         self.writer = writer
-        self._settings = settings
+        self._account = account
+        self._tokens_per_day = tokens_per_day
+        self._pause_ms = pause_ms
         self._store = store
         self._clock = clock
         self._step = step
@@ -52,14 +59,14 @@ class PaidModel:
     def begin(self, *, at_once: bool) -> Spending | None:
         """Return the tokens spent today; None = no request is allowed now. `at_once` = also in the pause after a failure."""
         now_ms = self._clock.now_ms()
-        spent = SPENDING.read(self._store).on(now_ms)
+        spent = self._account.read(self._store).on(now_ms)
         if self.stopped or (now_ms < spent.paused_until_ms and not at_once):
             return None
         return spent
 
     def reserve(self, tokens: int, spent: Spending) -> Spending | None:
         """The account with `tokens` set apart for a request, kept; None = the day's tokens do not suffice."""
-        if spent.tokens + tokens > self._settings.tokens_per_day:
+        if spent.tokens + tokens > self._tokens_per_day:
             self._keep(replace(spent, over_budget=spent.over_budget + 1))
             return None
         reserved = replace(
@@ -85,24 +92,55 @@ class PaidModel:
                 _LOG.warning(
                     "the writer failed: %s", error.reason or error.code, extra={"detail": str(error)}
                 )
-                self._keep(reserved.after_failure(str(error), now_ms=self._clock.now_ms()))
+                self.fail(reserved, str(error))
             raise
         self._step("answer read")
         return answer, content
+
+    def fail(self, reserved: Spending, error: str) -> None:
+        """Put a request without a usable answer on the account."""
+        self._keep(reserved.after_failure(error, now_ms=self._clock.now_ms(), pause_ms=self._pause_ms))
+
+    def fail_unexpectedly(self, error: BaseException) -> None:
+        """Put a request on the account that ended with an error of no known kind; what was reserved for it stays."""
+        if not (self.stopped or isinstance(error, StoreError)):
+            spent = self._account.read(self._store).on(self._clock.now_ms())
+            self.fail(spent, f"The writer broke: {type(error).__name__}.")
 
     def settled(
         self, answer: WriterAnswer, tokens: int, *, reserved: Spending, accepted: int, dropped: int
     ) -> ValueChanges:
         """The account after an answer, to be stored with what it brought; `tokens` = what was set apart for it."""
-        counted = replace(
-            reserved,
-            tokens=reserved.tokens - tokens + (answer.tokens_in or tokens),
-            tokens_out=reserved.tokens_out + answer.tokens_out,
-            kept=reserved.kept + accepted,
-            dropped=reserved.dropped + dropped,
-            in_a_row=0,
+        return self._account.change(
+            replace(_counted(answer, tokens, reserved, accepted, dropped), in_a_row=0)
         )
-        return SPENDING.change(counted)
+
+    def settle(
+        self,
+        answer: WriterAnswer,
+        tokens: int,
+        *,
+        reserved: Spending,
+        accepted: int,
+        dropped: int,
+        failure: str = "",
+    ) -> None:
+        """Store the account after an answer; `failure` = why it could not be used."""
+        counted = _counted(answer, tokens, reserved, accepted, dropped)
+        if failure:
+            self.fail(counted, failure)
+        else:
+            self._keep(replace(counted, in_a_row=0))
 
     def _keep(self, spending: Spending) -> None:
-        SPENDING.write(self._store, spending)
+        self._account.write(self._store, spending)
+
+
+def _counted(answer: WriterAnswer, tokens: int, reserved: Spending, accepted: int, dropped: int) -> Spending:
+    return replace(
+        reserved,
+        tokens=reserved.tokens - tokens + (answer.tokens_in or tokens),
+        tokens_out=reserved.tokens_out + answer.tokens_out,
+        kept=reserved.kept + accepted,
+        dropped=reserved.dropped + dropped,
+    )
