@@ -95,6 +95,17 @@ def wrong_schema(schema: dict[str, Any]) -> str:
     return wrong_schema(schema["items"]) if schema.get("type") == "array" else ""
 
 
+def text_of(content: str | list[dict[str, Any]]) -> str:
+    """The text of a message, which Anthropic's API also takes as blocks."""
+    if isinstance(content, str):
+        return content
+    assert all(
+        block["type"] == "text" and set(block) <= {"type", "text", "cache_control"} for block in content
+    )
+    assert all(block["text"] for block in content), "the real API refuses empty blocks"
+    return "".join(block["text"] for block in content)
+
+
 def learnings(question: str) -> list[Any]:
     """What the model makes of a question: every "Note well: ..." of the user, as the first kind."""
     if "\nMessages:\n" not in question:
@@ -165,7 +176,7 @@ def writer_server() -> Iterator[WriterServer]:
         def answer(self, headers: dict[str, str], body: dict[str, Any]) -> Reply:
             if why := wrong(self.path, headers, body):
                 return Reply(status=400, body=json.dumps({"error": {"message": why}}))
-            found = {"learnings": learnings(body["messages"][-1]["content"])}
+            found = {"learnings": learnings(text_of(body["messages"][-1]["content"]))}
             made = openai_answer(found) if self.path == OPENAI else anthropic_answer(found)
             return Reply(body=json.dumps(made))
 

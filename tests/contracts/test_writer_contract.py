@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -76,6 +77,14 @@ def test_answers_with_text_where_no_schema_is_given(writer: Writer) -> None:
 def test_any_text_will_do(writer: Writer, text: str) -> None:
     answer = writer.write(request_for(f"{text}\nNote well: mail goes to ops@example.org"))
     assert json.loads(answer.text) == {"learnings": ["mail goes to ops@example.org"]}
+
+
+@pytest.mark.parametrize("stable", [0, 7, 10_000])
+def test_a_beginning_that_stays_the_same_changes_no_answer(writer: Writer, stable: int) -> None:
+    request = replace(
+        request_for("Hello.\nNote well: ports are read from the environment.\nBye."), stable_chars=stable
+    )
+    assert json.loads(writer.write(request).text) == {"learnings": ["ports are read from the environment."]}
 
 
 def test_threads_get_their_own_answers(writer: Writer) -> None:

@@ -353,16 +353,11 @@ def test_nothing_is_sent_for_a_muted_session_a_subagent_or_an_empty_store(open_d
     assert day.pause.requests == []
 
 
-def test_a_project_may_switch_it_off_and_not_on(open_day, tmp_path) -> None:
-    day = open_day(pause=FakeWriter([named()]))
+def test_a_projects_own_file_cannot_switch_it_on(open_day) -> None:
+    day = open_day()
     (day.project / ".tacit").mkdir()
-    (day.project / ".tacit" / "config.yaml").write_text("recall:\n  anticipate:\n    provider: 'off'\n")
-    watcher = day.engine._parts.settings
-    assert watcher.current(str(day.project)).recall.anticipate.provider in ("off", "fake")
-    other = open_day()
-    (other.project / ".tacit").mkdir()
-    (other.project / ".tacit" / "config.yaml").write_text("recall:\n  anticipate:\n    provider: claude\n")
-    assert other.engine._parts.settings.current(str(other.project)).recall.anticipate.provider == "off"
+    (day.project / ".tacit" / "config.yaml").write_text("recall:\n  anticipate:\n    provider: claude\n")
+    assert day.engine._parts.settings.current(str(day.project)).recall.anticipate.provider == "off"
 
 
 # --- the prompt

@@ -192,6 +192,15 @@ def test_other_surfaces_know_nothing_of_it(surface: Surface) -> None:
     assert facts(trace) == []
 
 
+@pytest.mark.parametrize("surface", [Surface.ACTION, Surface.FAILURE])
+def test_at_a_call_what_is_armed_is_looked_at_and_the_rules_of_exactness_decide(surface: Surface) -> None:
+    bench = Bench(FAR, OTHER)
+    trace = bench.ask("Traceback: the exporter broke", surface=surface, armed=armed((FAR, 0.9)))
+    assert trace.decider is Decider.ARMED
+    assert relevance(trace)["mem_far"] == 0.0
+    assert trace.injected == ()
+
+
 def test_a_memory_that_changed_since_is_judged_by_local_evidence_alone() -> None:
     bench = Bench(FAR, OTHER)
     changed = replace(FAR, content="Refunds go through the shop.")
