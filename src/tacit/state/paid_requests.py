@@ -6,7 +6,9 @@ Each use of a model has an account of its own: a named value that holds a `Spend
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event, Lock
 from typing import TypeVar
@@ -101,8 +103,19 @@ class PaidModel:
         """Put a request without a usable answer on the account."""
         self._keep(reserved.after_failure(error, now_ms=self._clock.now_ms(), pause_ms=self._pause_ms))
 
-    def fail_unexpectedly(self, error: BaseException) -> None:
-        """Put a request on the account that ended with an error of no known kind; what was reserved for it stays."""
+    @contextmanager
+    def counting_surprises(self) -> Generator[None]:
+        """Inside, an error of no known kind is put on the account before it goes on; what was reserved for the request stays."""
+        done = False
+        try:
+            yield
+            done = True
+        finally:
+            if not done:
+                self._fail_unexpectedly(sys.exception())
+
+    def _fail_unexpectedly(self, error: BaseException | None) -> None:
+        _LOG.error("a request to a model broke: %s", type(error).__name__, extra={"detail": str(error)})
         if not (self.stopped or isinstance(error, StoreError)):
             spent = self._account.read(self._store).on(self._clock.now_ms())
             self.fail(spent, f"The writer broke: {type(error).__name__}.")

@@ -10,6 +10,7 @@ import samples
 from tacit.app.reasons import (
     cause_text,
     change_text,
+    decider_text,
     in_words,
     note_text,
     outcome_text,
@@ -21,6 +22,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.note import Note, NoteCause
 from tacit.model.situation import Situation
 from tacit.model.trace import (
+    Decider,
     DropCause,
     DropReason,
     NotAsked,
@@ -91,9 +93,12 @@ def test_an_old_trace_keeps_its_own_words() -> None:
 
 NOTE_DETAILS = {
     NoteCause.SURFACE, NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED, NoteCause.KINDS_ASKED,
-    NoteCause.SAYS, NoteCause.DENIES, NoteCause.CALL, NoteCause.COMMAND,
+    NoteCause.SAYS, NoteCause.DENIES, NoteCause.CALL, NoteCause.COMMAND, NoteCause.ARMED, NoteCause.JUDGED,
+    NoteCause.JUDGE_LATE, NoteCause.JUDGE_FAILED,
 }  # fmt: skip
-NOTE_COUNTS = {NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED}
+NOTE_COUNTS = {
+    NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED, NoteCause.ARMED, NoteCause.JUDGED,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("cause", NoteCause)
@@ -102,6 +107,11 @@ def test_every_note_has_words_with_its_fields(cause: NoteCause) -> None:
     assert text.strip()
     assert (DETAIL in text) == (cause in NOTE_DETAILS)
     assert ("4711" in text) == (cause in NOTE_COUNTS)
+
+
+@pytest.mark.parametrize("decider", Decider)
+def test_everyone_who_decides_has_words(decider: Decider) -> None:
+    assert decider_text(decider).strip()
 
 
 def test_a_trace_that_is_shown_has_its_facts_in_words_after_those_of_old_records() -> None:

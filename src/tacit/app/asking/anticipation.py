@@ -7,7 +7,6 @@ the record as it is and stands on the account (`state.registry.ANTICIPATION_SPEN
 
 from __future__ import annotations
 
-import logging
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -26,7 +25,6 @@ from tacit.session.arming import still_armed
 from tacit.state.paid_requests import PaidModel
 from tacit.state.registry import ANTICIPATION_SPENDING
 
-_LOG = logging.getLogger(__name__)
 TURN_S = 5.0
 """So long an answer waits for its session's record."""
 
@@ -82,7 +80,7 @@ class Anticipation:
             if waits:
                 return
             try:
-                future = self._jobs.submit(self._anticipate, key)
+                future = self._jobs.submit(self._run, key)
             except RuntimeError:  # the store is being closed
                 return
             self._running.add(future)
@@ -91,18 +89,19 @@ class Anticipation:
     def _ended(self, future: Future[None]) -> None:
         with self._lock:
             self._running.discard(future)
-        if not future.cancelled() and (error := future.exception()) is not None:
-            _LOG.error("anticipation failed: %s", type(error).__name__, extra={"detail": str(error)})
-            if self._paid is not None:
-                self._paid.fail_unexpectedly(error)
 
-    def _anticipate(self, key: SessionKey) -> None:
+    def _run(self, key: SessionKey) -> None:
         with self._lock:
             pause = self._due.pop(key)
+        if self._paid is not None:
+            with self._paid.counting_surprises():
+                self._anticipate(self._paid, key, pause)
+
+    def _anticipate(self, paid: PaidModel, key: SessionKey, pause: _Pause) -> None:
         state = self._sessions.load(key)
         if state is None or (state.turn, state.epoch) != (pause.turn, pause.epoch):
             return
-        if self._paid is None or not self._may_ask(state):
+        if not self._may_ask(state):
             return
         settings = self._access.settings_of(state)
         prepared = self._access.prepare(
@@ -112,9 +111,9 @@ class Anticipation:
             prompt=None,
             most_output_tokens=settings.recall.anticipate.most_output_tokens,
         )
-        named = self._ask(self._paid, prepared) if prepared is not None else None
+        named = self._ask(paid, prepared) if prepared is not None else None
         if prepared is not None and named is not None:
-            self._arm(key, pause, prepared, named)
+            self._arm(key, pause, prepared, named, model=paid.writer.name)
 
     def _ask(self, paid: PaidModel, prepared: PreparedNaming) -> Named | None:
         """What the model names; None = it was not asked, or failed."""
@@ -139,13 +138,15 @@ class Anticipation:
             )
         return named
 
-    def _arm(self, key: SessionKey, pause: _Pause, prepared: PreparedNaming, named: Named) -> None:
+    def _arm(
+        self, key: SessionKey, pause: _Pause, prepared: PreparedNaming, named: Named, *, model: str
+    ) -> None:
         listed = prepared.listed
         armed = Armed(
             epoch=pause.epoch,
             turn=pause.turn,
             at_ms=listed.at_ms,
-            model=self._paid.writer.name if self._paid else "",
+            model=model,
             memories=named.memories,
             listed=tuple(memory.id for memory in listed.memories),
         )

@@ -7,11 +7,9 @@ counts as a failure: after it the model is not asked for a minute, then twice as
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
-from functools import partial
 from threading import Lock
 
 from tacit.app.asking.access import NamingAccess, PreparedNaming, may_ask
@@ -29,7 +27,6 @@ from tacit.state.counted import Spending
 from tacit.state.paid_requests import PaidModel
 from tacit.state.registry import JUDGE_SPENDING
 
-_LOG = logging.getLogger(__name__)
 LOCAL_MS = 300.0
 """So much of a recall's time is left for the local search, if its own deadline is not shorter."""
 LEAST_MS = 100.0
@@ -76,11 +73,10 @@ class PromptJudge:
             if not self._busy.acquire(blocking=False):
                 return _gate(NoteCause.JUDGE_BUSY)
             try:
-                future = self._jobs.submit(self._ask, paid, query, state, project, settings, most_ms)
+                future = self._jobs.submit(self._run, paid, query, state, project, settings, most_ms)
             except RuntimeError:  # the store is being closed
                 self._busy.release()
                 return _gate(NoteCause.JUDGE_FAILED)
-            future.add_done_callback(partial(self._ended, paid))
             began_ms = self._parts.clock.monotonic_ms()
             done, _ = wait((future,), timeout=most_ms / 1000)
             took_ms = self._parts.clock.monotonic_ms() - began_ms
@@ -94,11 +90,20 @@ class PromptJudge:
 
         return judge
 
-    def _ended(self, paid: PaidModel, future: Future[JudgeAnswer]) -> None:
-        self._busy.release()
-        if not future.cancelled() and (error := future.exception()) is not None:
-            _LOG.error("the judge failed: %s", type(error).__name__, extra={"detail": str(error)})
-            paid.fail_unexpectedly(error)
+    def _run(  # noqa: PLR0917 - as below
+        self,
+        paid: PaidModel,
+        query: Query,
+        state: SessionState,
+        project: ProjectRecord | None,
+        settings: Settings,
+        most_ms: float,
+    ) -> JudgeAnswer:
+        try:
+            with paid.counting_surprises():
+                return self._ask(paid, query, state, project, settings, most_ms)
+        finally:
+            self._busy.release()
 
     def _ask(  # noqa: PLR0917 - what a request is made of
         self,
