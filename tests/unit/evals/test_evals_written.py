@@ -146,5 +146,5 @@ def test_answers_that_are_no_json_and_other_suites_are_refused(data, tmp_path):
     (tmp_path / "bad" / "x.json").write_text("{")
     with pytest.raises(InvalidInput, match="is no JSON"):
         ReplayWriter(tmp_path / "bad")
-    with pytest.raises(InvalidInput, match="for the suites capture and update"):
-        evaluate(["inject", "--data", str(data), "--answers", str(tmp_path)])
+    with pytest.raises(InvalidInput, match="for the suites capture, update and inject"):
+        evaluate(["action", "--data", str(data), "--answers", str(tmp_path)])

@@ -28,12 +28,14 @@ from tacit.providers.embedding.minilm import IDENTITY
 from tacit.providers.embedding.static_tokens import TokenAxes
 from tacit.reading.classifier.matching import MatchValues
 from tacit.recall.need.model import NeedValues
+from tacit.recall.score.armed import ArmedWeights
 from tacit.recall.score.gate.mean_query import MeanQueryValues
 from tacit.recall.score.gate.model import GateValues
 from tacit.recall.score.situation import WeightValues
 from tacit.recall.spaces.space import SpaceThresholds
 
 SHIPPED: dict[str, Any] = {
+    "armed": ArmedWeights,
     "fusion": dict[str, float],
     "gate": GateValues,
     "match": MatchValues,
