@@ -28,7 +28,9 @@ def test_the_default_preset_names_every_recall_value_a_preset_decides():
         "scopes",
         "reranker",
         "sparse",
-    )  # the last two: models of the user
+        "anticipate",
+        "judge",
+    )  # the last four: models of the user
     left_out |= {
         key.removeprefix("recall.")
         for key in settings_by_key()
