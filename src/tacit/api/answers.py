@@ -669,7 +669,7 @@ class HoldoutView(_Answer):
     holdout: Holdout
 
 
-class Failed(_Answer):
+class InjectionFailure(_Answer):
     """What broke: `reason` is embedding, store or timeout."""
 
     reason: str
@@ -680,7 +680,7 @@ class Injected(_Answer):
     """What to put before a prompt; with a failure, what may be used all the same."""
 
     result: InjectionResult
-    failure: Failed | None
+    failure: InjectionFailure | None
 
 
 class OneSetting(_Answer):

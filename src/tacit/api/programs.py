@@ -56,7 +56,7 @@ def inject(engine: Service, at: Parameters, request: Inject) -> Answer[shapes.In
     )
     if not isinstance(outcome, InjectionFailed):
         return Answer(shapes.Injected(result=outcome, failure=None))
-    failure = shapes.Failed(reason=outcome.reason, message=outcome.message)
+    failure = shapes.InjectionFailure(reason=outcome.reason, message=outcome.message)
     return Answer(shapes.Injected(result=outcome.result, failure=failure), status=outcome.http_status)
 
 

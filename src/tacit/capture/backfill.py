@@ -45,7 +45,7 @@ ALL_TRANSCRIPTS = BackfillOptions()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backfill:
-    """The parts that learning from files needs.
+    """Learns from past transcript files, one session per transaction.
 
     Attributes:
         since: how far a session of a file was read before.

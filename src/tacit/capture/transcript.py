@@ -79,10 +79,10 @@ def source_of(handover: Handover) -> TranscriptSource:
         raise InvalidPayload(f"Handover {handover.key} is no JSON: {error}.") from error
     if not isinstance(raw, dict):
         raise InvalidPayload(f"Handover {handover.key} is no JSON object.")
-    fields = cast("dict[str, object]", raw)
+    payload = cast("dict[str, object]", raw)
 
     def text(name: str, default: str = "") -> str:
-        value = fields.get(name, default)
+        value = payload.get(name, default)
         return value if isinstance(value, str) else default
 
     source = TranscriptSource(
@@ -90,8 +90,8 @@ def source_of(handover: Handover) -> TranscriptSource:
         session_id=text("session_id", handover.session.session_id),
         path=text("transcript_path"),
         cwd=text("cwd"),
-        messages=fields.get("messages"),
-        ended=fields.get("ended") is True,
+        messages=payload.get("messages"),
+        ended=payload.get("ended") is True,
     )
     if not source.path and source.messages is None:
         raise InvalidPayload(f"Handover {handover.key} has neither `transcript_path` nor `messages`.")

@@ -157,7 +157,9 @@ def recall(
     surface: Annotated[
         str, typer.Option(help="Answer as this surface would: on_demand, prompt, start, ...")
     ] = "on_demand",
-    budget: Annotated[int, typer.Option(min=0, help="Most tokens; 0 = those of the surface.")] = 0,
+    budget: Annotated[
+        int, typer.Option(min=0, help="Token limit of the answer; 0 = the budget of the chosen surface.")
+    ] = 0,
     previous: Annotated[
         str, typer.Option(help="With --surface prompt: the end of the agent's last message.")
     ] = "",

@@ -48,7 +48,7 @@ def install(
         str,
         typer.Option(
             "--writer",
-            help="Client that writes up finished sessions: claude, codex, gemini, or off. Default: ask.",
+            help="Client whose model extracts memories from finished sessions: claude, codex, gemini, or off. Default: ask.",
         ),
     ] = "",
     cwd: Here = Path(),

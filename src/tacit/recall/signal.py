@@ -68,10 +68,10 @@ def is_off(surface: Surface, settings: RecallSettings) -> bool:
 
     A block that is rebuilt for every call holds the start's sections at each of these surfaces.
     """
-    tokens = int(getattr(settings.budgets, surface.value, 0))
+    budget_tokens = int(getattr(settings.budgets, surface.value, 0))
     if settings.placement == "system_every_call" and surface in (Surface.PROMPT, Surface.COMPACTION):
-        tokens = max(tokens, settings.budgets.start)
-    return tokens <= 0
+        budget_tokens = max(budget_tokens, settings.budgets.start)
+    return budget_tokens <= 0
 
 
 def _surface(signal: Signal, state: SessionState, settings: RecallSettings) -> Surface | SilenceReason:

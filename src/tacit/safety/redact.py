@@ -212,13 +212,13 @@ class Redactor:
             inner = base64.b64decode(
                 run + "=" * (-len(run) % 4), altchars=b"-_" if "-" in run or "_" in run else None
             )
-            text = inner.decode("ascii")
+            decoded = inner.decode("ascii")
         except (ValueError, UnicodeDecodeError):
             return run
-        if not (text.isprintable() and ("=" in text or ":" in text)):
+        if not (decoded.isprintable() and ("=" in decoded or ":" in decoded)):
             return run
-        words = _words_in(text.lower())
-        if not words or self._allowed(run) or self._secrets(text, words, Counter()) == text:
+        words = _words_in(decoded.lower())
+        if not words or self._allowed(run) or self._secrets(decoded, words, Counter()) == decoded:
             return run
         counts["encoded_secret"] += 1
         return _mark("encoded_secret")

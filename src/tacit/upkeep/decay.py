@@ -71,8 +71,8 @@ def freshness(memory: Memory, kinds: KindRegistry, *, now_ms: int) -> float:
     half_life = kinds.of_stored(memory.kind).half_life_days
     if half_life is None:
         return 1.0
-    last = max(memory.updated_at_ms, memory.created_at_ms, memory.validity.valid_from_ms)
-    age = max(0, now_ms - last) / DAY_MS
+    last_stated_ms = max(memory.updated_at_ms, memory.created_at_ms, memory.validity.valid_from_ms)
+    age = max(0, now_ms - last_stated_ms) / DAY_MS
     return 2 ** -(age / (half_life * (1 + math.log1p(memory.use_count + memory.frequency - 1))))
 
 

@@ -2090,16 +2090,6 @@ export interface components {
             paused_until_ms: number;
         };
         /**
-         * Failed
-         * @description What broke: `reason` is embedding, store or timeout.
-         */
-        Failed: {
-            /** Reason */
-            reason: string;
-            /** Message */
-            message: string;
-        };
-        /**
          * Feedback
          * @description Whether a memory was of use.
          */
@@ -2431,7 +2421,7 @@ export interface components {
          */
         Injected: {
             result: components["schemas"]["InjectionResult"];
-            failure: components["schemas"]["Failed"] | null;
+            failure: components["schemas"]["InjectionFailure"] | null;
         };
         /**
          * InjectedMemory
@@ -2453,6 +2443,16 @@ export interface components {
             at_ms: number;
             /** Used */
             used: boolean | null;
+        };
+        /**
+         * InjectionFailure
+         * @description What broke: `reason` is embedding, store or timeout.
+         */
+        InjectionFailure: {
+            /** Reason */
+            reason: string;
+            /** Message */
+            message: string;
         };
         /**
          * InjectionResult

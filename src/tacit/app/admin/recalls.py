@@ -262,7 +262,7 @@ class Recalls:
         )
 
     def _used_in(self, key: SessionKey) -> tuple[frozenset[str], frozenset[str]]:
-        """Memories that were used in a session, and those that were looked at."""
+        """Ids of the memories that a session used, and of all memories whose use was assessed there."""
         usage = USAGE.read(self._store, key)
         return frozenset(usage.used), frozenset(usage.counted)
 

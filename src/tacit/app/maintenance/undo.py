@@ -52,16 +52,16 @@ def connected_versions(versions: Sequence[Recorded], memory_id: str) -> tuple[Re
         more = {
             end
             for version in versions
-            for end in (version.memory.id, *_replaced_by(version))
-            if wanted & {version.memory.id, *_replaced_by(version)}
+            for end in (version.memory.id, *_superseding_ids(version))
+            if wanted & {version.memory.id, *_superseding_ids(version)}
         }
         if more <= wanted:
             return tuple(version for version in versions if version.memory.id in wanted)
         wanted |= more
 
 
-def _replaced_by(one: Recorded) -> tuple[str, ...]:
-    """The memory that ended it with this version, or from whose end this version brings it back."""
+def _superseding_ids(one: Recorded) -> tuple[str, ...]:
+    """Ids of the memory that superseded it with this version, or whose supersession this version undid."""
     after = one.memory.validity.superseded_by
     before = one.before.validity.superseded_by if one.before is not None else None
     return tuple(name for name in (after, before) if name and after != before)

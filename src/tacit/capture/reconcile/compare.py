@@ -89,7 +89,7 @@ class ParsedStatement:
 
 @lru_cache(maxsize=CACHED_STATEMENTS)
 def parse_statement(text: str) -> ParsedStatement:
-    """Read a statement."""
+    """Parse a statement into what a comparison needs: word stems, numbers, identifiers, negation, rejected alternatives."""
     rejected: set[str] = set()
     for match in _REJECTED.finditer(text):
         rejected.update(_stems(STATEMENT_WORD.findall(match["old"])))

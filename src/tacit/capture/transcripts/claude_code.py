@@ -18,7 +18,7 @@ from tacit.capture.turn import Transcript
 from tacit.reading.prompts.machine_made import PROGRAM_SOURCES
 from tacit.state.captured import Position
 
-_SPEAKERS = ("user", "human", "assistant")
+_MESSAGE_TYPES = ("user", "human", "assistant")
 
 
 class _Usage(msgspec.Struct):
@@ -104,7 +104,7 @@ def _take(builder: TurnBuilder, row: _Row, *, subagents: bool) -> None:
     if kind == "attachment":
         builder.user(_typed_meanwhile(row), time_of(row.timestamp))
         return
-    if kind not in _SPEAKERS or row.message is None:
+    if kind not in _MESSAGE_TYPES or row.message is None:
         return
     if row.is_meta or row.is_compact_summary or row.is_visible_in_transcript_only or row.is_api_error_message:
         return

@@ -51,8 +51,8 @@ def plugin(*, home: Home, launcher: Path) -> str:
     text = plugin_text("opencode", "tacit.js")
     if text.count(_BLANK) != 1:
         raise HostError("plugins/opencode/tacit.js has no line to fill in.", hint="Install Tacit again.")
-    facts = f"const INSTALLED = {{ home: {json.dumps(str(home.root))}, launcher: {json.dumps(str(launcher))} }} // {STAMP}"
-    return text.replace(_BLANK, facts)
+    declaration = f"const INSTALLED = {{ home: {json.dumps(str(home.root))}, launcher: {json.dumps(str(launcher))} }} // {STAMP}"
+    return text.replace(_BLANK, declaration)
 
 
 def _no_packages(folder: Path) -> tuple[Target, ...]:

@@ -25,8 +25,8 @@ from tacit.model.query import Query
 from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space
 
 LOW, HIGH = SPACE_THRESHOLDS["sequence"]
-HALF_TURNS = 2.0
-SESSION_STEP = 8.0
+HALF_LIFE_TURNS = 2.0
+SESSION_LAG_TURNS = 8.0
 NEIGHBOR_DECAY = 0.7
 SEEDS = ("lexical", "semantic")
 """Spaces whose hits are anchors where the query has no place of its own."""
@@ -46,10 +46,10 @@ def closeness(a: SessionPosition, b: SessionPosition, *, sessions: Mapping[str, 
     `sessions` numbers the sessions in their order; one that is not among them is out of reach.
     """
     if a[0] == b[0]:
-        return 2.0 ** -(abs(a[1] - b[1]) / HALF_TURNS)
+        return 2.0 ** -(abs(a[1] - b[1]) / HALF_LIFE_TURNS)
     if a[0] not in sessions or b[0] not in sessions:
         return 0.0
-    return 2.0 ** -(SESSION_STEP * abs(sessions[a[0]] - sessions[b[0]]) / HALF_TURNS)
+    return 2.0 ** -(SESSION_LAG_TURNS * abs(sessions[a[0]] - sessions[b[0]]) / HALF_LIFE_TURNS)
 
 
 def session_order(memories: Iterable[Memory], last: str = "") -> dict[str, int]:
@@ -97,7 +97,7 @@ def _around(places: Mapping[str, SessionPosition], weights: Mapping[str, float])
         for name, turn in members:
             best = max(
                 (
-                    weights.get(other, 0.0) * 2.0 ** -(abs(turn - at) / HALF_TURNS)
+                    weights.get(other, 0.0) * 2.0 ** -(abs(turn - at) / HALF_LIFE_TURNS)
                     for other, at in members
                     if other != name
                 ),

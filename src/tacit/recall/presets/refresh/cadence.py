@@ -186,7 +186,7 @@ class RefreshBlock:
         fixed = {e.memory_id for e in state.ledger if e.epoch == state.epoch and e.surface is Surface.START}
         loaded = self._loaded_by_host(state)
 
-        def in_sections(memory: Memory) -> DropReason | None:
+        def in_context_reason(memory: Memory) -> DropReason | None:
             if memory.id not in fixed:
                 return loaded(memory)
             return DropReason(cause=DropCause.IN_CONTEXT, detail="a fixed section")
@@ -195,7 +195,7 @@ class RefreshBlock:
             return relevant_text(cleaned(pack, self._clean).items, self._kinds)
 
         context = Context(
-            in_context=in_sections,
+            in_context=in_context_reason,
             turn=state.turn,
             epoch=state.epoch,
             preset=preset,
