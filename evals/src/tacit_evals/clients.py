@@ -23,6 +23,7 @@ from pathlib import Path
 from tacit.config.home import Home
 from tacit.config.settings import EmbedderSettings
 from tacit.daemon.launcher import write_launcher
+from tacit.model.scope import project_scope
 from tacit.providers.embedding import make_embedder
 from tacit.session.projects import identify_project
 from tacit_evals.daemon_under_test import DaemonUnderTest
@@ -175,7 +176,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         home, project = Path(folder, "home"), Path(folder, "project")
         (project / ".git").mkdir(parents=True)
         embedder = make_embedder(EmbedderSettings(provider=provider))
-        build_store(home, project_id=identify_project(project).id, size=given.size, embedder=embedder)
+        build_store(
+            home, scope=project_scope(identify_project(project).id), size=given.size, embedder=embedder
+        )
         environment = {
             **os.environ,
             "TACIT_HOME": str(home),

@@ -69,7 +69,7 @@ def test_a_built_store_is_found_by_the_embedder_that_made_it(tmp_path):
     from tacit.providers.clock import SystemClock
 
     embedder = FakeEmbedder()
-    build_store(tmp_path / "home", project_id="p", size=60, embedder=embedder)
+    build_store(tmp_path / "home", scope=project_scope("p"), size=60, embedder=embedder)
     store = open_sqlite_store(Home(tmp_path / "home"), clock=SystemClock())
     try:
         assert store.stats().memories_active == store.stats().vectors == 60

@@ -113,7 +113,7 @@ class Bench:
         asked = identify_project(str(self.project)).id
         topics = topic_vectors(embedder, count=BULK_TOPICS)
         if case.projects == 1 and case.size < BULK_FROM:
-            build_store(root, project_id=asked, size=case.size, embedder=embedder)
+            build_store(root, scope=project_scope(asked), size=case.size, embedder=embedder)
         else:
             others = (f"other-{number}" for number in range(1, case.projects))
             projects = (asked, *others)

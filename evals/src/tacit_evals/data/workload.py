@@ -18,7 +18,7 @@ from tacit.config.home import Home
 from tacit.model.changes import Add
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Entity, Memory, Provenance, TrustTier, Validity
-from tacit.model.scope import UNIVERSAL, Scope, project_scope
+from tacit.model.scope import UNIVERSAL, Scope
 from tacit.model.trigger import ACTIONS, Trigger
 from tacit.ports.models import Embedder, Vectors
 from tacit.providers.clock import SystemClock
@@ -230,12 +230,12 @@ def batches(size: int, scope: Scope, *, seed: int = 1) -> Iterator[list[Memory]]
         yield [maker.memory(number, scope) for number in range(start, min(size, start + _BATCH))]
 
 
-def build_store(root: Path, *, project_id: str, size: int, embedder: Embedder, seed: int = 1) -> None:
-    """Write `size` memories of one project into the home `root`, through the store's own port."""
+def build_store(root: Path, *, scope: Scope, size: int, embedder: Embedder, seed: int = 1) -> None:
+    """Write `size` memories of `scope` into the home `root`, through the store's own port."""
     store = open_sqlite_store(Home(root), clock=SystemClock())
     try:
         topics = topic_vectors(embedder)
-        for number, memories in enumerate(batches(size, project_scope(project_id), seed=seed)):
+        for number, memories in enumerate(batches(size, scope, seed=seed)):
             vectors = clustered(topics, len(memories), seed=seed + number)
             adds = [Add(memory=memory) for memory in memories]
             store.apply(adds, vectors=vectors, identity=embedder.identity)
