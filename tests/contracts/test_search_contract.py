@@ -318,6 +318,12 @@ class TestWordTable:
             held = {name: float(row[column]) for name, row in zip(table.ids, table.scores, strict=True)}
             assert {name: value for name, value in held.items() if value} == pytest.approx(alone, rel=1e-6)
 
+    def test_every_word_has_its_weight(self, store: Store) -> None:
+        """Of three memories two hold `linter`: ln(1 + 1.5 / 2.5); none holds `zebra`: ln(1 + 3.5 / 0.5); a sign is no word."""
+        add(store, memory("mem_a", "a linter"), memory("mem_b", "linters"), memory("mem_c", "a build"))
+        table = store.search.word_table(["linter", "zebra", '"'], scope=VISIBLE, limit=9)
+        assert table.weights.tolist() == pytest.approx([0.470004, 2.079442, 0.0], abs=1e-5)
+
     def test_the_best_and_those_that_are_named(self, store: Store, clock: FakeClock) -> None:
         over = Validity(valid_from_ms=0, valid_to_ms=NOW)
         add(

@@ -28,7 +28,6 @@ from tacit.app.projects import Projects
 from tacit.app.queries.agent_tools import AgentTools
 from tacit.app.queries.recall_inputs import SURFACES, signal_and_state
 from tacit.app.queries.session_answers import ContextAnswer
-from tacit.app.redaction import clean_trace
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, SignalResult, query_of
 from tacit.app.stats import InjectionStats, stats_of, status_of
@@ -47,7 +46,6 @@ from tacit.model.query import Query
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
-from tacit.model.situation import Situation
 from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
 from tacit.model.trigger import Trigger
 from tacit.ports.host import Host, HostCapabilities, ReplayingHost
@@ -327,8 +325,7 @@ class Engine:
         if surface in SURFACES and given is not None:
             trace = replace(trace, asked=replace(given, text=text[:4000]))
         if store_trace and not settings.privacy.incognito:
-            self._store.save_trace(stored := clean_trace(trace, clean, where=project.id if project else ""))
-            self._sessions.feed.publish([stored])
+            self._sessions.keep_trace(trace, clean=clean, where=project.id if project else "")
         (seen,) = self.visibility(speaker).traces([trace])
         return Recalled(pack=delivered.pack, block=delivered.block, trace=seen)
 
@@ -384,7 +381,7 @@ class Engine:
         budget_tokens: int | None,
     ) -> Query:
         """A question by hand, or what a start asks for."""
-        situation = self._pipeline.read(text) if text.strip() else Situation()
+        situation = self._pipeline.read_question(text, settings.recall)
         budget = budget_for(settings.recall.budgets, surface) if budget_tokens is None else budget_tokens
         return Query(
             surface=surface,
@@ -417,10 +414,18 @@ class Engine:
         scope: str = "",
         category: str = "",
         session: SessionKey | None = None,
+        budget_tokens: int | None = None,
     ) -> ContextAnswer:
-        """An answer on demand that counts for its session; see `Asking.memory_context`."""
+        """An answer on demand that counts for its session; see `SessionAnswers.memory_context`."""
         ask = self.agents.queries.memory_context
-        return ask(cwd, query=query, scope=scope, category=category, session=session)
+        return ask(
+            cwd,
+            query=query,
+            scope=scope,
+            category=category,
+            session=session,
+            budget_tokens=budget_tokens,
+        )
 
     def visible(self, cwd: str, *, paths: Sequence[str] = ()) -> ScopeFilter:
         """What may be seen from `cwd` while working on `paths`."""

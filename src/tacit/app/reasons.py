@@ -38,6 +38,7 @@ _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.BELOW_SIMILARITY: lambda why: (
         f"similarity {_compared(why)}" + (f" for kind {why.detail}" if why.detail else "")
     ),
+    DropCause.FAR_BELOW_BEST: lambda why: f"far below the best answer: score {_compared(why)}",
     DropCause.NO_HIT: lambda _: "neither meaning nor words nor entities were found",
     DropCause.KIND_OFF: lambda why: f"kind {why.detail} is not injected unasked",
     DropCause.KIND_NOT_FOR_TASK: lambda why: f"not a kind for this sort of task ({why.detail})",

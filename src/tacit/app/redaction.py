@@ -22,7 +22,7 @@ from tacit.errors import InvalidSetting
 from tacit.model.scope import Scope
 from tacit.model.session import PendingFailure, SessionState
 from tacit.model.situation import Situation
-from tacit.model.trace import AskedWith, StageRecord, Trace
+from tacit.model.trace import AskedWith, StageRecord, Trace, TracedCandidate
 from tacit.safety.redact import Finding, Redaction, Redactor, TextRedactor
 from tacit.safety.redacted_words import NOTHING_REDACTED, RedactedWords, find_redacted_words, is_opaque
 from tacit.session.transitions import MESSAGE_END_CHARS, PROMPT_CHARS
@@ -196,14 +196,18 @@ def clean_trace(trace: Trace, clean: Clean, *, raw_texts: Iterable[str] = (), wh
         asked=_clean_asked(trace.asked, clean) if trace.asked else None,
         situation=clean_situation(trace.situation, clean, lost=lost),
         stages=tuple(_clean_stage(stage, clean, lost) for stage in trace.stages),
-        candidates=tuple(
-            replace(c, content=clean(_cut_end(c.content, TRACED_CHARS)), reasons=_all(c.reasons, clean))
-            for c in trace.candidates
-        ),
+        candidates=tuple(_clean_candidate(candidate, clean) for candidate in trace.candidates),
         silence=clean(trace.silence),
         why=replace(trace.why, detail=clean(trace.why.detail)) if trace.why else None,
         block="\n".join(clean(line) for line in trace.block.split("\n")),
     )
+
+
+def _clean_candidate(candidate: TracedCandidate, clean: Clean) -> TracedCandidate:
+    if not candidate.content and not candidate.reasons:
+        return candidate
+    content = clean(_cut_end(candidate.content, TRACED_CHARS))
+    return replace(candidate, content=content, reasons=_all(candidate.reasons, clean))
 
 
 def _clean_asked(inputs: AskedWith, clean: Clean) -> AskedWith:
@@ -244,7 +248,10 @@ def clean_situation(
 
 
 def _clean_stage(stage: StageRecord, clean: Clean, lost: RedactedWords) -> StageRecord:
-    drops = tuple(replace(drop, reason=clean(lost.without(drop.reason))) for drop in stage.drops)
+    drops = tuple(
+        replace(drop, reason=clean(lost.without(drop.reason))) if drop.reason else drop
+        for drop in stage.drops
+    )
     losses = tuple(replace(loss, detail=clean(lost.without(loss.detail))) for loss in stage.losses)
     facts = tuple(replace(fact, detail=clean(lost.without(fact.detail))) for fact in stage.facts)
     return replace(stage, notes=_all(lost.clean(stage.notes), clean), drops=drops, losses=losses, facts=facts)

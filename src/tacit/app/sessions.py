@@ -25,6 +25,8 @@ from tacit.model.trace import Trace
 from tacit.ports.store import SessionStore
 from tacit.session.answer_priority import run_after_answer
 
+NOBODY = SessionKey(host="", session_id="")
+"""Whose a question is that no session asks."""
 MAX_LIVE = 500
 WRITE_DELAY_S = 0.1
 """How long after the last signal the writer begins."""
@@ -138,6 +140,16 @@ class LiveSessions:
     def later(self, key: SessionKey, write: Callable[[], None]) -> None:
         """Have something else of this session written, in order, behind the answer."""
         self._submit(key, write)
+
+    def keep_trace(self, trace: Trace, *, clean: Clean, where: str) -> None:
+        """Have the trace of a question stored behind the answer; `where` is the id of the project it was asked in."""
+
+        def write() -> None:
+            stored = clean_trace(trace, clean, where=where)
+            self._store.save_trace(stored)
+            self.feed.publish([stored])
+
+        self._submit(NOBODY, write)
 
     def _write(self, key: SessionKey) -> None:
         """Store the newest record and the traces that wait; what cannot be stored now waits for the next write.

@@ -23,6 +23,7 @@ DropCause = Literal[
     "below_threshold",
     "below_importance",
     "below_similarity",
+    "far_below_best",
     "no_hit",
     "kind_off",
     "kind_not_for_task",

@@ -158,7 +158,8 @@ def recall(
         str, typer.Option(help="Answer as this surface would: on_demand, prompt, start, ...")
     ] = "on_demand",
     budget: Annotated[
-        int, typer.Option(min=0, help="Token limit of the answer; 0 = the budget of the chosen surface.")
+        int,
+        typer.Option(min=0, max=20_000, help="Token limit of the answer; 0 = as the settings say."),
     ] = 0,
     previous: Annotated[
         str, typer.Option(help="With --surface prompt: the end of the agent's last message.")
@@ -205,11 +206,26 @@ def recall(
         return
     names = short_ids([m["id"] for m in answer["memories"]])
     rows = [
-        (names[m["id"]], f"{m['relevance']:.2f}", m["kind"], shorten_line(m["text"], 200))
+        (
+            names[m["id"]],
+            f"{m['relevance']:.2f}",
+            m["kind"],
+            days_held(m["validity"]),
+            shorten_line(m["text"], 200),
+        )
         for m in answer["memories"]
     ]
     silence = answer["trace"]["silence"] or "nothing was found"
-    print_rows("", ("memory", "relevance", "kind", "content"), rows, empty=f"Nothing: {silence}.")
+    print_rows("", ("memory", "relevance", "kind", "held", "content"), rows, empty=f"Nothing: {silence}.")
+
+
+def days_held(validity: dict[str, Any]) -> str:
+    """Since when a memory holds, and until when it held."""
+    from tacit.cli.terminal.output import format_day
+
+    until = validity["valid_to_ms"]
+    since = f"since {format_day(validity['valid_from_ms'])}"
+    return since if until is None else f"{since} until {format_day(until)}"
 
 
 def context(cwd: Here = Path(), as_json: AsJson = False) -> None:

@@ -47,7 +47,7 @@ class Thresholds(_Section):
     failure: float = Field(default=0.4, ge=0.0, le=1.0, description="after a tool failed")
     compaction: float = Field(default=0.0, ge=0.0, le=1.0, description="after a compaction")
     subagent: float = Field(default=0.45, ge=0.0, le=1.0, description="when a subagent starts")
-    on_demand: float = Field(default=0.05, ge=0.0, le=1.0, description="on demand")
+    on_demand: float = Field(default=0.28, ge=0.0, le=1.0, description="on demand")
 
     def of(self, surface: str) -> float:
         """Least relevance that the surface of this name injects; 1 where it has no threshold."""
@@ -362,7 +362,12 @@ class RecallSettings(_Section):
         default=32, ge=1, le=100, description="most candidates one space proposes"
     )
     shortlist: int = Field(default=12, ge=1, le=1000, description="most candidates that are scored")
-    max_items: int = Field(default=8, ge=1, le=100, description="most memories in one prompt pack")
+    max_items: int = Field(
+        default=8,
+        ge=1,
+        le=100,
+        description="most memories before a prompt, around a tool call or for a subagent; an answer on demand is bounded by its budget",
+    )
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are injected unasked; empty = all of them"
     )
@@ -400,6 +405,12 @@ class RecallSettings(_Section):
     )
     refresh_top: int = Field(
         default=3, ge=0, le=50, description="most memories in that section; 0 turns the refresh off"
+    )
+    answer_share: float = Field(
+        default=0.25,
+        ge=0.0,
+        le=1.0,
+        description="for `focused`: least share of the best answer's score that a further memory of an answer on demand needs, unless it matches the question nearly as well; 0 = none",
     )
     question_cosine: float = Field(
         default=0.35,

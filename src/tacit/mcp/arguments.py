@@ -22,7 +22,7 @@ from pydantic import (
 from tacit.errors import InvalidInput
 from tacit.model.kinds import BUILTIN_KINDS
 
-MAX_TOKENS = 4000
+MAX_TOKENS = 20_000
 
 
 def _as_list(value: object) -> object:

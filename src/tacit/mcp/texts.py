@@ -60,6 +60,7 @@ def memory_line(memory: Memory) -> str:
     text = memory.content if len(memory.content) <= LINE_CHARS else f"{memory.content[:LINE_CHARS]}..."
     origin = memory.provenance.read_from
     marks = ", unconfirmed" if is_marked(memory) else ""
+    marks += f", held until {_day(ended)}" if (ended := memory.validity.valid_to_ms) is not None else ""
     marks += f", from {escape_text(origin)}" if origin else ""
     return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({_day(memory.validity.valid_from_ms)}{marks})"
 

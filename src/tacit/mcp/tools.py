@@ -72,7 +72,7 @@ def search(engine: Engine, caller: Caller, arguments: ask.Search) -> str:
     answer = engine.agents.answer(caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS)
     if answer.refused:
         return answer.refused
-    further = engine.agents.matching(caller, arguments.query, besides=answer.block.memory_ids)
+    further = engine.agents.matching(caller, arguments.query, besides=answer)
     if not further:
         return _answer_text(answer)
     count = engine.agents.count

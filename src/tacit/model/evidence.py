@@ -66,11 +66,13 @@ class WordTable:
     Attributes:
         ids: memories, best sum first, ties by id.
         scores: BM25 of one word each, 0 where the memory lacks it; shape (ids, words), float32.
+        weights: how much each word tells, its idf in scope; 0 where it was not looked up; shape (words,), float32.
         complete: False = cut off by the deadline or by the words' frequency; words left out have zeros.
     """
 
     ids: tuple[str, ...]
     scores: NDArray[np.float32]
+    weights: NDArray[np.float32]
     complete: bool = True
 
 

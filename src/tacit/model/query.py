@@ -29,6 +29,7 @@ class Query:
         budget_tokens: most that may be handed over.
         session: `host/id` the query belongs to, or empty where no session is known.
         by_user: the user asks by hand, and no agent reads the answer by itself.
+        about_past: it asks for what held once, so what has ended may answer it.
         task: parent task type of the most probable action, or empty.
         tool: host-neutral name of the tool that is called, or empty.
         call: the tool call that is asked for, or None.
@@ -53,6 +54,7 @@ class Query:
     error_signature: str = ""
     session: str = ""
     by_user: bool = False
+    about_past: bool = False
     task: str = ""
     tool: str = ""
     call: ToolCall | None = None

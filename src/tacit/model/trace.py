@@ -105,6 +105,8 @@ class DropCause(StrEnum):
     BELOW_IMPORTANCE = "below_importance"
     BELOW_SIMILARITY = "below_similarity"
     """`detail`: the kind that the floor is for, or ""."""
+    FAR_BELOW_BEST = "far_below_best"
+    """Of an answer; `value`: its score; `bound`: the share of the best one's that it needs."""
     NO_HIT = "no_hit"
     """No space found it."""
     KIND_OFF = "kind_off"

@@ -52,7 +52,7 @@ class Search(Protocol):
         """Return the score that `lexical` would give each word by itself: for the `limit` best by the sum, and for those of `also`.
 
         For a question that somebody waits for: many more words are asked than for a prompt. `words` are single words,
-        one for each stem; what is none scores nothing. Ids of `also` that are not in scope or do not hold now are left out.
+        one for each stem; what is none scores nothing. The weight of each word comes with them. Ids of `also` that are not in scope or do not hold now are left out.
         """
         ...
 

@@ -18,6 +18,8 @@ from tacit.reading.sentences import shorten_at_sentence
 from tacit.recall.stage import MOMENT, Outcome, RecallState
 
 DIVERSITY = 0.85
+AS_RANKED = "as_ranked"
+"""Name of the order of answers."""
 MAX_CONSECUTIVE_MISSES = 24
 """After so many in a row that did not fit, what is left of the budget is taken for full."""
 BAND_HIGH, BAND_MEDIUM = 0.7, 0.5
@@ -91,17 +93,19 @@ def pack_candidates(
 ) -> Outcome[Pack]:
     """The pack of `candidates`, best first, at most `most`.
 
-    Without `most`, a start pack, and rules at their moment, are bounded by the budget, not by a number.
+    Without `most`, a start pack, an answer, and rules at their moment, are bounded by the budget, not by a number.
     """
     query, settings = state.query, state.settings
     certain = sum(MOMENT in candidate.reasons for candidate in candidates)
-    usual = len(candidates) if state.from_pool else max(settings.max_items, certain)
+    unbounded = state.from_pool or query.surface is Surface.ON_DEMAND
+    usual = len(candidates) if unbounded else max(settings.max_items, certain)
+    ranked = state.source == "answer" and state.score.by_match
     allowance = Allowance(
         tokens=query.budget_tokens,
         frame_tokens=state.frame_tokens,
         max_items=usual if most is None else most,
         pinned_kinds=settings.pinned_kinds,
-        order=(state.from_pool and state.start_pool.order) or settings.order,
+        order=AS_RANKED if ranked else (state.from_pool and state.start_pool.order) or settings.order,
         shares=getattr(settings.allot, query.surface.value, _NO_SHARES),
         hand_on=settings.allot.hand_on,
     )
@@ -269,7 +273,17 @@ def by_value(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()
     return tuple(sorted(_by_relevance(candidates), key=lambda c: not _first(c, pinned_kinds)))
 
 
-ORDERS: dict[str, Order] = {"diverse": diversified, "one_of_each": one_of_each, "value": by_value}
+def as_ranked(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
+    """The order given, pinned first."""
+    return tuple(sorted(candidates, key=lambda c: not _first(c, pinned_kinds)))
+
+
+ORDERS: dict[str, Order] = {
+    "diverse": diversified,
+    "one_of_each": one_of_each,
+    "value": by_value,
+    AS_RANKED: as_ranked,
+}
 
 
 def _by_relevance(candidates: Sequence[Candidate]) -> list[Candidate]:

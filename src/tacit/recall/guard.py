@@ -11,7 +11,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.recall.stage import Outcome, RecallState
-from tacit.safety.trust import why_not_on
+from tacit.safety.trust import ENDED_STATUSES, why_not_on
 
 STALE_EPISODE = 0.25
 """An episodic memory whose freshness fell below this (two half-lives) is handed over on demand only."""
@@ -59,9 +59,10 @@ def _objection(
     candidate: Candidate, *, query: Query, kinds: KindRegistry, threshold: float, ages_out: bool
 ) -> DropReason | None:
     memory = candidate.memory
-    if not memory.validity.holds_at(query.at_ms):
+    past = query.about_past and memory.status in ENDED_STATUSES
+    if not (past or memory.validity.holds_at(query.at_ms)):
         return DropReason(cause=DropCause.NOT_VALID)
-    ruling = why_not_on(memory, query.surface, session=query.session, by_user=query.by_user)
+    ruling = why_not_on(memory, query.surface, session=query.session, by_user=query.by_user, ended=past)
     if ruling is not None:
         return ruling
     if memory.kind == DIGEST and memory.session == query.session and query.surface in _IN_CONTEXT:

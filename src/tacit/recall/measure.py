@@ -6,7 +6,7 @@ asks may not see.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from tacit.model.evidence import Candidate, Shortlist
@@ -16,6 +16,7 @@ from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
 from tacit.model.session import Armed
 from tacit.model.trace import Drop, Loss
+from tacit.recall.on_demand import WEIGHED
 from tacit.recall.spaces import SPACES, semantic
 from tacit.recall.stage import ARMED_SURFACES, LAST_SESSION, Outcome, RecallState, Tools
 
@@ -36,7 +37,9 @@ def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         if reach := SPACES[name].reach:
             further.update(dict.fromkeys(reach(tools.store, query, known)))
     order = (*state.order, *((memory_id, 0.0) for memory_id in further if memory_id not in known))
-    memories = {m.id: m for m in tools.store.get([i for i, _ in order], scope=query.scope)}
+    unread = [memory_id for memory_id, _ in order if memory_id not in state.read]
+    memories = {m.id: m for m in tools.store.get(unread, scope=query.scope)} if unread else {}
+    memories |= {name: state.read[name] for name, _ in order if name in state.read}
     drops: list[Drop] = []
     for memory in tuple(memories.values()):
         if hidden := state.hidden(memory):
@@ -86,7 +89,8 @@ def measure(state: RecallState) -> Outcome[RecallState]:
     """Candidates with the scores of every space, in the fused order."""
     z, domain_similarity = semantic.standardize(state.rankings, state.reference)
     shortlist = state.shortlist or Shortlist(memories=())
-    measured = measure_spaces(state.query, shortlist, spaces=state.spaces, kinds=state.kinds)
+    weighed = WEIGHED if state.source == "answer" and state.score.by_match else ()
+    measured = measure_spaces(state.query, shortlist, spaces=state.spaces, kinds=state.kinds, weighed=weighed)
     found = tuple(
         Candidate(
             memory=memory,
@@ -101,12 +105,22 @@ def measure(state: RecallState) -> Outcome[RecallState]:
 
 
 def measure_spaces(
-    query: Query, shortlist: Shortlist, *, spaces: Sequence[str], kinds: KindRegistry
+    query: Query,
+    shortlist: Shortlist,
+    *,
+    spaces: Sequence[str],
+    kinds: KindRegistry,
+    weighed: Collection[str] = (),
 ) -> dict[str, Scores]:
-    """Scores by memory id, in the spaces' fixed order; a space that says nothing of a memory is left out."""
+    """Scores by memory id, in the spaces' fixed order; a space that says nothing of a memory is left out.
+
+    Those of `weighed` were asked of every memory before, and are not measured again.
+    """
     shortlist = replace(shortlist, kinds=kinds)
     known = {
-        name: space.measure(query, shortlist) if space.measure is not None else shortlist.found.get(name, {})
+        name: space.measure(query, shortlist)
+        if space.measure is not None and name not in weighed
+        else shortlist.found.get(name, {})
         for name, space in SPACES.items()
         if name in spaces
     }

@@ -1,7 +1,7 @@
 """The ranking for somebody who asks: wide, word by word, with what was said around each hit.
 
-In: a query, the store, the embedder, the time that is left. Out: memories in order, a score of 0-1 each, and what was left
-out for want of time. Takes some ten milliseconds, so it is for questions and never for the hook path.
+In: a query, the store, the embedder, the time that is left. Out: memories in order, a score and a match with the question each, and
+what was left out for want of time. For questions, never for the hook path. Which of them are handed over `answer_cut` says.
 
     score = mean over lexical, semantic and late of  max(0, x - floor) / mean of the ten largest,  floor = mean (lexical: 0)
 
@@ -13,34 +13,41 @@ Source: convex combination with equal weights (Bruch, Gai and Ingber, TOIS 2023)
 the turns beside them (`spaces.sequence`) before they are summed. A long text (a pasted report) is two questions, itself and
 its first line: five parts with equal weights, where the tokens of the heading are matched with headings alone. Source:
 summary and description as fields of their own in finding duplicate reports (Sun, Lo, Khoo and Jiang, ASE 2011).
+
+    match = cosine + half the share of the question's words that the memory holds, by their idf;  1 at most
+
+spread to neighboring turns like the parts. A statement that another one replaced stands beside it, as a neighboring turn does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.model.evidence import Candidate, Ranking, TokenMatches, WordTable
+from tacit.model.evidence import Ranking, TokenMatches, WordTable
 from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder
 from tacit.ports.store import SearchableStore
+from tacit.recall.ended import find_replaced
 from tacit.recall.fuse import truncate_fused
-from tacit.recall.retrieve import embed_query
+from tacit.recall.retrieve import ask, embed_query
 from tacit.recall.spaces import late
 from tacit.recall.spaces.late import token_matches_of
 from tacit.recall.spaces.sequence import (
+    NEIGHBOR_DECAY,
     TurnNeighbors,
     add_neighbor_scores,
     find_turn_neighbors,
     session_position,
 )
 from tacit.recall.stage import Outcome, RecallState, Tools
-from tacit.text.stemming import content_words
+from tacit.text.stemming import content_words, stems
 
 CANDIDATES_PER_SPACE = 128
 """Most memories that each space proposes."""
@@ -48,11 +55,18 @@ MAX_QUERY_WORDS = 64
 """Most words of a question that are looked up, first come first."""
 MIN_TEXT_WORDS = 24
 """From here a question of several lines is a text, whose first line is its heading."""
-MAX_POOL = 192
-"""Most memories that are weighed."""
+MAX_POOL = 96
+"""Most memories that are weighed, unless more may fit into the budget."""
+MAX_POOL_OF_TALK = 192
+"""The same where they were said in sessions: a turn that says little by itself may stand beside one that says much."""
+LEAST_LINE_TOKENS = 24
+"""What a short memory costs in an answer: a budget holds no more than so many of them."""
 MATCHED_CHARS = 64_000
 """So much text is matched token by token, the likeliest memories first: about thirty milliseconds."""
 HEADING_CHARS = 200
+
+WORDS_SHARE = 0.5
+"""What the share of the question's words counts beside the cosine. Chosen with the cut (`answer_cut`)."""
 
 SESSION_SHARE = 0.5
 """What the session counts beside one part."""
@@ -61,11 +75,30 @@ TOP = 10
 """A part is scaled by the mean of its best ten: one text that repeats the question must not flatten all others."""
 
 Scores = NDArray[np.float32]
-Order = tuple[tuple[str, float], ...]
+Order = Sequence[tuple[str, float]]
+WEIGHED = ("lexical", "late", "sequence")
+"""Spaces that an answer asks by itself: no other stage need do it again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class Answer:
+    """What a question was weighed to.
+
+    Attributes:
+        order: (memory id, score >= 0), best first, ties by id.
+        memories: what was read, by id.
+        matches: match with the question, 0-1, by id.
+        scores: of what was asked here, by space and id.
+    """
+
+    order: Order = ()
+    memories: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
+    matches: Mapping[str, float] = field(default_factory=dict[str, float])
+    scores: Mapping[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedWords:
     """A question with its words; `heading` is "" where it is short."""
 
     text: str
@@ -82,12 +115,8 @@ def answer(
     store: SearchableStore,
     embedder: Embedder,
     remaining_ms: Callable[[], float] = lambda: 1e9,
-) -> Outcome[Order]:
-    """Weigh all memories that share a word with the query or are among the nearest by meaning.
-
-    Returns:
-        (memory id, score >= 0), best first, ties by id; losses name what missed the deadline.
-    """
+) -> Outcome[Answer]:
+    """Weigh all memories that share a word with the query or are among the nearest by meaning; losses name what missed the deadline."""
     asked = _read(query.text)
     losses: list[Loss] = []
     meanings = [_by_name(rankings, "semantic")]
@@ -96,41 +125,75 @@ def answer(
     near_in_meaning = {
         name: sum(one.get(name, 0.0) for one in meanings) for name in {*meanings[0], *meanings[-1]}
     }
-    table = WordTable(ids=(), scores=np.zeros((0, len(asked.words)), np.float32))
+    nothing = np.zeros(len(asked.words), np.float32)
+    table = WordTable(ids=(), scores=np.zeros((0, len(asked.words)), np.float32), weights=nothing)
     if "lexical" in spaces and asked.words:
         table = store.search.word_table(
             asked.words,
             scope=query.scope,
-            limit=CANDIDATES_PER_SPACE,
+            limit=breadth(query, CANDIDATES_PER_SPACE),
             also=sorted(near_in_meaning),
             kinds=query.kinds,
         )
-    memories = _pool(query, store, table, near_in_meaning)
+    memories = _pool(query, store, table, near_in_meaning, of_talk="sequence" in spaces)
     if not memories:
-        return Outcome(kept=())
+        return Outcome(kept=Answer())
     names = [memory.id for memory in memories]
     places = [session_position(memory) if "sequence" in spaces else None for memory in memories]
     near = find_turn_neighbors(places)
     held = _held(table, names)
     parts = _lexical(asked, held, near)
-    for one in meanings:
-        if one:
-            cosines = np.array([[max(0.0, one.get(name, 0.0))] for name in names], np.float32)
-            parts.append(_share(add_neighbor_scores(cosines, near)[:, 0]))
+    cosines = np.array([[max(0.0, one.get(name, 0.0)) for one in meanings] for name in names], np.float32)
+    spread = add_neighbor_scores(cosines, near)
+    parts += [_share(spread[:, column]) for column, one in enumerate(meanings) if one]
+    scores = {"lexical": dict(zip(names, held.sum(axis=1).tolist(), strict=True))}
     matches = token_matches_of(embedder) if "late" in spaces else None
     if matches is not None and remaining_ms() <= 0:
         losses.append(Loss(source="late", cause="late"))
     elif matches is not None:
-        parts += _late(asked, memories, near, matches)
+        late_scores = _late(asked, memories, near, matches)
+        parts += [_share(one) for one in late_scores]
+        for one in late_scores:
+            scores["late"] = dict(zip(names, one.tolist(), strict=True))
     parts.append(SESSION_SHARE * session_share(held, [place[0] if place else "" for place in places]))
     whole = np.mean(parts, axis=0)
+    holds = _holds(asked, table, held, memories)
+    weights = cap_unknown(table.weights, holds)
+    match = match_with(asked, spread, add_neighbor_scores(holds, near), weights)
+    if query.about_past:
+        whole, match = beside_successors(whole, memories), beside_successors(match, memories)
     order = zip(names, map(float, whole), strict=True)
-    return Outcome(kept=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))), losses=tuple(losses))
+    return Outcome(
+        kept=Answer(
+            order=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))),
+            memories=dict(zip(names, memories, strict=True)),
+            matches=dict(zip(names, match.tolist(), strict=True)),
+            scores=scores,
+        ),
+        losses=tuple(losses),
+    )
+
+
+def breadth(query: Query, least: int) -> int:
+    """How many memories a question looks at: `least`, or as many as may fit into its budget."""
+    return max(least, query.budget_tokens // LEAST_LINE_TOKENS)
+
+
+def count_answers(order: Order, matches: Mapping[str, float], *, least: float) -> int:
+    """How far down the order something may be handed over: with what matches less nothing more need be done."""
+    places = enumerate(order, start=1)
+    return max((place for place, (name, _) in places if matches[name] >= least), default=0)
+
+
+def ask_wide(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """The rankings of the spaces, as long as the budget may need; what an answer asks by itself is left to `weigh`."""
+    besides = WEIGHED if state.score.by_match else ()
+    return ask(tools, state, wide=breadth(state.query, CANDIDATES_PER_SPACE), besides=besides)
 
 
 def weigh(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """The order of an answer, cut to the short list."""
-    answered = answer(
+    """The order of an answer, as many as its budget may hold, with the evidence for each."""
+    done = answer(
         state.query,
         state.rankings,
         spaces=state.spaces,
@@ -138,15 +201,23 @@ def weigh(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         embedder=tools.embedder,
         remaining_ms=state.context.remaining_ms,
     )
-    order = truncate_fused(answered.kept, state.rankings, state.settings.shortlist)
-    return Outcome(kept=state.changed(order=order), losses=answered.losses)
-
-
-def order(state: RecallState) -> Outcome[RecallState]:
-    """The judged candidates of an answer in its order; all others as they stand."""
-    if state.source != "answer":
-        return Outcome(kept=state)
-    return Outcome(kept=state.changed(scored=in_order(state.scored or ())))
+    found = done.kept
+    size = state.settings.shortlist
+    if state.score.by_match:
+        seen = [(name, score) for name, score in found.order if not state.hidden(found.memories[name])]
+        answers = count_answers(seen, found.matches, least=state.threshold)
+        size = max(size, answers + len(found.order) - len(seen))
+    else:
+        size = breadth(state.query, size)
+    order = truncate_fused(tuple(found.order), state.rankings, size)
+    facts: tuple[Note, ...] = ()
+    scores = state.space_scores
+    if state.score.by_match:
+        lexical = sum(score > 0 for score in found.scores.get("lexical", {}).values())
+        facts = (Note(cause=NoteCause.SPACE_ASKED, detail="lexical", count=lexical),)
+        scores = {**scores, **found.scores}
+    state = state.changed(order=order, read=found.memories, matches=found.matches, space_scores=scores)
+    return Outcome(kept=state, facts=facts, losses=done.losses)
 
 
 def has_heading(text: str) -> bool:
@@ -154,34 +225,17 @@ def has_heading(text: str) -> bool:
     return bool(_read(text).heading)
 
 
-def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Candidates by their place in the answer, each as relevant as its share of the best answer says.
-
-    Whether there is an answer at all is judged by the best candidate's own evidence; what stands beside it in the talk may
-    share no word with the question and is handed over with it: relevance = max(own, best own * score / best score).
-    """
-    best_own = max((c.relevance for c in candidates), default=0.0)
-    best_score = max((c.fused for c in candidates), default=0.0)
-    raised = [
-        replace(c, relevance=round(max(c.relevance, best_own * c.fused / best_score), 4))
-        if best_score > 0
-        else c
-        for c in candidates
-    ]
-    return tuple(sorted(raised, key=lambda c: (-c.fused, -c.relevance, c.memory.id)))
-
-
-def _read(text: str) -> _Asked:
+def _read(text: str) -> AskedWords:
     words = content_words(text)[:MAX_QUERY_WORDS]
     first, _, rest = text.strip().partition("\n")
     if len(words) < MIN_TEXT_WORDS or not rest.strip():
-        return _Asked(text=text, words=words)
+        return AskedWords(text=text, words=words)
     heading = first[:HEADING_CHARS]
     head = set(content_words(heading))
     columns = tuple(number for number, word in enumerate(words) if word in head)
     if not columns or len(columns) == len(words):
-        return _Asked(text=text, words=words)
-    return _Asked(text=text, words=words, heading=heading, heading_columns=columns)
+        return AskedWords(text=text, words=words)
+    return AskedWords(text=text, words=words, heading=heading, heading_columns=columns)
 
 
 def _by_name(rankings: Sequence[Ranking], space: str) -> dict[str, float]:
@@ -206,7 +260,12 @@ def _near_heading(
 
 
 def _pool(
-    query: Query, store: SearchableStore, table: WordTable, near_in_meaning: Mapping[str, float]
+    query: Query,
+    store: SearchableStore,
+    table: WordTable,
+    near_in_meaning: Mapping[str, float],
+    *,
+    of_talk: bool,
 ) -> tuple[Memory, ...]:
     """The memories to weigh, likeliest first by both shares together, ties by id."""
     sums = dict(zip(table.ids, table.scores.sum(axis=1).tolist(), strict=True))
@@ -215,8 +274,64 @@ def _pool(
         name: sums.get(name, 0.0) / words + near_in_meaning.get(name, 0.0) / meaning
         for name in {*sums, *near_in_meaning}
     }
-    best = sorted(rough, key=lambda name: (-rough[name], name))[:MAX_POOL]
-    return store.get(best, scope=query.scope)
+    ranked = sorted(rough, key=lambda name: (-rough[name], name))
+    size = breadth(query, MAX_POOL)
+    pool = store.get(ranked[:size], scope=query.scope)
+    if of_talk and size < MAX_POOL_OF_TALK and any(memory.provenance.session_id for memory in pool):
+        pool = (*pool, *store.get(ranked[size:MAX_POOL_OF_TALK], scope=query.scope))
+    return (*pool, *find_replaced(pool, query, store)) if query.about_past else pool
+
+
+def beside_successors(values: Scores, memories: Sequence[Memory]) -> Scores:
+    """For a memory that another one of `memories` replaced, at least 0.7 of what that one has."""
+    at = {memory.id: row for row, memory in enumerate(memories)}
+    out = values.copy()
+    for row, memory in enumerate(memories):
+        successor = at.get(memory.validity.superseded_by or "")
+        if successor is not None:
+            out[row] = max(out[row], np.float32(NEIGHBOR_DECAY) * values[successor])
+    return out
+
+
+def cap_unknown(weights: Scores, holds: Scores) -> Scores:
+    """The weights, but a word that nothing holds weighs no more than the rarest that something holds: it may be mere grammar."""
+    held = holds.any(axis=0)
+    return np.where(held, weights, np.minimum(weights, weights[held].max())) if held.any() else weights
+
+
+def match_with(asked: AskedWords, cosines: Scores, holds: Scores, weights: Scores) -> Scores:
+    """How well each memory matches the question, 0 to 1; of a long text the better of itself and its heading.
+
+    Args:
+        asked: the question.
+        cosines: with the question and with its heading, shape (memories, 1 or 2).
+        holds: share of every word that is held, 0 to 1, shape (memories, words).
+        weights: of the words, shape (words,).
+    """
+    shares = [_weighted_share(holds, weights)]
+    if asked.heading:
+        columns = list(asked.heading_columns)
+        shares.append(_weighted_share(holds[:, columns], weights[columns]))
+    share = np.max(shares, axis=0)
+    if not cosines.any():
+        return share  # words alone must do
+    return np.minimum(1.0, cosines.max(axis=1) + np.float32(WORDS_SHARE) * share).astype(np.float32)
+
+
+def _weighted_share(holds: Scores, weights: Scores) -> Scores:
+    whole = float(weights.sum())
+    return (holds @ weights / np.float32(whole)) if whole > 0 else np.zeros(len(holds), np.float32)
+
+
+def _holds(asked: AskedWords, table: WordTable, held: Scores, memories: Sequence[Memory]) -> Scores:
+    """1 where a memory holds a word; of what is in no index its own text is read."""
+    holds = (held > 0).astype(np.float32)
+    unindexed = [row for row, memory in enumerate(memories) if memory.status != "active"]
+    if unindexed and table.weights.any():
+        for row in unindexed:
+            there = stems(memories[row].content)
+            holds[row] = [bool(stems(word) & there) for word in asked.words]
+    return holds
 
 
 def session_share(held: Scores, sessions: Sequence[str]) -> Scores:
@@ -251,7 +366,7 @@ def _held(table: WordTable, names: Sequence[str]) -> Scores:
     return held
 
 
-def _lexical(asked: _Asked, held: Scores, near: TurnNeighbors) -> list[Scores]:
+def _lexical(asked: AskedWords, held: Scores, near: TurnNeighbors) -> list[Scores]:
     if not held.any():
         return []
     spread = add_neighbor_scores(held, near)
@@ -262,7 +377,7 @@ def _lexical(asked: _Asked, held: Scores, near: TurnNeighbors) -> list[Scores]:
 
 
 def _late(
-    asked: _Asked, memories: Sequence[Memory], near: TurnNeighbors, matches: TokenMatches
+    asked: AskedWords, memories: Sequence[Memory], near: TurnNeighbors, matches: TokenMatches
 ) -> list[Scores]:
     """How well the tokens are matched; of a long text the heading's alone, with headings."""
     if asked.heading:
@@ -277,7 +392,7 @@ def _late(
         return []
     own = np.zeros((len(texts), found.shape[1]), np.float32)
     own[:count] = found
-    return [_share(late.idf_weighted_mean(add_neighbor_scores(own, near), own))]
+    return [late.idf_weighted_mean(add_neighbor_scores(own, near), own)]
 
 
 def _share(values: Scores, *, floor: float | None = None) -> Scores:

@@ -10,16 +10,22 @@ import logging
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from tacit.config.settings import RecallSettings
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.model.query import Query
+from tacit.model.situation import Situation
 from tacit.model.trace import Trace
 from tacit.ports.models import TokenCounter
 from tacit.reading.classifier.reader import SituationReader
+from tacit.reading.entities import find_entities
+from tacit.reading.languages import languages_in, languages_of
+from tacit.reading.past import asks_about_past
 from tacit.recall import on_demand
+from tacit.recall.answer_cut import cut_answer, order_answer
 from tacit.recall.ask_model.judging import ask_judge
 from tacit.recall.budget import budget
 from tacit.recall.dedupe import drop_known
@@ -86,7 +92,7 @@ class RecallPipeline:
                 *list_found,
             ),
             "answer": (
-                ("retrieve", partial(ask, tools, wide=on_demand.CANDIDATES_PER_SPACE)),
+                ("retrieve", partial(on_demand.ask_wide, tools)),
                 ("fuse", partial(on_demand.weigh, tools)),
                 *list_found,
             ),
@@ -95,12 +101,13 @@ class RecallPipeline:
         }
         self._choose: Stages = (
             ("score", partial(judge, gate or shipped_gate(), weights=armed)),
-            ("score", on_demand.order),
+            ("score", order_answer),
             ("score", FreshnessProbe().stage),
             ("score", partial(find_shared_names, tools)),
             ("score", floors),
             ("score", partial(read_again, tools)),
             ("guard", guard),
+            ("guard", cut_answer),
             ("guard", partial(add_pinned, tools)),
             ("dedupe", keep_changes),
             ("dedupe", drop_known),
@@ -113,6 +120,15 @@ class RecallPipeline:
     def warm(self) -> None:
         """Load what the first prompt would load."""
         self.read.warm()
+
+    def read_question(self, text: str, settings: RecallSettings) -> Situation:
+        """The situation of a question: only its languages where nothing of an answer looks at what is about to happen."""
+        if not text.strip():
+            return Situation()
+        if not SCORES[settings.score].by_match or "intent" in spaces_at(settings, Surface.ON_DEMAND):
+            return self.read(text)
+        files = (entity.key for entity in find_entities(text) if entity.kind == "file")
+        return Situation(languages=tuple(dict.fromkeys((*languages_in(text), *languages_of(files)))))
 
     def run(
         self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str
@@ -133,6 +149,8 @@ class RecallPipeline:
         score, layout = SCORES[settings.score], LAYOUTS[settings.render].at(query.surface)
         settings = score.adapt(settings, query.surface)
         query = score.ask(of_enabled_kinds(query, settings), settings, self._kinds)
+        if query.surface is Surface.ON_DEMAND and asks_about_past(query.text):
+            query = replace(query, about_past=True)
         gated = score.gated and query.surface is Surface.PROMPT
         fits = gated and self._mean_query.speaks_of(self.tools.embedder.identity)
         return RecallState(

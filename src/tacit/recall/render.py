@@ -8,7 +8,7 @@ delimiters of the default block: by them capture knows our own words.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -16,11 +16,11 @@ from functools import lru_cache
 from tacit.model.evidence import Candidate, Freshness
 from tacit.model.ids import SHORT_ID
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
-from tacit.model.memory import TrustTier
+from tacit.model.memory import Memory, TrustTier
 from tacit.model.pack import Pack, Surface
 from tacit.recall.stage import Clean, Layout
 from tacit.safety.escape import escape_text
-from tacit.safety.trust import is_marked
+from tacit.safety.trust import ENDED_STATUSES, is_marked
 
 ID_TOKENS = 12
 """Most tokens of `id_suffix`."""
@@ -73,9 +73,45 @@ def source_of(candidate: Candidate) -> str:
 
 
 def mark_of(candidate: Candidate) -> str:
-    """What is to be known of a memory that nobody confirmed, or whose files have changed; "" for the others."""
-    stale = _STALE[candidate.freshness]
-    return f", unconfirmed{stale}" if is_marked(candidate.memory) else stale
+    """What is to be known of a memory that nobody confirmed, whose files have changed, or that has ended; "" for the others."""
+    memory = candidate.memory
+    stale = f"{_STALE[candidate.freshness]}{_ended(memory)}"
+    return f", unconfirmed{stale}" if is_marked(memory) else stale
+
+
+def _ended(memory: Memory) -> str:
+    """Since when a memory holds no more; "" where it holds."""
+    if memory.status not in ENDED_STATUSES:
+        return ""
+    until = memory.validity.valid_to_ms
+    return f", held until {day(until)}" if until is not None else ", holds no more"
+
+
+def answer_line(
+    candidate: Candidate, text: str, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text
+) -> str:
+    """One memory of an answer as one line, with its date: whoever asks wants to know since when it holds, and until when it did."""
+    kind = kinds.of_stored(candidate.memory.kind)
+    return f"- [{kind.label}] {_escaped(clean(text))} ({_escaped(clean(dated_source(candidate, kinds)))})"
+
+
+def dated_source(candidate: Candidate, kinds: KindRegistry) -> str:
+    """The day of a memory, and where it comes from where that helps to weigh it."""
+    return (
+        day(candidate.memory.validity.valid_from_ms) if _is_plain(candidate, kinds) else source_of(candidate)
+    )
+
+
+def _is_plain(candidate: Candidate, kinds: KindRegistry) -> bool:
+    """Whether the user said it, nothing is to be marked, and it is no fix: then nobody needs to know more of it."""
+    memory = candidate.memory
+    explains = kinds.of_stored(memory.kind).explains_errors
+    return memory.provenance.tier is TrustTier.USER and not mark_of(candidate) and not explains
+
+
+def render_answer(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
+    """Text of an answer, every line through `clean`; the empty pack renders to the empty text."""
+    return _framed(pack, [answer_line(item.candidate, item.text, kinds, clean) for item in pack.items])
 
 
 def line_text(
@@ -86,12 +122,10 @@ def line_text(
     Where it comes from is said where that helps to weigh it: of what nobody confirmed, what may be stale, and fixes. A rule
     that the user stated and that still stands needs none of it, and a line without costs a third less.
     """
-    memory, kind = candidate.memory, kinds.of_stored(candidate.memory.kind)
-    plain = memory.provenance.tier is TrustTier.USER and not mark_of(candidate) and not kind.explains_errors
-    if plain and kind.standing:
+    kind = kinds.of_stored(candidate.memory.kind)
+    if kind.standing and _is_plain(candidate, kinds):
         return f"- [{kind.label}] {_escaped(clean(text))}"
-    tail = day(memory.validity.valid_from_ms) if plain else source_of(candidate)
-    return f"- [{kind.label}] {_escaped(clean(text))} ({_escaped(clean(tail))})"
+    return answer_line(candidate, text, kinds, clean)
 
 
 @lru_cache(maxsize=4096)
@@ -108,10 +142,13 @@ def frame_text(surface: Surface) -> tuple[str, str]:
 
 def render_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = lambda text: text) -> str:
     """Text of `pack`, every line through `clean`; the empty pack renders to the empty text."""
-    if not pack.items:
+    return _framed(pack, [line_text(item.candidate, item.text, kinds, clean) for item in pack.items])
+
+
+def _framed(pack: Pack, lines: Sequence[str]) -> str:
+    if not lines:
         return ""
     first, last = frame_text(pack.surface)
-    lines = (line_text(item.candidate, item.text, kinds, clean) for item in pack.items)
     return "\n".join((first, *lines, last))
 
 

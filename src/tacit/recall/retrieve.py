@@ -7,7 +7,7 @@ named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 
@@ -20,6 +20,7 @@ from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder, Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore
+from tacit.recall.ended import rank_ended
 from tacit.recall.spaces import SPACES, SpaceQuery
 from tacit.recall.spaces.character import closeness
 from tacit.recall.stage import Outcome, RecallState, Tools
@@ -108,10 +109,12 @@ def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     vector = embedded.kept
     if vector is not None and state.reference is not None:
         vector = state.reference.without(vector)
-    rankings: tuple[Ranking, ...] = ()
+    state = state.changed(vector=vector, embedding_error=error)
     if query.surface is Surface.ON_DEMAND:
         rankings = (rank_unconfirmed(query, store=tools.store, embedder=tools.embedder),)
-    state = state.changed(vector=vector, rankings=rankings, embedding_error=error)
+        state = state.changed(
+            rankings=(*rankings, rank_ended(tools, state)) if query.about_past else rankings
+        )
     return Outcome(kept=state, losses=embedded.losses)
 
 
@@ -132,7 +135,9 @@ def find_nothing(state: RecallState) -> Outcome[RecallState]:
     return Outcome(kept=state.changed(found=()), facts=(Note(cause=NoteCause.NOTHING_ASKED),))
 
 
-def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallState]:
+def ask(
+    tools: Tools, state: RecallState, *, wide: int = 0, besides: Collection[str] = ()
+) -> Outcome[RecallState]:
     """Every space that can retrieve, and that has what it needs for it, within the time that is left.
 
     Args:
@@ -140,6 +145,7 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
         state: of the recall.
         wide: how many memories a space proposes, if that is more, whose ranking is all it knows of a memory; the others
             measure what is listed, and more hits of theirs would only cost time.
+        besides: spaces that are not asked here.
     """
     query, limit = state.query, state.settings.candidates_per_space
     search, remaining_ms = tools.store.search, state.context.remaining_ms
@@ -152,7 +158,7 @@ def ask(tools: Tools, state: RecallState, *, wide: int = 0) -> Outcome[RecallSta
         found["moment"] = replace(named, space="moment")
     for name in state.spaces:
         space = SPACES[name]
-        if space.retrieve is None or (space.embeds and state.vector is None):
+        if space.retrieve is None or name in besides or (space.embeds and state.vector is None):
             continue
         if remaining_ms() <= 0:
             losses.append(Loss(source=name, cause="late"))

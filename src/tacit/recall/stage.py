@@ -147,6 +147,8 @@ class RecallState:
         pool: what a start pack is chosen from.
         rankings: one per space that answered.
         order: (memory id, fused score), best first.
+        read: memories that the order was made from, by id, where they were read for it.
+        matches: of an answer, match of each with the question, 0-1, by memory id.
         space_scores: score by space and memory id, as retrieved; `answered` are its names.
         domain_similarity: see `spaces.semantic.domain_similarity_z`.
         recent, turns: recent work, oldest first: memories by id, and what was said as candidates.
@@ -183,6 +185,8 @@ class RecallState:
     pool: Candidates = ()
     rankings: tuple[Ranking, ...] = ()
     order: tuple[tuple[str, float], ...] = ()
+    read: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
+    matches: Mapping[str, float] = field(default_factory=dict[str, float])
     space_scores: Mapping[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     domain_similarity: float | None = None
     recent: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
@@ -294,10 +298,13 @@ Stages: TypeAlias = tuple[tuple[str, Stage], ...]
 
 def run_stages(stages: Stages, state: RecallState, log: StageLog) -> RecallState:
     """The state after `stages`; the log gets what each of them kept, dropped and took."""
-    for name, stage in stages:
+    after = (*(name for name, _ in stages[1:]), "")
+    for (name, stage), following in zip(stages, after, strict=True):
         done = stage(state)
         state = done.kept
-        log.note(name, kept=state.kept, drops=done.drops, facts=done.facts, losses=done.losses)
+        # Of the steps of one stage the last one says what it kept.
+        kept = state.kept if name != following else ()
+        log.note(name, kept=kept, drops=done.drops, facts=done.facts, losses=done.losses)
     return state
 
 
@@ -333,6 +340,7 @@ class Score:
         ask: the query as this way asks it.
         gated: the fitted gate judges instead, on the surfaces that it covers.
         moments: a rule that names its moment is certain there, whatever `judge` and the gate say.
+        by_match: an answer on demand is judged by its match with the question and beside the best one (`recall.answer_cut`).
         ages_out: an episodic memory that is too old for its kind is left out; else age only lowers its place.
     """
 
@@ -341,6 +349,7 @@ class Score:
     ask: Callable[[Query, RecallSettings, KindRegistry], Query] = lambda query, _settings, _kinds: query
     gated: bool = False
     moments: bool = False
+    by_match: bool = False
     ages_out: bool = True
 
 

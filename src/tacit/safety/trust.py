@@ -15,6 +15,8 @@ from tacit.model.pack import Surface
 from tacit.model.scope import Scope, ScopeKind
 from tacit.model.trace import DropCause, DropReason
 
+ENDED_STATUSES: tuple[MemoryStatus, ...] = ("superseded", "retired")
+"""Of memories that hold no more."""
 _SURFACES: dict[TrustTier, frozenset[Surface]] = {
     TrustTier.USER: frozenset(Surface),
     TrustTier.ASSISTANT: frozenset({Surface.PROMPT, Surface.FAILURE, Surface.ON_DEMAND}),
@@ -135,13 +137,14 @@ def sensitivity_of(
 
 
 def why_not_on(
-    memory: Memory, surface: Surface, *, session: str = "", by_user: bool = False
+    memory: Memory, surface: Surface, *, session: str = "", by_user: bool = False, ended: bool = False
 ) -> DropReason | None:
     """Why `memory` may not be handed over on `surface`, by status, trust tier and sensitivity; None = it may.
 
-    `session` and `by_user` are as for `why_hidden`; an answer on demand alone can be for the user.
+    `session` and `by_user` are as for `why_hidden`; an answer on demand alone can be for the user. `ended`: what holds no
+    more may be handed over too.
     """
-    if memory.status in ("superseded", "retired"):
+    if memory.status in ENDED_STATUSES and not ended:
         return DropReason(cause=DropCause.ENDED, detail=memory.status)
     if memory.status == "quarantined" and surface is not Surface.ON_DEMAND:
         return DropReason(cause=DropCause.QUARANTINED)

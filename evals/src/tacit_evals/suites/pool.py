@@ -34,7 +34,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.model.trace import DropCause, DropReason, SilenceReason, Trace
+from tacit.model.trace import DropCause, DropReason, SilenceReason, Trace, TracedCandidate
 from tacit.ports.models import Embedder
 from tacit.providers.clock import FakeClock
 from tacit.providers.tokens import EstimateCounter, make_token_counter
@@ -249,7 +249,19 @@ class Pool:
 
     def search(self, text: str) -> list[str]:
         """Ids in the order in which an answer on demand ranks its short list, best first; asked as `tacit recall` does."""
-        situation = self._readers[""](text)
+        trace = self._question(text, self.settings)
+        return list(next(stage.kept for stage in trace.stages if stage.stage == "score"))
+
+    def answer_uncut(self, text: str) -> list[TracedCandidate]:
+        """What an answer on demand would hold within its budget without a cut, best first."""
+        thresholds = self.settings.thresholds.model_copy(update={"on_demand": 0.0})
+        uncut = {"thresholds": thresholds, "answer_share": 0.0}
+        trace = self._question(text, self.settings.model_copy(update=uncut))
+        by_id = {candidate.memory_id: candidate for candidate in trace.candidates}
+        return [by_id[name] for name in trace.injected]
+
+    def _question(self, text: str, settings: RecallSettings) -> Trace:
+        situation = self._pipeline.read_question(text, settings)
         query = Query(
             surface=Surface.ON_DEMAND,
             text=text[:ASKED_CHARS],
@@ -261,8 +273,8 @@ class Pool:
             entities=find_entities(text[:ASKED_CHARS]),
             matching=self._matching,
         )
-        _, trace = self._pipeline.run(query, settings=self.settings, context=Context(), trace_id="t")
-        return list(next(stage.kept for stage in trace.stages if stage.stage == "score"))
+        _, trace = self._pipeline.run(query, settings=settings, context=Context(), trace_id="t")
+        return trace
 
     def _reader(self, project: str) -> SituationReader:
         return self._readers.get(project, self._readers[""])

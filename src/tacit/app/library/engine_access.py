@@ -209,6 +209,8 @@ def _found(item: PackItem) -> Found:
         tier=memory.provenance.tier.name.lower(),
         source=memory.provenance.source,
         created_at_ms=memory.created_at_ms,
+        valid_from_ms=memory.validity.valid_from_ms,
+        valid_to_ms=memory.validity.valid_to_ms,
     )
 
 
@@ -239,6 +241,8 @@ def recollection_from(answer: Mapping[str, Any]) -> Recollection:
                 tier=memory["provenance"]["tier"],
                 source=memory["provenance"]["source"],
                 created_at_ms=memory["created_at_ms"],
+                valid_from_ms=memory["validity"]["valid_from_ms"],
+                valid_to_ms=memory["validity"]["valid_to_ms"],
             )
             for memory in answer["memories"]
         ),

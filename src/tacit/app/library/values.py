@@ -18,6 +18,8 @@ class Found:
         tier: who vouches for it: user, assistant, tool or import.
         source: where it came from, in one word.
         created_at_ms: milliseconds since the Unix epoch.
+        valid_from_ms: since when it holds, likewise.
+        valid_to_ms: until when it held; None = it still does.
     """
 
     id: str
@@ -28,6 +30,8 @@ class Found:
     tier: str
     source: str
     created_at_ms: int
+    valid_from_ms: int = 0
+    valid_to_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -205,13 +205,17 @@ class AgentTools:
         seen = self._allowed(caller, memories)
         return MemoryListing(memories=self._clean(caller, seen[:limit]), more=len(seen) - len(seen[:limit]))
 
-    def matching(self, caller: Caller, query: str, *, besides: Sequence[str]) -> tuple[Memory, ...]:
-        """The best of what the search finds, slips and word order aside, that recall left out; () where answers are limited."""
+    def matching(self, caller: Caller, query: str, *, besides: ContextAnswer) -> tuple[Memory, ...]:
+        """The best of what the search finds, slips and word order aside, that recall left out.
+
+        () where answers are limited, and where the answer holds most words of the query: then nothing was missed for a slip.
+        """
         recall = self._settings_at(caller.cwd).recall
-        if recall.answers_per_session or recall.session_tokens:
+        if recall.answers_per_session or recall.session_tokens or _holds_most(besides.block.text, query):
             return ()
         found = self.listing(caller, text=query, unconfirmed=False, limit=MAX_ADDED_BY_SEARCH).memories
-        return tuple(one for one in found if one.id not in besides and _holds_most(one.content, query))
+        told = besides.block.memory_ids
+        return tuple(one for one in found if one.id not in told and _holds_most(one.content, query))
 
     def profile(self, caller: Caller) -> MemoryListing:
         """Return confirmed preferences and standing rules of the user, the most important first."""
@@ -362,9 +366,9 @@ class AgentTools:
 def _holds_most(content: str, query: str) -> bool:
     """Whether `content` holds at least half of the words of `query`, also misspelled."""
     asked, held = set(content_words(query)), set(content_words(content))
-    return 2 * sum(bool(get_close_matches(word, held, 1, MIN_WORD_SIMILARITY)) for word in asked) >= max(
-        1, len(asked)
-    )
+    return 2 * sum(
+        word in held or bool(get_close_matches(word, held, 1, MIN_WORD_SIMILARITY)) for word in asked
+    ) >= max(1, len(asked))
 
 
 def _looked_at(trace: Trace) -> set[str]:

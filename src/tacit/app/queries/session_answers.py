@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
-from tacit.app.redaction import Clean, clean_trace
+from tacit.app.redaction import Clean
 from tacit.app.sessions import LiveSessions
 from tacit.config.settings import RecallSettings, Settings
 from tacit.errors import InvalidScope
@@ -27,7 +27,6 @@ from tacit.model.pack import Block, Pack, Surface
 from tacit.model.query import Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
-from tacit.model.situation import Situation
 from tacit.model.trace import DropCause, DropReason, Trace
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord
@@ -320,8 +319,7 @@ class SessionAnswers:
         }
         answer = ContextAnswer(block=replace(done.block, surface=Surface.ON_DEMAND), more=len(over_budget))
         if text and not settings.privacy.incognito:
-            self._parts.store.save_trace(stored := clean_trace(trace, clean, where=project))
-            self._sessions.feed.publish([stored])
+            self._sessions.keep_trace(trace, clean=clean, where=project)
         return answer, done.pack
 
     def _made(  # noqa: PLR0917 - as `_answer`
@@ -345,7 +343,7 @@ class SessionAnswers:
             ),
         )
         recall = settings.recall
-        situation = self._pipeline.read(text) if text else Situation()
+        situation = self._pipeline.read_question(text, recall)
         query = Query(
             surface=Surface.ON_DEMAND if text else Surface.START,
             text=text,

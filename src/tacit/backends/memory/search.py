@@ -125,8 +125,17 @@ class InMemorySearch:
         best = [name for name in order if sums[name] > 0][: max(limit, 0)]
         chosen = [name for name in order if name in {*best, *map(clean_text, also)}] if limit > 0 else []
         table = [[column.get(name, 0.0) for column in columns] for name in chosen]
+        total = len(self._data.active(scope))
         return WordTable(
-            ids=tuple(chosen), scores=np.array(table, np.float32).reshape(len(chosen), len(columns))
+            ids=tuple(chosen),
+            scores=np.array(table, np.float32).reshape(len(chosen), len(columns)),
+            weights=np.array(
+                [
+                    _idf(total, len(column)) if query_words(clean_text(word)) else 0.0
+                    for word, column in zip(words, columns, strict=True)
+                ],
+                np.float32,
+            ),
         )
 
     def code(
@@ -224,6 +233,10 @@ class InMemorySearch:
         return Ranking(space=space, hits=tuple(hits[: max(limit, 0)]))
 
 
+def _idf(total: int, holding: int) -> float:
+    return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
+
+
 def _bm25(query_words: Iterable[str], documents: Mapping[str, list[str]]) -> dict[str, float]:
     """Okapi BM25 (Robertson and Zaragoza 2009, k1 = 1.2, b = 0.75), a word counted once per memory, idf never negative.
 
@@ -235,7 +248,7 @@ def _bm25(query_words: Iterable[str], documents: Mapping[str, list[str]]) -> dic
     scores: dict[str, float] = {}
     for term in sorted(set(query_words)):
         frequency = sum(1 for terms in held.values() if term in terms)
-        idf = math.log(1 + (len(documents) - frequency + 0.5) / (frequency + 0.5))
+        idf = _idf(len(documents), frequency)
         for name, terms in held.items():
             if term in terms:
                 length = len(documents[name]) / mean

@@ -83,9 +83,19 @@ def score_bm25(
         now_ms: the time at which they must hold.
         kinds: numbers of the kinds that are wanted; None = any. What is rare is counted over all of them.
     """
-    index = postings.index
     matches = _found(parts, postings)
-    idf = _idf(parts, matches)
+    return _weigh_matches(parts, postings.index, matches, _idf(parts, matches), now_ms=now_ms, kinds=kinds)
+
+
+def _weigh_matches(
+    parts: Sequence[MemoryRows],
+    index: TextIndex,
+    matches: Sequence[_WordMatches],
+    idf: NDArray[np.float64],
+    *,
+    now_ms: int,
+    kinds: Kinds | None,
+) -> list[tuple[Positions, Scores]]:
     mean = _mean_length(parts, index)
     weighed: list[tuple[Positions, Scores]] = []
     for part, match in zip(parts, matches, strict=True):
@@ -122,8 +132,8 @@ def build_word_table(
     also: Numbers,
     now_ms: int,
     kinds: Kinds | None = None,
-) -> list[tuple[Positions, NDArray[np.float32]]]:
-    """Positions and scores word by word, shape (positions, words read), for every part of the scope.
+) -> tuple[NDArray[np.float64], list[tuple[Positions, NDArray[np.float32]]]]:
+    """The idf of every word read; for every part of the scope positions and scores word by word, shape (positions, words read).
 
     Args:
         parts: the memories of every stored scope asked for.
@@ -137,7 +147,7 @@ def build_word_table(
     idf = _idf(parts, matches)
     mean = _mean_length(parts, postings.index)
     tables: list[tuple[Positions, NDArray[np.float32]]] = []
-    summed = score_bm25(parts, postings, now_ms=now_ms, kinds=kinds)
+    summed = _weigh_matches(parts, postings.index, matches, idf, now_ms=now_ms, kinds=kinds)
     for part, match, (positions, sums) in zip(parts, matches, summed, strict=True):
         best, _ = part.rows.best(positions, sums, limit)
         further = part.positions_of(also)
@@ -148,11 +158,13 @@ def build_word_table(
         wanted = np.union1d(best, further)
         norm = (K1 + 1) / (1 + K1 * (1 - B + B * part.lengths[postings.index][wanted] / mean))
         table = np.zeros((len(wanted), len(idf)), np.float32)
-        by_word = np.split(match.positions, np.cumsum(match.held)[:-1]) if len(idf) else []
-        for word, (held, weight) in enumerate(zip(by_word, idf.tolist(), strict=True)):
-            table[np.isin(wanted, held), word] = weight
+        if len(wanted):
+            row = wanted.searchsorted(match.positions)
+            there = wanted[np.minimum(row, len(wanted) - 1)] == match.positions
+            word = np.arange(len(idf)).repeat(match.held)[there]
+            table[row[there], word] = idf[word]
         tables.append((wanted, (table * norm[:, None]).astype(np.float32)))
-    return tables
+    return idf, tables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

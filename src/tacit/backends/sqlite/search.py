@@ -122,7 +122,8 @@ class SqliteSearch:
         kinds: Sequence[str] | None = None,
     ) -> WordTable:
         """See the port. Common words of a long text are left out where reading them would take too long."""
-        nothing = WordTable(ids=(), scores=np.zeros((0, len(words)), np.float32))
+        weights = np.zeros(len(words), np.float32)
+        nothing = WordTable(ids=(), scores=np.zeros((0, len(words)), np.float32), weights=weights)
         with self._ranking("lexical", scope, limit) as (connection, scopes, _):
             if not scopes:
                 return nothing
@@ -138,7 +139,7 @@ class SqliteSearch:
             further = np.fromiter((row[0] for row in numbers), np.int64)
             with ExitStack() as held:
                 parts = self._parts(connection, scopes, held)
-                tables = build_word_table(
+                idf, tables = build_word_table(
                     parts,
                     postings,
                     limit=limit,
@@ -149,11 +150,13 @@ class SqliteSearch:
                 ids = np.concatenate([part.rows.ids[at] for part, (at, _) in zip(parts, tables, strict=True)])
             columns_of_words = np.concatenate([table for _, table in tables])
             scores = np.zeros((len(ids), len(words)), np.float32)
-            scores[:, [columns[word] for word in postings.words]] = columns_of_words
+            read_columns = [columns[word] for word in postings.words]
+            scores[:, read_columns], weights[read_columns] = columns_of_words, idf
             order = _best_rows(ids, scores.sum(axis=1), limit, also)
             return WordTable(
                 ids=tuple(name.decode() for name in ids[order].tolist()),
                 scores=scores[order],
+                weights=weights,
                 complete=len(postings.words) == len(read),
             )
 

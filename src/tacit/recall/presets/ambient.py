@@ -153,6 +153,12 @@ def _delimiters(surface: Surface) -> tuple[str, str]:
     return opening.partition("\n")[0], last
 
 
+def pack_ambient(state: RecallState) -> Outcome[Pack]:
+    """One cap on every surface; an answer is bounded by its budget."""
+    asked = state.query.surface is Surface.ON_DEMAND
+    return pack_candidates(state, state.fresh or (), most=None if asked else state.settings.max_items)
+
+
 PARTS = PresetParts(
     scores={
         "ambient": Score(
@@ -164,7 +170,7 @@ PARTS = PresetParts(
             frame=ambient_frame,
             line=ambient_line,
             block=ambient_block,
-            pack=lambda state: pack_candidates(state, state.fresh or (), most=state.settings.max_items),
+            pack=pack_ambient,
         )
     },
 )

@@ -7,7 +7,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import Kind
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.recall.render import frame_text, line_text, render_block
+from tacit.recall.render import answer_line, frame_text, line_text, render_answer, render_block
 from tacit.recall.score.action import action_relevance, failure_relevance
 from tacit.recall.score.situation import situation_relevance
 from tacit.recall.stage import Judgment, Layout, PresetParts, Score, StartPoolDesign
@@ -43,12 +43,19 @@ def adapt(settings: RecallSettings, surface: Surface) -> RecallSettings:
     )
 
 
+def _frame(surface: Surface) -> str:
+    return "\n".join(frame_text(surface))
+
+
 PARTS = PresetParts(
-    scores={"situation": Score(judge=judge, adapt=adapt, gated=True, moments=True)},
+    scores={"situation": Score(judge=judge, adapt=adapt, gated=True, moments=True, by_match=True)},
     start_pools={"need": StartPoolDesign(make=None, keep_ms=START_POOL_KEEP_MS, order="value")},
     layouts={
         "lines": Layout(
-            frame=lambda surface: "\n".join(frame_text(surface)), line=line_text, block=render_block
+            frame=_frame,
+            line=line_text,
+            block=render_block,
+            others={Surface.ON_DEMAND: Layout(frame=_frame, line=answer_line, block=render_answer)},
         )
     },
 )

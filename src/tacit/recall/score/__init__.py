@@ -18,7 +18,7 @@ NAMED = "named by the model"
 
 
 def judge(gate: Gate, state: RecallState, *, weights: ArmedWeights | None = None) -> Outcome[RecallState]:
-    """Every candidate with its relevance, best first; those of a ranked start pool as they stand.
+    """Every candidate with its relevance, best first; those of a ranked start pool, and of an answer that is judged by its match, as they stand.
 
     Args:
         gate: judges by local evidence.
@@ -26,7 +26,8 @@ def judge(gate: Gate, state: RecallState, *, weights: ArmedWeights | None = None
         weights: of what a model in the pause named; None = those that ship.
     """
     found = state.found or ()
-    if state.from_pool and state.start_pool.ranked:
+    answers = state.source == "answer" and state.score.by_match
+    if answers or (state.from_pool and state.start_pool.ranked):
         return Outcome(kept=state.changed(scored=found))
     scored = [
         candidate.judged(1.0, candidate.reasons)

@@ -24,7 +24,7 @@ from tacit.recall.presets.refresh.render import (
     sections_block,
     sections_frame,
 )
-from tacit.recall.render import frame_text, line_text, render_block
+from tacit.recall.render import answer_line, frame_text, line_text, render_answer, render_block
 from tacit.recall.stage import Layout, PresetParts, Score, StartPoolDesign
 
 DAY_MS = 86_400_000
@@ -94,6 +94,7 @@ def _last_digest(memories: list[Memory]) -> tuple[Memory, ...]:
 
 _RELEVANT = Layout(frame=relevant_frame, line=relevant_line, block=relevant_block)
 _FOUND = Layout(frame=lambda surface: "\n".join(frame_text(surface)), line=line_text, block=render_block)
+_ANSWER = Layout(frame=lambda surface: "\n".join(frame_text(surface)), line=answer_line, block=render_answer)
 PARTS = PresetParts(
     scores={
         "similarity": Score(
@@ -112,7 +113,7 @@ PARTS = PresetParts(
                 Surface.PROMPT: _RELEVANT,
                 Surface.ACTION: _FOUND,
                 Surface.FAILURE: _FOUND,
-                Surface.ON_DEMAND: _FOUND,
+                Surface.ON_DEMAND: _ANSWER,
             },
         )
     },

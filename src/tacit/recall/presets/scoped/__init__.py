@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import DIGEST, KindRegistry
 from tacit.model.note import Note, NoteCause
+from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.recall.presets.scoped.packing import pack_scoped
-from tacit.recall.presets.scoped.render import scoped_block, scoped_frame, scoped_item_line, scoped_line
+from tacit.recall.presets.scoped.render import (
+    scoped_answer_item_line,
+    scoped_answer_line,
+    scoped_block,
+    scoped_frame,
+    scoped_item_line,
+    scoped_line,
+)
 from tacit.recall.presets.scoped.score import scope_score, scoped_relevance
 from tacit.recall.spaces.recent import freshness
 from tacit.recall.stage import Layout, PresetParts, Score, StartPoolDesign
@@ -62,6 +72,15 @@ def scoped_start(
     return tuple(found), tuple(facts)
 
 
+_LAYOUT = Layout(
+    digest_apart=True,
+    frame=scoped_frame,
+    line=scoped_line,
+    block=scoped_block,
+    item_line=scoped_item_line,
+    pack=pack_scoped,
+    frame_is_most=True,
+)
 PARTS = PresetParts(
     scores={
         "scoped": Score(
@@ -70,14 +89,13 @@ PARTS = PresetParts(
     },
     start_pools={"score": StartPoolDesign(make=scoped_start, keep_ms=START_POOL_KEEP_MS, ranked=False)},
     layouts={
-        "scoped": Layout(
-            digest_apart=True,
-            frame=scoped_frame,
-            line=scoped_line,
-            block=scoped_block,
-            item_line=scoped_item_line,
-            pack=pack_scoped,
-            frame_is_most=True,
+        "scoped": replace(
+            _LAYOUT,
+            others={
+                Surface.ON_DEMAND: replace(
+                    _LAYOUT, line=scoped_answer_line, item_line=scoped_answer_item_line
+                )
+            },
         )
     },
 )

@@ -12,7 +12,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import Scope, ScopeKind
-from tacit.recall.render import frame_text, mark_of, source_of
+from tacit.recall.render import dated_source, frame_text, mark_of, source_of
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]
@@ -46,6 +46,15 @@ def scoped_line(
     return f"- {avoid}{escape_text(clean(text))}{mark}"
 
 
+def scoped_answer_line(
+    candidate: Candidate, text: str, kinds: KindRegistry, clean: Clean = lambda text: text
+) -> str:
+    """The same in an answer, with its date."""
+    line = scoped_line(candidate, text, kinds, clean)
+    dated = f" ({escape_text(clean(dated_source(candidate, kinds)))})"
+    return line if mark_of(candidate) else f"{line}{dated}"
+
+
 def code_line(text: str, clean: Clean = lambda text: text) -> str:
     """One line of a digest, with its code."""
     return escape_text(clean(text))
@@ -58,6 +67,13 @@ def scoped_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = lambda 
     return scoped_line(item.candidate, item.text, kinds, clean)
 
 
+def scoped_answer_item_line(item: PackItem, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
+    """An item of an answer as one line."""
+    if item.category in CODE_CATEGORIES:
+        return code_line(item.text, clean)
+    return scoped_answer_line(item.candidate, item.text, kinds, clean)
+
+
 def scoped_frame(surface: Surface) -> str:
     """Everything that can stand around the lines."""
     first, last = frame_text(surface)
@@ -68,11 +84,12 @@ def scoped_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: te
     """Universal rules, languages, projects, codes; the empty pack gives the empty text."""
     if not pack.items:
         return ""
+    item_line = scoped_answer_item_line if pack.surface is Surface.ON_DEMAND else scoped_item_line
     memories = [item for item in pack.items if item.category not in CODE_CATEGORIES]
     lines: list[str] = []
     for heading, items in _by_heading(memories):
         lines.append(heading)
-        lines += [scoped_line(item.candidate, item.text, kinds, clean) for item in items]
+        lines += [item_line(item, kinds, clean) for item in items]
     codes = [item for item in pack.items if item.category in CODE_CATEGORIES]
     if codes:
         lines.append(CODES)

@@ -1,0 +1,54 @@
+"""Answers on demand of the `focused` preset: command line, daemon, shipped model."""
+
+from __future__ import annotations
+
+from e2e.drivers.machine import Machine
+
+NOISE = tuple(
+    f"The {part} of the {place} is checked by {who} on {day}."
+    for part in ("boiler", "gate", "lift", "lamp", "roof")
+    for place, who in (("north wing", "Ann"), ("south wing", "Bob"), ("annex", "Cem"))
+    for day in ("Monday", "Thursday")
+)
+WAREHOUSES = tuple(
+    f"Warehouse {name} ships parcels with {carrier}."
+    for name, carrier in zip(
+        ("Oslo", "Lyon", "Turin", "Porto", "Ghent", "Graz", "Basel", "Cork", "Malmo", "Bergen", "Brno", "Split"),
+        ("DHL", "UPS", "DPD", "GLS", "FedEx", "TNT", "Hermes", "PostNord", "Aramex", "Chronopost", "Colissimo", "Evri"),
+        strict=True,
+    )
+)  # fmt: skip
+
+
+def told(machine: Machine, question: str, *options: str) -> list[str]:
+    return [memory["content"] for memory in machine.ask("recall", question, *options)["memories"]]
+
+
+def test_an_answer_holds_what_its_budget_does_and_no_chaff(live):
+    machine = live("preset: focused")
+    for content in (*NOISE, *WAREHOUSES):
+        machine.remember(content, kind="fact", when="")
+    question = "Which carrier takes the packages of each depot?"
+    answer = told(machine, question)
+    assert len([one for one in answer if one in WAREHOUSES]) > 8  # more than `max_items`
+    assert not [one for one in answer if one in NOISE]
+    assert 0 < len(told(machine, question, "--budget", "200")) < len(answer)
+
+
+def test_a_cut_that_is_off_lets_chaff_in(live):
+    machine = live("preset: focused\nrecall: {answer_share: 0.0, thresholds: {on_demand: 0.0}}")
+    for content in (*NOISE, *WAREHOUSES):
+        machine.remember(content, kind="fact", when="")
+    assert [one for one in told(machine, "Which carrier takes the packages of each depot?") if one in NOISE]
+
+
+def test_what_has_ended_is_told_when_asked_for_the_past(live):
+    machine = live("preset: focused")
+    old = machine.ask("remember", "--kind", "decision", "Text messages go through Twilio.")
+    replaced = old["changes"][0]["memory"]["id"]
+    machine.ask("remember", "--kind", "decision", "--replaces", replaced, "SMS are sent with Vonage.")
+    present = machine.tacit("recall", "Who delivers our SMS?").stdout
+    past = machine.tacit("recall", "Who delivered our SMS previously?").stdout
+    assert "Twilio" not in present
+    (line,) = [line for line in past.splitlines() if "Twilio" in line]
+    assert " until " in line
