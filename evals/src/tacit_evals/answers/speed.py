@@ -1,4 +1,4 @@
-"""How long an answer on demand takes beside plain retrieval: `python -m tacit_evals.answering [--rows N] [--json FILE]`.
+"""How long an answer on demand takes beside plain retrieval: `python -m tacit_evals.answers.speed [--rows N] [--json FILE]`.
 
 Plain retrieval reads the same store's own file: the words of the question in SQLite FTS5 ranked by its BM25, the cosine of
 the embedded question with every vector, reciprocal rank fusion of the two lists, and the ten best memories. The answer is
@@ -175,7 +175,7 @@ def measure(size: int, *, rounds: int, provider: str) -> list[Row]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print how long an answer takes beside plain retrieval; 1 where it takes longer than it may."""
-    parser = argparse.ArgumentParser(prog="python -m tacit_evals.answering", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tacit_evals.answers.speed", description=__doc__)
     parser.add_argument(
         "--rows", type=int, action="append", help="memories; repeatable (default 1000 and 10000)"
     )
