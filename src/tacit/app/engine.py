@@ -325,7 +325,7 @@ class Engine:
         if surface in SURFACES and given is not None:
             trace = replace(trace, asked=replace(given, text=text[:4000]))
         if store_trace and not settings.privacy.incognito:
-            self._sessions.keep_trace(trace, clean=clean, where=project.id if project else "")
+            self._sessions.keep_trace(trace, self._store, clean=clean, where=project.id if project else "")
         (seen,) = self.visibility(speaker).traces([trace])
         return Recalled(pack=delivered.pack, block=delivered.block, trace=seen)
 

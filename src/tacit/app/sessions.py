@@ -22,7 +22,7 @@ from tacit.app.redaction import Clean, clean_session, clean_trace, raw_texts_of
 from tacit.errors import NotFound, StoreBusy
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
-from tacit.ports.store import SessionStore
+from tacit.ports.store import SessionStore, TraceStore
 from tacit.session.answer_priority import run_after_answer
 
 NOBODY = SessionKey(host="", session_id="")
@@ -141,12 +141,12 @@ class LiveSessions:
         """Have something else of this session written, in order, behind the answer."""
         self._submit(key, write)
 
-    def keep_trace(self, trace: Trace, *, clean: Clean, where: str) -> None:
+    def keep_trace(self, trace: Trace, store: TraceStore, *, clean: Clean, where: str) -> None:
         """Have the trace of a question stored behind the answer; `where` is the id of the project it was asked in."""
 
         def write() -> None:
             stored = clean_trace(trace, clean, where=where)
-            self._store.save_trace(stored)
+            store.save_trace(stored)
             self.feed.publish([stored])
 
         self._submit(NOBODY, write)

@@ -319,7 +319,7 @@ class SessionAnswers:
         }
         answer = ContextAnswer(block=replace(done.block, surface=Surface.ON_DEMAND), more=len(over_budget))
         if text and not settings.privacy.incognito:
-            self._sessions.keep_trace(trace, clean=clean, where=project)
+            self._sessions.keep_trace(trace, self._parts.store, clean=clean, where=project)
         return answer, done.pack
 
     def _made(  # noqa: PLR0917 - as `_answer`
