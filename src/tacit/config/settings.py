@@ -355,7 +355,7 @@ class RecallSettings(_Section):
         description="which of them search before a prompt, where every millisecond counts; empty = all",
     )
     spaces_on_demand: tuple[SpaceName, ...] = Field(
-        default=("semantic", "lexical", "entity", "character", "recent", "intent", "late", "sequence"),
+        default=("semantic", "lexical", "late", "sequence"),
         description="the measures of similarity for answers on demand, over a wide ranking; empty = as for a prompt",
     )
     candidates_per_space: int = Field(

@@ -80,13 +80,14 @@ def search(engine: Engine, caller: Caller, arguments: ask.Search) -> str:
     if answer.block.text and remaining < LEAST_FURTHER:
         return with_more(answer.block.text, answer.more + len(further), MORE_HINT)
     lines = framed(
-        "Also on record with such words.",
+        "On record with such words.",
         [memory_line(memory) for memory in further],
         max_tokens=remaining,
         more=answer.more,
         count=count,
     )
-    return f"{answer.block.text}\n{lines}".strip()
+    # First: they hold the words, and an answer may be long.
+    return f"{lines}\n{answer.block.text}".strip()
 
 
 def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> str:

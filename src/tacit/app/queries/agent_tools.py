@@ -42,6 +42,8 @@ LEAST_QUOTED = 3
 TRACES = 50
 MAX_ADDED_BY_SEARCH = 5
 """Memories that the search may add to an answer."""
+READ_FIRST = 8
+"""So many memories of an answer are surely read."""
 MIN_WORD_SIMILARITY = 0.75
 """Similarity of two words from which one may be a slip of the other."""
 
@@ -206,15 +208,19 @@ class AgentTools:
         return MemoryListing(memories=self._clean(caller, seen[:limit]), more=len(seen) - len(seen[:limit]))
 
     def matching(self, caller: Caller, query: str, *, besides: ContextAnswer) -> tuple[Memory, ...]:
-        """The best of what the search finds, slips and word order aside, that recall left out.
+        """The best of what the search finds, slips and word order aside, that recall left out; () where answers are limited.
 
-        () where answers are limited, and where the answer holds most words of the query: then nothing was missed for a slip.
+        Where a word of the query stands nowhere in the answer, it may be a slip, of which recall knows nothing: then also what
+        the answer has far below.
         """
         recall = self._settings_at(caller.cwd).recall
-        if recall.answers_per_session or recall.session_tokens or _holds_most(besides.block.text, query):
+        if recall.answers_per_session or recall.session_tokens:
             return ()
         found = self.listing(caller, text=query, unconfirmed=False, limit=MAX_ADDED_BY_SEARCH).memories
-        told = besides.block.memory_ids
+        block = besides.block
+        told, text = block.memory_ids, block.text.casefold()
+        if any(word not in text for word in content_words(query)):
+            told = told[:READ_FIRST]
         return tuple(one for one in found if one.id not in told and _holds_most(one.content, query))
 
     def profile(self, caller: Caller) -> MemoryListing:
