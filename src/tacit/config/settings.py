@@ -42,7 +42,7 @@ class Thresholds(_Section):
     """Least calibrated relevance (0-1) that a surface injects."""
 
     start: float = Field(default=0.0, ge=0.0, le=1.0, description="when a session starts")
-    prompt: float = Field(default=0.24, ge=0.0, le=1.0, description="before a prompt")
+    prompt: float = Field(default=0.271, ge=0.0, le=1.0, description="before a prompt")
     action: float = Field(default=0.5, ge=0.0, le=1.0, description="around a tool call")
     failure: float = Field(default=0.4, ge=0.0, le=1.0, description="after a tool failed")
     compaction: float = Field(default=0.0, ge=0.0, le=1.0, description="after a compaction")

@@ -63,7 +63,7 @@ class WeightMatrices:
             origin=self.origin,
             values=MatrixValues(
                 names=dict(sorted(self.names.items())),
-                matrices={key: _in_steps(matrix) for key, matrix in sorted(self.matrices.items())},
+                matrices={key: to_int8(matrix) for key, matrix in sorted(self.matrices.items())},
             ),
         )
 
@@ -75,7 +75,7 @@ class WeightMatrices:
             InvalidInput: if a matrix has too many or too few numbers.
         """
         try:
-            matrices = {key: _as_floats(matrix) for key, matrix in artifact.values.matrices.items()}
+            matrices = {key: from_int8(matrix) for key, matrix in artifact.values.matrices.items()}
         except ValueError as error:
             raise InvalidInput(
                 f"The weights {artifact.name!r} are damaged: {error}.",
@@ -88,12 +88,18 @@ class WeightMatrices:
         return WeightMatrices.of_artifact(self.as_artifact(""))
 
 
-def _as_floats(matrix: Int8Matrix) -> Matrix:
+def from_int8(matrix: Int8Matrix) -> Matrix:
+    """The matrix that 8 bits keep.
+
+    Raises:
+        ValueError: if it has too many or too few numbers.
+    """
     steps = np.frombuffer(matrix.steps, np.int8).reshape(matrix.shape)
     return steps.astype(np.float32) * np.array(matrix.scales, np.float32)
 
 
-def _in_steps(matrix: Matrix) -> Int8Matrix:
+def to_int8(matrix: Matrix) -> Int8Matrix:
+    """The matrix in steps of 1 / 127 of the greatest number of each column."""
     most = np.abs(matrix).max(axis=0, initial=0.0)
     scales = np.array([float(f"{m / _STEPS:.{_SCALE_DIGITS}g}") for m in most], np.float64)
     safe = np.where(scales > 0, scales, 1.0)

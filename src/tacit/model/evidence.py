@@ -132,8 +132,8 @@ class CosineReference(Protocol):
         """Its usual distance from the mean."""
         ...
 
-    def without(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """The vector of a prompt, shape (dimensions,), less what all prompts have in common; of unit length."""
+    def transform(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+        """The vector of a prompt, shape (dimensions,), as it is compared with memories; of unit length."""
         ...
 
 

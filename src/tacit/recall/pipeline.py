@@ -43,7 +43,7 @@ from tacit.recall.retrieve import ask, embed, find_nothing, require_vector, spac
 from tacit.recall.score import judge
 from tacit.recall.score.armed import ArmedWeights
 from tacit.recall.score.floors import floors, of_enabled_kinds
-from tacit.recall.score.gate import Gate, MeanQueryVector, load_mean_query, shipped_gate
+from tacit.recall.score.gate import Gate, PromptTransform, load_prompt_transform, shipped_gate
 from tacit.recall.score.names import find_shared_names
 from tacit.recall.second_stage import read_again
 from tacit.recall.stage import Context, Delivered, RecallState, Source, Stages, Tools, run_stages
@@ -67,13 +67,13 @@ class RecallPipeline:
         kinds: KindRegistry,
         need: NeedModel | None = None,
         gate: Gate | None = None,
-        mean_query: MeanQueryVector | None = None,
+        prompt_transform: PromptTransform | None = None,
         armed: ArmedWeights | None = None,
     ) -> None:
         self.tools = tools
         self._kinds = kinds
         self._count = lru_cache(maxsize=KEPT_LINES)(surely(tokens))
-        self._mean_query = mean_query or load_mean_query()
+        self._prompt_transform = prompt_transform or load_prompt_transform()
         self.read = SituationReader(embedder=tools.embedder)
         self.start_pools = pool = StartPools(store=tools.store, kinds=kinds, need=need)
 
@@ -152,7 +152,7 @@ class RecallPipeline:
         if query.surface is Surface.ON_DEMAND and asks_about_past(query.text):
             query = replace(query, about_past=True)
         gated = score.gated and query.surface is Surface.PROMPT
-        fits = gated and self._mean_query.speaks_of(self.tools.embedder.identity)
+        fits = gated and self._prompt_transform.speaks_of(self.tools.embedder.identity)
         return RecallState(
             query=query,
             settings=settings,
@@ -164,7 +164,7 @@ class RecallPipeline:
             render=context.render or renderer(self._kinds, str, layout),
             start_pool=START_POOLS[settings.start_pool],
             spaces=spaces_at(settings, query.surface),
-            reference=self._mean_query if fits else None,
+            reference=self._prompt_transform if fits else None,
         )
 
     def _transaction(self, state: RecallState) -> AbstractContextManager[None]:

@@ -93,7 +93,7 @@ def embed_in_time(
 def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     """The query's vector, and on demand the memories that wait for confirmation: what must be embedded before the search.
 
-    Where the fitted gate judges, what all prompts have in common is taken off the vector (`state.reference`).
+    Where the fitted gate judges, the vector is transformed as it was fitted (`state.reference`).
     """
     query = state.query
     embedded: Outcome[Vectors | None] = Outcome(kept=None)
@@ -108,7 +108,7 @@ def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     error = next((loss.detail or NOT_IN_TIME for loss in embedded.losses), "")
     vector = embedded.kept
     if vector is not None and state.reference is not None:
-        vector = state.reference.without(vector)
+        vector = state.reference.transform(vector)
     state = state.changed(vector=vector, embedding_error=error)
     if query.surface is Surface.ON_DEMAND:
         rankings = (rank_unconfirmed(query, store=tools.store, embedder=tools.embedder),)

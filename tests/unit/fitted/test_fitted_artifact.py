@@ -29,8 +29,8 @@ from tacit.providers.embedding.static_tokens import TokenAxes
 from tacit.reading.classifier.matching import MatchValues
 from tacit.recall.need.model import NeedValues
 from tacit.recall.score.armed import ArmedWeights
-from tacit.recall.score.gate.mean_query import MeanQueryValues
 from tacit.recall.score.gate.model import GateValues
+from tacit.recall.score.gate.prompt_transform import TransformValues
 from tacit.recall.score.situation import WeightValues
 from tacit.recall.spaces.space import SpaceThresholds
 
@@ -39,7 +39,7 @@ SHIPPED: dict[str, Any] = {
     "fusion": dict[str, float],
     "gate": GateValues,
     "match": MatchValues,
-    "mean_query": MeanQueryValues,
+    "prompt_transform": TransformValues,
     "need": NeedValues,
     "passages": MatrixValues,
     "relevance": dict[str, WeightValues],

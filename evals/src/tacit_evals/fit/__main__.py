@@ -21,8 +21,8 @@ from tacit.fitted import Artifact, decode_artifact, encode_artifact
 from tacit.providers.embedding import make_embedder
 from tacit.reading.classifier.matching import match_artifact
 from tacit.recall.need import need_artifact
-from tacit.recall.score.gate.mean_query import mean_query_artifact
 from tacit.recall.score.gate.model import GateModel, gate_artifact
+from tacit.recall.score.gate.prompt_transform import transform_artifact
 from tacit_evals.data.learnings import GOLD
 from tacit_evals.data.recognise import is_inject, is_learnings
 from tacit_evals.fit.fitted import fit_all
@@ -34,7 +34,7 @@ from tacit_evals.suites.running import shipped_settings
 
 PACKAGE = Path(tacit.__file__).parent
 COMMAND = "python -m tacit_evals.fit --data DATA --date DATE"
-TOGETHER = ("situation", "trigger", "match", "need", "mean_query", "gate")
+TOGETHER = ("situation", "trigger", "match", "need", "prompt_transform", "gate")
 """What is fitted together, by the name of its file."""
 APART = ("passages", "space_thresholds")
 """What is fitted besides, each by itself."""
@@ -56,8 +56,8 @@ def artifacts_of(fitted: Fitted) -> list[Artifact[Any]]:
         artifacts.append(match_artifact(fitted.match))
     if fitted.need is not None:
         artifacts.append(need_artifact(fitted.need))
-    if fitted.usual is not None:
-        artifacts.append(mean_query_artifact(fitted.usual))
+    if fitted.transform is not None:
+        artifacts.append(transform_artifact(fitted.transform))
     if isinstance(fitted.gate, GateModel):
         artifacts.append(gate_artifact(fitted.gate))
     return artifacts
@@ -87,7 +87,7 @@ def link_projects(data: Path, projects: Collection[str], place: Path) -> Path:
     What is not kept by project, such as the rows of many projects in one file, stays whole.
     """
     others = [name for name in judged_in([data]) if not any(same_project(name, one) for one in projects)]
-    for folder in ("inject", "situation", "capture", "knowledge_history"):
+    for folder in ("inject", "situation", "capture", "knowledge_history", "need"):
         for path in sorted(path for path in (data / folder).rglob("*") if path.is_file()):
             inside = path.relative_to(data)
             if any(same_project(part, other) for part in inside.parts[:-1] for other in others):

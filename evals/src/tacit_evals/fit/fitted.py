@@ -2,9 +2,8 @@
 
 The parts are fitted in the order in which recall uses them: the gate learns from situations as the reader reads them, and
 for each project of the training data from a reader that was fitted without that project, because that is how well it will
-read prompts it has never seen. The mean query vector looks at no label: it is the mean of the prompts' vectors, each project
-counting the same, with the mean and the deviation of the cosines that prompts of a judged project have with its memories once that
-mean is taken off. Rows of evaluated projects are dropped by `leaks` alone, before any fitter sees them.
+read prompts it has never seen; the same holds for the transformation of prompts' vectors (`prompt_transform`), for each pair of a
+store and a prompt's project. Rows of evaluated projects are dropped by `leaks` alone, before any fitter sees them.
 """
 
 from __future__ import annotations
@@ -14,22 +13,19 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
 from tacit.fitted import Origin
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.ports.models import Embedder
-from tacit.reading.classifier.features import VECTOR_CHARS
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.matching import MatchModel
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.classifier.situation import SituationModel
 from tacit.reading.classifier.trigger import TriggerModel
 from tacit.recall.score.gate import GateModel
-from tacit.recall.score.gate.mean_query import DECIMALS, MeanQueryVector
+from tacit.recall.score.gate.prompt_transform import PromptTransform
 from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.parts import Fitted
@@ -59,8 +55,8 @@ def fit_all(
         InvalidInput: if nothing is left to fit on.
     """
     # The fitters read the suites' pools, which know what is fitted: imported late.
-    from tacit_evals.fit.fitted import fit_usual
     from tacit_evals.fit.need import fit_need
+    from tacit_evals.fit.prompt_transform import fit_prompt_transform, judged_pools
     from tacit_evals.fit.situation import labelled_prompts
     from tacit_evals.suites.pool import stored_memory
 
@@ -82,6 +78,13 @@ def fit_all(
     def stored(row: PoolRow, *, project: str, given: bool) -> Memory:
         return stored_memory(row, project=project, given=given, maker=makers[project])
 
+    def transform_without(*names: str) -> PromptTransform:
+        left_out = (*excluded, *names)
+        pools = judged_pools(places, projects, exclude=left_out)
+        own = [one for one in prompts if not any(same_project(one.project, name) for name in names)]
+        return fit_prompt_transform(own, pools, embedder=embedder, date=date, command=command)
+
+    pairs = {frozenset((one.name, other.name)) for one in projects for other in projects}
     need = fit_need(projects, stored=stored, date=date, command=command)
     learned = Fitted(
         situation=situation,
@@ -90,7 +93,8 @@ def fit_all(
         triggers=tuple((name, models[1]) for name, models in apart.items()),
         match=match_without(places, excluded, embedder, date, command),
         need=need,
-        usual=fit_usual(prompts, projects, embedder=embedder, date=date, command=command),
+        transform=transform_without(),
+        transforms=tuple((pair, transform_without(*pair)) for pair in sorted(pairs, key=sorted)),
     )
     gate, rows = _gate_of(projects, prompts, learned, embedder=embedder, settings=settings)
     origin = replace(gate.origin, date=date, made_by=command)
@@ -98,6 +102,7 @@ def fit_all(
         learned,
         situations=(),
         triggers=(),
+        transforms=(),
         gate=replace(gate, origin=origin),
         left_out=excluded,
         rows=(
@@ -191,47 +196,3 @@ def match_without(
             maker = LocalTriggers(embedder=embedder, model=trigger)
             pairs.append(judged(folder, name, reader=reader, maker=maker))
     return fit_weights(base_rates(prompts, memories), pairs, date=date, command=command)
-
-
-def fit_usual(
-    prompts: Sequence[LabelledPrompt],
-    projects: Sequence[Project],
-    *,
-    embedder: Embedder,
-    date: str = "",
-    command: str = "",
-) -> MeanQueryVector:
-    """The usual prompt of `prompts`; `projects` tell the usual cosine with what is left."""
-    texts = [one.text[:VECTOR_CHARS] for one in prompts]
-    mean = embedder.embed(texts).astype(np.float64).mean(axis=0)
-    usual = MeanQueryVector(
-        embedder=str(embedder.identity),
-        vector=np.round(mean, DECIMALS).astype(np.float32),
-        mean=0.0,
-        deviation=1.0,
-    )
-    means: list[float] = []
-    deviations: list[float] = []
-    for project in projects:
-        memories = embedder.embed([memory.content for memory in project.memories])
-        own = [
-            usual.without(vector)
-            for vector in embedder.embed([prompt.text[:VECTOR_CHARS] for prompt in project.prompts])
-        ]
-        cosines = np.array(own) @ memories.T
-        means.append(float(cosines.mean()))
-        deviations.append(float(cosines.std(axis=1).mean()))
-    return MeanQueryVector(
-        embedder=usual.embedder,
-        vector=usual.vector,
-        mean=round(float(np.mean(means)), DECIMALS),
-        deviation=round(float(np.mean(deviations)), DECIMALS),
-        origin=Origin(
-            what="mean vector of prompts, and the usual cosine with what is left of one",
-            made_by=command,
-            projects=tuple(sorted({one.project for one in prompts})),
-            date=date,
-            embedder=usual.embedder,
-            details={"rows": len(texts)},
-        ),
-    )

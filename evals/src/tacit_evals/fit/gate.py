@@ -133,17 +133,19 @@ def ask_all(
     """Every prompt of every project, and every one of `strangers`, asked of every project's store."""
     found: list[PromptCandidates] = []
     for project in projects:
-        listener = Listener()
-        pool = Pool(
-            project,
-            embedder=embedder,
-            settings=settings,
-            given=given,
-            fitted=replace(fitted, gate=listener),
-        )
-        try:
-            generic = pool.generic()
-            for other, prompts in [*((one.name, one.prompts) for one in projects), ("", strangers)]:
+        asked = {other.name: other.prompts for other in projects} | ({"": strangers} if strangers else {})
+        for other, prompts in asked.items():
+            listener = Listener()
+            pool = Pool(
+                project,
+                embedder=embedder,
+                settings=settings,
+                given=given,
+                fitted=replace(fitted, gate=listener),
+                asked_by=other,
+            )
+            try:
+                generic = pool.generic()
                 for prompt in prompts:
                     start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms or project.prompts[-1].at_ms)
                     before = len(listener.heard)
@@ -169,8 +171,8 @@ def ask_all(
                             domain_similarity=domain_similarity,
                         )
                     )
-        finally:
-            pool.close()
+            finally:
+                pool.close()
     return found
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from tacit.config.settings import RecallSettings
 from tacit.fitted import Artifact, Origin
 from tacit.ports.models import Embedder
-from tacit.recall.score.gate import MeanQueryVector
+from tacit.recall.score.gate import PromptTransform
 from tacit.recall.spaces import SPACES
 from tacit.recall.spaces.space import SpaceThresholds, shipped_thresholds
 from tacit_evals.data.judged import Project
@@ -49,7 +49,7 @@ Scores = dict[str, dict[bool, list[float]]]
 """By space and whether the pair is needed."""
 
 
-WHOLE_PROMPTS = MeanQueryVector(embedder="", vector=np.zeros(0, np.float32), mean=0.0, deviation=1.0)
+WHOLE_PROMPTS = PromptTransform(embedder="", vector=np.zeros(0, np.float32), mean=0.0, deviation=1.0)
 """Speaks of no embedder: marks are those of cosines with whole prompts."""
 
 
@@ -57,7 +57,7 @@ def scores_of(
     projects: Sequence[Project], *, embedder: Embedder, settings: RecallSettings, fitted: Fitted = SHIPPED
 ) -> Scores:
     """Scores above 0 of every pair that was judged clearly, over all projects."""
-    whole = replace(fitted, usual=WHOLE_PROMPTS)
+    whole = replace(fitted, transform=WHOLE_PROMPTS)
     wide = settings.model_copy(
         update={
             "spaces": tuple(SPACES),

@@ -9,7 +9,7 @@ from tacit.reading.classifier.situation import SituationModel
 from tacit.reading.classifier.trigger import TriggerModel
 from tacit.recall.need import NeedModel
 from tacit.recall.score.armed import ArmedWeights
-from tacit.recall.score.gate import Gate, MeanQueryVector
+from tacit.recall.score.gate import Gate, PromptTransform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,8 @@ class Fitted:
         triggers: other makers for the memories of some projects, by name; used while fitting.
         match: how much classes, breadth and objects count when a trigger meets a situation.
         need: orders the start pack.
-        usual: what all prompts have in common.
+        transform: transforms the vectors of prompts.
+        transforms: others by the projects (of the store, of the prompt) whose rows they were fitted without; used while fitting.
         gate: relevance with its thresholds.
         armed: how much counts what a language model named in the pause.
         left_out: projects of which no row was used.
@@ -36,11 +37,16 @@ class Fitted:
     triggers: tuple[tuple[str, TriggerModel], ...] = ()
     match: MatchModel | None = None
     need: NeedModel | None = None
-    usual: MeanQueryVector | None = None
+    transform: PromptTransform | None = None
+    transforms: tuple[tuple[frozenset[str], PromptTransform], ...] = ()
     gate: Gate | None = None
     armed: ArmedWeights | None = None
     left_out: tuple[str, ...] = ()
     rows: tuple[tuple[str, int], ...] = ()
+
+    def transform_for(self, *projects: str) -> PromptTransform | None:
+        """The transformation that was fitted without `projects`, else the one for all."""
+        return dict(self.transforms).get(frozenset(projects), self.transform)
 
 
 SHIPPED = Fitted()

@@ -127,7 +127,10 @@ class ModelSaid:
 
 
 class Pool:
-    """One project's memories in a store, with the read path over it. Close it when done."""
+    """One project's memories in a store, with the read path over it. Close it when done.
+
+    `asked_by` names the project whose prompts are asked, if it is another one.
+    """
 
     def __init__(
         self,
@@ -137,6 +140,7 @@ class Pool:
         settings: RecallSettings,
         given: bool = False,
         fitted: Fitted = SHIPPED,
+        asked_by: str = "",
     ) -> None:
         self.project = project
         thresholds = settings.thresholds.model_copy(
@@ -169,7 +173,7 @@ class Pool:
             kinds=self.kinds,
             need=fitted.need,
             gate=fitted.gate,
-            mean_query=fitted.usual,
+            prompt_transform=fitted.transform_for(project.name, asked_by or project.name),
             armed=fitted.armed,
         )
         self._readers = {

@@ -120,7 +120,7 @@ def measure_pool(project: Project, embedder: Embedder, table: dict[str, Alone]) 
         }
     )  # fmt: skip
     listener = Listener()
-    fitted = replace(SHIPPED, usual=WHOLE_PROMPTS, gate=listener)
+    fitted = replace(SHIPPED, transform=WHOLE_PROMPTS, gate=listener)
     pool = Pool(project, embedder=embedder, settings=wide, fitted=fitted)
     try:
         pool.store.relate(relations_of(pool))
