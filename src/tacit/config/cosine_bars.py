@@ -17,7 +17,6 @@ from tacit.config.fields import Flat, settings_by_key
 from tacit.config.home import Home
 from tacit.config.preset_files import false_passes
 from tacit.config.settings import EmbedderSettings
-from tacit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tacit.fitted import Artifact
@@ -133,15 +132,7 @@ def _shipped_file() -> Path:
 
 
 def _read(path: Path) -> Artifact[UnrelatedCosines] | None:
-    from tacit.fitted import decode_artifact  # noqa: PLC0415 - as above
+    from tacit.fitted import read_artifact  # noqa: PLC0415 - as above
 
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InvalidInput(
-            f"{path} cannot be read: {error.strerror or error}.", hint="Make it readable, or remove it."
-        ) from error
-    found: Artifact[UnrelatedCosines] = decode_artifact(data, cast(Any, UnrelatedCosines), name=NAME)
+    found: Artifact[UnrelatedCosines] | None = read_artifact(path, cast(Any, UnrelatedCosines), name=NAME)
     return found

@@ -10,7 +10,9 @@ from tacit.fitted.artifact import (
     decode_artifact,
     encode_artifact,
     load_fitted,
+    read_artifact,
     values_of,
+    write_artifact,
 )
 from tacit.fitted.matrices import Matrix, MatrixValues, WeightMatrices
 
@@ -24,5 +26,7 @@ __all__ = [
     "decode_artifact",
     "encode_artifact",
     "load_fitted",
+    "read_artifact",
     "values_of",
+    "write_artifact",
 ]

@@ -6,6 +6,7 @@ values give equal bytes. A file is read when its model is first used, never at i
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +96,34 @@ def decode_artifact(data: bytes, values: type[V], *, name: str) -> Artifact[V]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _unusable(name, str(error)) from error
     return Artifact(name=name, origin=envelope.origin, values=content)
+
+
+def read_artifact(path: Path, values: type[V], *, name: str) -> Artifact[V] | None:
+    """The content of a file outside the package; None where there is none.
+
+    Raises:
+        InvalidInput: if the file cannot be read, or is damaged.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InvalidInput(
+            f"{path} cannot be read: {error.strerror or error}.", hint="Make it readable, or remove it."
+        ) from error
+    try:
+        return decode_artifact(data, values, name=name)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error.message}", hint=error.hint) from error
+
+
+def write_artifact(path: Path, artifact: Artifact[Any]) -> None:
+    """Write a file that its owner alone may read, whole or not at all."""
+    part = path.with_suffix(f".{os.getpid()}.tmp")
+    part.write_bytes(encode_artifact(artifact))
+    part.chmod(0o600)
+    part.replace(path)
 
 
 def load_fitted(name: str, values: type[V], make: Callable[[Artifact[V]], M]) -> M:

@@ -6,7 +6,6 @@ they stand for unrelated ones; the bars come out slightly too high, never too lo
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -21,7 +20,7 @@ from tacit.config.cosine_bars import (
     is_shipped,
     stated_shares,
 )
-from tacit.fitted import Artifact, Origin, encode_artifact
+from tacit.fitted import Artifact, Origin, write_artifact
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.trace import Trace
 from tacit.recall.retrieve import QUERY_CHARS
@@ -93,17 +92,9 @@ def measure_cosines(
             embedder=identity,
             details={**details_of(settings.embedder), "pairs": len(cosines)},
         )
-        _write(parts, Artifact(name=NAME, origin=origin, values=found))
+        write_artifact(parts.home.unrelated_cosines_file, Artifact(name=NAME, origin=origin, values=found))
+        parts.settings.look_again()
     return CosineReport(embedder=identity, pairs=len(cosines), bars=_told(parts, found))
-
-
-def _write(parts: Parts, artifact: Artifact[UnrelatedCosines]) -> None:
-    target = parts.home.unrelated_cosines_file
-    part = target.with_suffix(f".{os.getpid()}.tmp")
-    part.write_bytes(encode_artifact(artifact))
-    part.chmod(0o600)
-    part.replace(target)
-    parts.settings.look_again()
 
 
 def _told(parts: Parts, found: UnrelatedCosines) -> tuple[MeasuredBar, ...]:
