@@ -86,6 +86,18 @@ def test_the_greatest_of_all_bounds_holds():
     assert found >= controlled_threshold(rows[:9], **SAME, alpha=0.3)
 
 
+def test_the_bounds_on_strangers_and_tokens_may_be_others():
+    """Strangers at 0, 1, ... 8: a bound of 0.3 lets two of nine pass. 16 prompts at most 30 tokens: two blocks of 54 fit."""
+    strangers = [prompt(n, {"a": float(n)}, crossed=True) for n in range(9)]
+    own = [prompt(n, {"a": float(n)}) for n in range(16)]
+    nothing = [prompt(n, {"a": -20.0}, nothing=True) for n in range(99)]
+    given = {**SAME, "alpha": 0.3}
+    found = bounded_threshold([*strangers, *nothing], **given, foreign=0.3, tokens=1e9)
+    assert found == pytest.approx(chance(6.0) + 1e-4, abs=1e-4)
+    found = bounded_threshold([*own, *nothing[:1]], **{**given, "alpha": 0.5}, tokens=30.0 * 17 / 18)
+    assert found == pytest.approx(chance(13.0) + 1e-4, abs=1e-4)
+
+
 def test_a_line_is_met_or_not_or_stands_for_comparison():
     assert Line(name="x", value=0.4, least=0.4).met is True
     assert Line(name="x", value=0.4, most=0.3).met is False

@@ -9,9 +9,10 @@ store and a prompt's project. Rows of evaluated projects are dropped by `leaks` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacit.config.settings import RecallSettings
 from tacit.errors import InvalidInput
@@ -30,6 +31,9 @@ from tacit_evals.data.judged import PoolRow, Project
 from tacit_evals.fit.leaks import same_project
 from tacit_evals.fit.parts import Fitted
 from tacit_evals.fit.situation import LabelledPrompt
+
+if TYPE_CHECKING:
+    from tacit_evals.fit.gate import PromptCandidates
 
 
 def fit_all(
@@ -54,6 +58,34 @@ def fit_all(
     Raises:
         InvalidInput: if nothing is left to fit on.
     """
+    return fit_with_lists(
+        dirs,
+        exclude_projects=exclude_projects,
+        embedder=embedder,
+        settings=settings,
+        date=date,
+        command=command,
+    ).fitted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FittedWithLists:
+    """Everything that is fitted, with the short lists that the gate was fitted on."""
+
+    fitted: Fitted
+    lists: tuple[PromptCandidates, ...]
+
+
+def fit_with_lists(
+    dirs: Sequence[Path],
+    *,
+    exclude_projects: Sequence[str],
+    embedder: Embedder,
+    settings: RecallSettings,
+    date: str = "",
+    command: str = "",
+) -> FittedWithLists:
+    """As `fit_all`, with the gate's short lists besides."""
     # The fitters read the suites' pools, which know what is fitted: imported late.
     from tacit_evals.fit.need import fit_need
     from tacit_evals.fit.prompt_transform import fit_prompt_transform, judged_pools
@@ -96,9 +128,9 @@ def fit_all(
         transform=transform_without(),
         transforms=tuple((pair, transform_without(*pair)) for pair in sorted(pairs, key=sorted)),
     )
-    gate, rows = _gate_of(projects, prompts, learned, embedder=embedder, settings=settings)
+    gate, lists = _gate_of(projects, prompts, learned, embedder=embedder, settings=settings)
     origin = replace(gate.origin, date=date, made_by=command)
-    return replace(
+    fitted = replace(
         learned,
         situations=(),
         triggers=(),
@@ -109,9 +141,10 @@ def fit_all(
             ("situation", int(situation.weights.origin.details["rows"])),
             ("trigger", int(trigger.weights.origin.details["rows"])),
             ("need", sum(len(one.memories) for one in projects)),
-            ("gate", rows),
+            ("gate", int(gate.origin.details["rows"])),
         ),
     )
+    return FittedWithLists(fitted=fitted, lists=lists)
 
 
 def _gate_of(
@@ -121,32 +154,31 @@ def _gate_of(
     *,
     embedder: Embedder,
     settings: RecallSettings,
-) -> tuple[GateModel, int]:
-    """The gate fitted on the short lists that `learned` gives, and how many pairs they hold."""
+) -> tuple[GateModel, tuple[PromptCandidates, ...]]:
+    """The gate fitted on the short lists that `learned` gives, and those lists."""
     from tacit_evals.fit.gate import ALPHA, FOREIGN, TOKENS, ask_all, fit_gate, strangers_of
 
     strangers = strangers_of(prompts, projects)
-    asked = [
+    asked = tuple(
         row
         for given in (True, False)
         for row in ask_all(
             projects, embedder=embedder, settings=settings, given=given, fitted=learned, strangers=strangers
         )
-    ]
-    pairs = sum(len(row.candidates) for row in asked)
+    )
     origin = Origin(
         what="relevance of a short list, per surface",
         projects=tuple(sorted(one.name for one in projects)),
         embedder=str(embedder.identity),
         details={
-            "rows": pairs,
+            "rows": sum(len(row.candidates) for row in asked),
             "strangers": len(strangers),
             "alpha": ALPHA,
             "foreign": FOREIGN,
             "tokens": TOKENS,
         },
     )
-    return GateModel(surfaces={Surface.PROMPT: fit_gate(asked)}, origin=origin), pairs
+    return GateModel(surfaces={Surface.PROMPT: fit_gate(asked)}, origin=origin), asked
 
 
 def judged_projects(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) -> tuple[Project, ...]:

@@ -368,14 +368,22 @@ def token_threshold(
     return 0.0
 
 
-def bounded_threshold(predicted: Sequence[Predicted], *, slope: float, offset: float, alpha: float) -> float:
+def bounded_threshold(
+    predicted: Sequence[Predicted],
+    *,
+    slope: float,
+    offset: float,
+    alpha: float,
+    foreign: float = FOREIGN,
+    tokens: float = TOKENS,
+) -> float:
     """The threshold that keeps every bound with given and with local triggers."""
     found = [0.0]
     for given in {one.asked.given for one in predicted}:
         part = [one for one in predicted if one.asked.given == given]
         found.append(controlled_threshold(part, slope=slope, offset=offset, alpha=alpha))
-        found.append(foreign_threshold(part, slope=slope, offset=offset))
-        found.append(token_threshold(part, slope=slope, offset=offset))
+        found.append(foreign_threshold(part, slope=slope, offset=offset, alpha=foreign))
+        found.append(token_threshold(part, slope=slope, offset=offset, most=tokens))
     return max(found)
 
 
