@@ -314,7 +314,7 @@ def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer[s
 
 
 def tune(engine: Service, at: Parameters, request: ask.Tune) -> Answer[TuneReport]:  # noqa: ARG001
-    """Fit the threshold of prompts to this store, without labels."""
+    """Fit the levels before a prompt to this store, without labels."""
     return Answer(engine.tune(bound=request.bound, apply=request.apply))
 
 

@@ -466,7 +466,7 @@ class Engine:
         )
 
     def tune(self, *, bound: float, apply: bool = False) -> TuneReport:
-        """Fit the threshold of prompts to this store, without labels; written into the settings with `apply` only."""
+        """Fit the levels before a prompt to this store, without labels; kept in the home with `apply` only."""
         self._sessions.flush()
         return self._writing().tune(self._pipeline, bound=bound, apply=apply)
 

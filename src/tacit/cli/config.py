@@ -26,6 +26,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+LEVEL_KEYS = ("recall.level", "recall.thresholds.prompt")
+"""What is explained with the levels and what was measured at them."""
 Key = Annotated[str, typer.Argument(help="Dotted name, such as recall.max_items.", show_default=False)]
 Agent = Annotated[str, typer.Option("--agent", help="Only for this agent.")]
 Own = Annotated[bool, typer.Option("--project", help="Only for this folder's project, in your own file.")]
@@ -101,10 +103,11 @@ def set_(
         notes = set_values(home, place, {key: converted})
     if old in RENAMED:
         reset_values(home, place, key=old)
-    origins = _report(cwd, agent).origins
-    now = origins.get(key, ())
-    inert = _without_effect(key, converted, origins)
-    said = [*map(str, notes), *inert]
+    report = _report(cwd, agent)
+    now = report.origins.get(key, ())
+    if not notes:
+        notes = tuple(one for one in report.warnings if one.note and one.key == key and key in LEVEL_KEYS)
+    said = [*map(str, notes), *_without_effect(key, converted, report.origins)]
     if as_json:
         print_json({**_facts(key, now), "file": str(file_of(home, place)), "notes": said})
         return
@@ -129,8 +132,10 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
     report = _report(cwd, agent, warn=not as_json)
     origins = report.explain(key)
     about = describe_settings()[key]
+    levels = _levels(report) if key in LEVEL_KEYS else []
     if as_json:
-        print_json({**_facts(key, origins), **_meaning(about)})
+        measured = {"levels": levels} if key in LEVEL_KEYS else {}
+        print_json({**_facts(key, origins), **_meaning(about), **measured})
         return
     print_line(f"{key} = {_text(origins[-1])}", style="bold")
     print_line(f"{about.about}; {_takes(about)}")
@@ -145,20 +150,18 @@ def explain(key: Key, agent: Agent = "", cwd: Here = Path(), as_json: AsJson = F
     print_rows("", ("", "layer", "value", "where"), rows, empty="")
     if about.guidance:
         print_line(about.guidance)
+    if levels:
+        columns = ("level", "threshold", "precision", "tokens a prompt", "wrongful")
+        print_rows("", columns, [_level_texts(level) for level in levels], empty="")
 
 
 @app.command("diff")
 def diff(agent: Agent = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
     """List the settings that differ from the defaults: value, default, layer, place."""
     from tacit.cli.terminal.output import print_json, print_rows
-    from tacit.config.describe import describe_settings
 
     report = _report(cwd, agent, warn=not as_json)
-    changed = {
-        key: report.origins[key]
-        for key, about in describe_settings().items()
-        if report.origins[key][-1].plain != about.default
-    }
+    changed = {key: report.origins[key] for key in report.changed()}
     if as_json:
         print_json([_facts(key, origins) for key, origins in changed.items()])
         return
@@ -383,6 +386,27 @@ def _meaning(about: Described) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {"about": asdict(about)}
+
+
+def _levels(report: SettingsReport) -> list[dict[str, Any]]:
+    """The levels of this home with what was measured at them; [] where the preset has a threshold of its own."""
+    from dataclasses import asdict
+
+    from tacit.cli.context import current_context
+    from tacit.config.levels import levels_in_use, uses_levels
+
+    if not uses_levels(report.settings.preset):
+        return []
+    found = levels_in_use(report.settings.embedder, current_context().home)
+    return [{"name": name, **asdict(level), "tuned": found.tuned} for name, level in found.levels.items()]
+
+
+def _level_texts(level: dict[str, Any]) -> tuple[str, ...]:
+    precision = "-" if level["precision"] is None else f"{level['precision']:.2f}"
+    wrongful = "-" if level["wrongful"] is None else f"{level['wrongful']:.0%}"
+    tokens = "-" if level["tokens"] is None else f"{level['tokens']:.0f}"
+    name = f"{level['name']} (tuned)" if level["tuned"] else level["name"]
+    return (name, f"{level['threshold']:.4f}", precision, tokens, wrongful)
 
 
 def _takes(about: Described) -> str:

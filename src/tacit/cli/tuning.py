@@ -1,4 +1,4 @@
-"""`tune`: fit the threshold of prompts to this store, and the cosine bars to an embedder of the user's own. In: arguments. Out: before and after. Writes only with --apply."""
+"""`tune`: fit the levels before a prompt to this store, and the cosine bars to an embedder of the user's own. In: arguments. Out: before and after. Writes only with --apply."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ def tune(
         typer.Option(
             min=0.01,
             max=0.5,
-            help="Largest share of the prompts that deserve nothing that may get something.",
+            help="Largest share of the prompts that deserve nothing that may get something, at the level balanced; "
+            "quiet keeps 5/12 of it, eager 25/12.",
         ),
-    ] = 0.1,
-    apply: Annotated[bool, typer.Option("--apply", help="Keep the threshold and the bars.")] = False,
+    ] = 0.12,
+    apply: Annotated[bool, typer.Option("--apply", help="Keep the levels and the bars.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Fit the prompt threshold to your own store, and the similarity bars of the preset to your own embedder. Stored only with --apply."""
+    """Fit the levels before a prompt to your own store, and the similarity bars of the preset to your own embedder. Stored only with --apply."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json
 
@@ -54,7 +55,7 @@ def print_cosines(report: dict[str, Any], *, apply: bool) -> None:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Before and after for people."""
+    """Before and after of each level, for people."""
     from tacit.cli.terminal.output import format_count, print_line
 
     how = (
@@ -67,24 +68,31 @@ def print_report(report: dict[str, Any]) -> None:
     if report["note"]:
         print_line(f"Nothing is proposed: {report['note']}.", style="yellow")
         return
-    print_line(f"  {'':<34}{'before':>8}{'after':>8}")
-    rows = (
-        ("threshold of prompts", f"{report['before']:.3f}", f"{report['after']:.3f}"),
-        ("false alarms among them", f"{report['rate_before']:.0%}", f"{report['rate_after']:.0%}"),
-        (
-            "of your stored prompts, get something",
-            f"{report['handed_before']:.0%}",
-            f"{report['handed_after']:.0%}",
-        ),
-    )
-    for name, before, after in rows:
-        print_line(f"  {name:<38}{before:>6}{after:>8}")
+    print_line(f"  {'':<10}{'threshold':>18}{'false alarms':>16}{'get something':>18}{'tokens':>9}")
+    for level in report["levels"]:
+        print_line(_level_row(level, in_use=level["name"] == report["level"]))
+    print_line("False alarms are among those prompts; `get something` and tokens are of your stored prompts.")
     if report["judged_useful"] or report["judged_wrong"]:
+        used = next(level for level in report["levels"] if level["name"] == report["level"])
         print_line(
-            f"Of what you judged: {report['useful_kept']} of {report['judged_useful']} useful ones would stay, "
-            f"{report['wrong_kept']} of {report['judged_wrong']} wrong ones too."
+            f"Of what you judged, at the level {used['name']}: {used['useful_kept']} of {report['judged_useful']} useful "
+            f"ones would stay, {used['wrong_kept']} of {report['judged_wrong']} wrong ones too."
+        )
+    if report["explicit"] is not None:
+        print_line(
+            f"recall.thresholds.prompt = {report['explicit']} ({report['explicit_place']}) wins over every level; "
+            "`tacit config reset recall.thresholds.prompt` lets the level decide.",
+            style="yellow",
         )
     if report["applied"]:
-        print_line("Written to your settings as recall.thresholds.prompt.", style="green")
-    elif report["before"] != report["after"]:
+        print_line("Kept in your home; `tacit config set recall.level` chooses one.", style="green")
+    elif any(level["before"] != level["after"] for level in report["levels"]):
         print_line("Nothing was written; `tacit tune --apply` keeps it.")
+
+
+def _level_row(level: dict[str, Any], *, in_use: bool) -> str:
+    threshold = f"{level['before']:.3f} -> {level['after']:.3f}"
+    alarms = f"{level['rate_before']:.0%} -> {level['rate_after']:.0%}"
+    handed = f"{level['handed_before']:.0%} -> {level['handed_after']:.0%}"
+    mark = "*" if in_use else ""
+    return f"  {level['name'] + mark:<10}{threshold:>18}{alarms:>16}{handed:>18}{level['tokens_after']:>9.0f}"

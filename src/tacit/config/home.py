@@ -77,6 +77,11 @@ class Home:
         return self.root / "unrelated_cosines.json"
 
     @property
+    def levels_file(self) -> Path:
+        """The levels that `tacit tune` fitted to this store; may be absent."""
+        return self.root / "levels.json"
+
+    @property
     def database(self) -> Path:
         """The store."""
         return self.root / "tacit.db"

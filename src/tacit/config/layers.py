@@ -1,4 +1,4 @@
-"""Settings from all their layers: defaults < preset < embedder < user < own project < project < agent < environment < call.
+"""Settings from all their layers: defaults < preset < embedder < level < user < own project < project < agent < environment < call.
 
 In: a home, a project root, an agent, an environment, a caller's own values. Out: settings, with the layer that each
 value came from and whatever was wrong on the way. The only reader of settings files and of the environment. A wrong
@@ -28,9 +28,10 @@ from tacit.config.fields import (
 )
 from tacit.config.home import Home
 from tacit.config.kinds import kind_registry
+from tacit.config.levels import KEY, THRESHOLD, levels_in_use, uses_levels
 from tacit.config.preset_files import preset_file, preset_names
 from tacit.config.project_rules import decide_project_value
-from tacit.config.settings import EmbedderSettings, Settings
+from tacit.config.settings import EmbedderSettings, LevelName, Settings
 from tacit.config.yaml_file import SettingsFile, read_settings_file
 from tacit.errors import InvalidInput, InvalidSetting, TacitError, UnknownKind
 
@@ -38,6 +39,7 @@ LayerName = Literal[
     "default",
     "preset",
     "embedder",
+    "level",
     "user",
     "own_project",
     "project",
@@ -114,6 +116,14 @@ class SettingsReport:
             for warning in self.warnings
         )
 
+    def changed(self) -> tuple[str, ...]:
+        """The settings whose value is not the shipped one; what a level sets follows from the level."""
+        return tuple(
+            key
+            for key, default in default_values().items()
+            if self.origins[key][-1].layer != "level" and self.origins[key][-1].value != default
+        )
+
     def explain(self, key: str) -> tuple[Origin, ...]:
         """Every layer that gives `key` a value, lowest first; the last one holds.
 
@@ -177,18 +187,18 @@ def read_settings(
         guards_privacy=False,
     )
     call = _call_layer(overrides or {}, reading)
+    above: dict[LayerName, CheckedLayer] = {
+        "call": call, "environment": environment, "agent": agent_layer, "own_project": own, "user": user,
+    }  # fmt: skip
     chosen = next(
-        (
-            layer.values["preset"]
-            for layer in (call, environment, agent_layer, own, user)
-            if "preset" in layer.values
-        ),
-        Settings().preset,
+        (layer.values["preset"] for layer in above.values() if "preset" in layer.values), Settings().preset
     )
     stack = _Stack()
     stack.put("default", default_values(), place=lambda _: "defaults")
     stack.put("preset", _preset_values(str(chosen)), place=preset_file(str(chosen)).at)
-    reading.bars(stack, str(chosen), home, (user, environment, call))
+    embedder = _embedder_in((user, environment, call))
+    reading.bars(stack, str(chosen), home, embedder)
+    reading.level(stack, preset=str(chosen), home=home, embedder=embedder, above=above, project=project)
     stack.put("user", user.values, place=at_user)
     stack.put("own_project", own.values, place=own_place)
     reading.restrict(stack, project.values, place=_at(project_file_read))
@@ -278,21 +288,61 @@ class _Reading:
             )
         return values
 
-    def bars(self, stack: _Stack, preset: str, home: Home, above: tuple[CheckedLayer, ...]) -> None:
+    def bars(self, stack: _Stack, preset: str, home: Home, embedder: EmbedderSettings) -> None:
         """Put the preset's cosine bars for the embedder onto the stack; a damaged measurement is noted, and changes none."""
-        named = {
-            key.removeprefix("embedder."): value
-            for layer in above
-            for key, value in layer.values.items()
-            if key.startswith("embedder.")
-        }
         try:
-            bars = embedder_bars(preset, EmbedderSettings.model_validate(named), home)
+            bars = embedder_bars(preset, embedder, home)
         except InvalidInput as error:
             self.note("embedder", "embedder", error, note=True)
             return
         if bars is not None:
             stack.put("embedder", bars.values, place=bars.place)
+
+    def level(
+        self,
+        stack: _Stack,
+        *,
+        preset: str,
+        home: Home,
+        embedder: EmbedderSettings,
+        above: Mapping[LayerName, CheckedLayer],
+        project: CheckedLayer,
+    ) -> None:
+        """Put the threshold of the chosen level onto the stack; a damaged file of the home is noted, and the shipped levels hold.
+
+        The layers `above` may choose, the highest first. The project's file may only choose a quieter one than the user's own.
+        """
+        choosing: LayerName | None = next(
+            (name for name, layer in above.items() if KEY in layer.values), None
+        )
+        stating: LayerName | None = next(
+            (name for name, layer in above.items() if THRESHOLD in layer.values), None
+        )
+        noted: LayerName | None = choosing or ("project" if KEY in project.values else None)
+        if not uses_levels(preset):
+            if noted is not None:
+                text = f"`{KEY}` has no effect: the preset {preset} does not use levels."
+                hint = f"`{THRESHOLD}` is its threshold before a prompt."
+                self.note(noted, KEY, InvalidSetting(text, hint=hint), note=True)
+            return
+        if noted is not None and stating is not None:
+            text = f"`{KEY}` has no effect: `{THRESHOLD}` is set, and wins."
+            hint = f"`tacit config reset {THRESHOLD}` lets the level decide."
+            self.note(noted, KEY, InvalidSetting(text, hint=hint), note=True)
+        name = above[choosing].values[KEY] if choosing is not None else stack.value(KEY)
+        if choosing in (None, "own_project", "user") and KEY in project.values:
+            name = decide_project_value(KEY, current=name, proposed=project.values[KEY]).value
+        level = cast(LevelName, name)
+        try:
+            levels = levels_in_use(embedder, home)
+        except InvalidInput as error:
+            self.note("level", KEY, error, note=True)
+            return
+        if levels.problem is not None:
+            self.note("level", KEY, levels.problem, note=True)
+        stack.put(
+            "level", {THRESHOLD: levels.levels.of(level).threshold}, place=lambda _: levels.place(level)
+        )
 
     def restrict(self, stack: _Stack, values: Flat, *, place: Callable[[str], str]) -> None:
         """Put what a project's file may say onto the stack, and note the rest."""
@@ -326,6 +376,17 @@ class _Reading:
             return settings
         sections = {name: getattr(settings, name).model_copy(update=update) for name, update in held.items()}
         return settings.model_copy(update=sections)
+
+
+def _embedder_in(above: tuple[CheckedLayer, ...]) -> EmbedderSettings:
+    """The embedder that these layers name, the lowest first."""
+    named = {
+        key.removeprefix("embedder."): value
+        for layer in above
+        for key, value in layer.values.items()
+        if key.startswith("embedder.")
+    }
+    return EmbedderSettings.model_validate(named)
 
 
 def _refused(key: str, place: str, reason: str) -> InvalidSetting:

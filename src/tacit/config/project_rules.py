@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
-Bound = Literal["lower", "higher", "turn_off", "turn_on", "subset", "more"]
+from tacit.config.settings import LevelName
+
+Bound = Literal["lower", "higher", "turn_off", "turn_on", "subset", "more", "quieter"]
 
 _BUDGETS = ("start", "prompt", "action", "failure", "compaction", "subagent", "on_demand")
 
 ALLOWED: Mapping[str, Bound] = {
     "recall.enabled": "turn_off",
+    "recall.level": "quieter",
     "recall.shadow": "turn_on",
     "recall.spaces": "subset",
     "recall.max_items": "lower",
@@ -52,6 +55,7 @@ ALLOWED: Mapping[str, Bound] = {
 }
 """Setting -> the one direction in which a project may move it. A setting that is not listed is refused."""
 
+_LEVELS: tuple[LevelName, ...] = tuple(reversed(get_args(LevelName)))
 _ON: Mapping[str, object] = {
     "privacy.emails": "redact",
     "privacy.home_paths": "shorten",
@@ -95,6 +99,12 @@ def decide_project_value(key: str, *, current: object, proposed: object) -> Proj
                 return ProjectValueDecision(value=proposed, applies=True)
             return ProjectValueDecision(
                 value=current, refused=f"a project's file may only set it to {_word(strict)}"
+            )
+        case "quieter":
+            if _LEVELS.index(cast(str, proposed)) > _LEVELS.index(cast(str, current)):
+                return ProjectValueDecision(value=proposed, applies=True)
+            return ProjectValueDecision(
+                value=current, note=f"a project's file can only choose a quieter level; {current} stays"
             )
         case "subset":
             return _subset(cast(tuple[str, ...], current), cast(tuple[str, ...], proposed))

@@ -61,6 +61,7 @@ A higher layer wins, value by value:
 | project | `.tacit/config.yaml` in the project; may restrict, never widen |
 | own project | `projects.<folder>` in your file, the folder absolute or from `~`; may hold the same |
 | user | your `config.yaml` |
+| level | the prompt threshold of `recall.level`, with what was measured at it ([ADR 53](../adr/0053-three-levels.md)) |
 | embedder | similarity thresholds of the preset for the embedder in use, where it was measured ([ADR 46](../adr/0046-cosine-bars-by-false-passes.md)) |
 | preset | one of {presets} |
 | default | the tables below |
@@ -110,6 +111,7 @@ _BOUNDS = {
     "turn_on": "the safe value only",
     "subset": "fewer only",
     "more": "add only",
+    "quieter": "quieter only",
 }
 
 

@@ -104,7 +104,7 @@ class SettingsWatcher:
         return _Watched(stamp=stamp, report=report, last_good=last_good)
 
     def _stamp(self, project_root: Path | None) -> _Stamp:
-        files = [self._home.config_file, self._home.unrelated_cosines_file]
+        files = [self._home.config_file, self._home.unrelated_cosines_file, self._home.levels_file]
         project_file = project_file_of(self._home, project_root)
         if project_file is not None:
             files.append(project_file)

@@ -34,6 +34,9 @@ class Budgets(_Section):
     on_demand: int = Field(default=1000, ge=0, le=20_000, description="on demand")
 
 
+LevelName = Literal["quiet", "balanced", "eager"]
+"""How readily `focused` speaks before a prompt, from least to most; `config/levels.py` has the thresholds."""
+
 AgentPolicy = Literal["full", "lean", "none"]
 """What a subagent gets when it starts."""
 
@@ -42,7 +45,12 @@ class Thresholds(_Section):
     """Least calibrated relevance (0-1) that a surface injects."""
 
     start: float = Field(default=0.0, ge=0.0, le=1.0, description="when a session starts")
-    prompt: float = Field(default=0.271, ge=0.0, le=1.0, description="before a prompt")
+    prompt: float = Field(
+        default=0.5,
+        ge=0.0,
+        le=1.0,
+        description="before a prompt; with `focused`, `recall.level` sets it unless you do",
+    )
     action: float = Field(default=0.5, ge=0.0, le=1.0, description="around a tool call")
     failure: float = Field(default=0.4, ge=0.0, le=1.0, description="after a tool failed")
     compaction: float = Field(default=0.0, ge=0.0, le=1.0, description="after a compaction")
@@ -339,6 +347,10 @@ class RecallSettings(_Section):
     """The read path. `preset` names the complete configuration these values came from."""
 
     enabled: bool = Field(default=True, description="inject memories at all")
+    level: LevelName = Field(
+        default="balanced",
+        description="for `focused`: how readily memories come before a prompt; quiet = fewer and more often right, eager = more and more often wrong; sets `recall.thresholds.prompt`",
+    )
     shadow: bool = Field(default=False, description="score and log without injecting")
     holdout: float = Field(
         default=0.0,

@@ -247,7 +247,7 @@ def test_the_playground_says_what_each_stage_keeps_and_stores_nothing(go, web_ho
 
 def test_tuning_shows_what_it_would_change_and_writes_nothing(go, web_home):
     page = go("/ui/")
-    page.get_by_role("button", name="Tune the threshold").click()
+    page.get_by_role("button", name="Tune the levels").click()
     page.get_by_role("button", name="See what it would change").click()
     page.locator(".tune-report p").first.wait_for()
     rows = web_home.api("/v1/settings")["settings"]["settings"]

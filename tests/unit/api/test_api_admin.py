@@ -11,6 +11,7 @@ from tacit.api.cursors import to_cursor
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.openapi import openapi_document
 from tacit.app.wiring import open_engine
+from tacit.config.levels import shipped_levels
 from tacit.model.memory import Relation, Speaker
 from tacit.model.scope import UNIVERSAL
 from tacit.providers.embedding import FakeEmbedder
@@ -337,6 +338,9 @@ def test_settings_with_their_layers(client, shop, tmp_path):
     assert told["origins"] == row["origins"]
     changed = {one["key"] for one in ask(client, "GET", f"/v1/settings/diff?cwd={folder}")["settings"]}
     assert changed == {"recall.max_items", "recall.thresholds.prompt"}
+    assert [(one["name"], one["threshold"], one["tuned"]) for one in view["levels"]] == [
+        (name, level.threshold, False) for name, level in shipped_levels().items()
+    ]
     near = ask(client, "GET", "/v1/settings/explain/recall.max_itms", status=422)
     assert (near["code"], "recall.max_items" in near["hint"]) == ("unknown_setting", True)
     for wrong in ({"recall.max_items": 5000}, {"recal.max_items": 5}, {"": 1}, {"recall": 5}):

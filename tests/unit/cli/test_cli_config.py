@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tacit.config.levels import LEVELS, measured_text, shipped_levels
+
 pytestmark = pytest.mark.timeout(60)
 
 
@@ -54,6 +56,24 @@ def test_explain_names_the_layer_that_won_and_every_layers_value(tacit, monkeypa
     assert "call" in said
     warned = tacit("config", "set", "recall.max_items", "6").out
     assert "overrides it" in warned
+
+
+def test_explain_shows_the_levels_with_what_was_measured_at_them(tacit):
+    levels = shipped_levels()
+    told = config(tacit, "explain", "recall.level")
+    assert [(one["name"], one["threshold"]) for one in told["levels"]] == [
+        (name, level.threshold) for name, level in levels.items()
+    ]
+    tacit("config", "set", "recall.level", "eager")
+    told = config(tacit, "explain", "recall.thresholds.prompt")
+    assert (told["value"], told["layer"]) == (levels.eager.threshold, "level")
+    said = tacit("config", "explain", "recall.thresholds.prompt").out
+    assert f"level eager: {measured_text(levels.eager)}" in " ".join(said.split())
+    assert [line.split()[0] for line in said.splitlines()[-3:]] == list(LEVELS)
+    tacit("config", "set", "preset", "typed")
+    assert config(tacit, "explain", "recall.level")["levels"] == []
+    assert "the preset typed does not use levels" in tacit("config", "set", "recall.level", "quiet").out
+    assert "levels" not in config(tacit, "explain", "recall.max_items")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from tacit.config.fields import build, check_layer, default_values, settings_by_
 from tacit.config.home import Home
 from tacit.config.kinds import kind_registry
 from tacit.config.layers import read_settings
+from tacit.config.levels import shipped_levels
 from tacit.config.preset_files import load_preset, preset_names
 from tacit.config.settings import Settings
 from tacit.errors import InvalidSetting, UnknownKind, UnknownSetting
@@ -29,9 +30,14 @@ def read(home: Home, project: Path | None = None, **more):
     return read_settings(home, project, **{"environ": {}, **more})
 
 
+def at_the_default_level():
+    """The defaults, with the prompt threshold of the level `balanced`."""
+    return build({**default_values(), "recall.thresholds.prompt": shipped_levels().balanced.threshold})
+
+
 def test_nothing_written_means_the_defaults(home):
     report = read(home)
-    assert report.settings == Settings()
+    assert report.settings == at_the_default_level()
     assert report.warnings == ()
 
 
@@ -192,7 +198,7 @@ def test_nothing_is_stored_while_privacy_cannot_be_read(home, tmp_path, text):
 def test_a_projects_file_never_widens(home, tmp_path, text):
     root = write_project(tmp_path / "p", text)
     report = read(home, root)
-    assert report.settings == Settings()
+    assert report.settings == at_the_default_level()
     assert report.warnings[0].layer == "project"
     assert str(root) in str(report.warnings[0])
     assert "never widen" in report.warnings[0].error.hint
@@ -271,7 +277,7 @@ def test_the_environment_reads_texts(home):
 def test_a_misspelt_variable_is_named(home, name):
     report = read(home, environ={name: "1"})
     assert name in str(report.warnings[0])
-    assert report.settings == Settings()
+    assert report.settings == at_the_default_level()
     with pytest.raises((UnknownSetting, InvalidSetting), match=name):
         read_settings(home, environ={name: "1"}, strict=True)
 

@@ -9,6 +9,7 @@ from dataclasses import asdict
 
 import pytest
 
+from tacit.config.levels import shipped_levels
 from tacit_evals.same_packs.__main__ import main
 from tacit_evals.same_packs.comparing import compare, differs
 from tacit_evals.same_packs.plan import GENERATED, make_plan
@@ -61,13 +62,19 @@ def test_two_recordings_of_the_same_code_are_identical(recording):
 def test_a_reworded_opening_and_another_threshold_show(recording, tmp_path):
     shutil.copytree(SOURCE / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "static"))
     replace(tmp_path / "src", "What is known from earlier work here.", "What was learned here.", suffix=".py")
-    replace(tmp_path / "src/tacit/presets", "    prompt: 0.24 ", "    prompt: 0.26 ", suffix=".yaml")
+    threshold = shipped_levels().balanced.threshold
+    replace(
+        tmp_path / "src/tacit/fitted",
+        f'"threshold": {threshold},',
+        '"threshold": 0.26,',
+        suffix="levels.json",
+    )
     after = record(recording["plan"], source=tmp_path, commit="changed")
     assert differs(recording, after)
     report = "\n".join(compare(recording, after, shown=20))
     assert "- answer: What is known from earlier work here." in report
     assert "+ answer: What was learned here." in report
-    assert "- threshold: 0.24" in report
+    assert f"- threshold: {threshold}" in report
     assert "+ threshold: 0.26" in report
     assert "store: identical" in report
 

@@ -13,6 +13,7 @@ import pytest
 
 import tacit
 from tacit.config.cosine_bars import UnrelatedCosines
+from tacit.config.levels import Levels
 from tacit.errors import InvalidInput
 from tacit.fitted import (
     FOLDER,
@@ -38,6 +39,7 @@ SHIPPED: dict[str, Any] = {
     "armed": ArmedWeights,
     "fusion": dict[str, float],
     "gate": GateValues,
+    "levels": Levels,
     "match": MatchValues,
     "prompt_transform": TransformValues,
     "need": NeedValues,

@@ -1,10 +1,14 @@
+"""The default level is the one that the shipped gate was fitted for."""
+
 from __future__ import annotations
 
-from tacit.config.settings import RecallSettings
+import pytest
+
+from tacit.config.levels import shipped_levels
 from tacit.model.pack import Surface
 from tacit.recall.score.gate import shipped_gate
 
 
-def test_the_default_threshold_is_no_lower_than_the_one_the_gate_was_fitted_with() -> None:
+def test_balanced_has_the_threshold_that_the_gate_was_fitted_with() -> None:
     fitted = shipped_gate().surfaces[Surface.PROMPT].threshold
-    assert fitted <= RecallSettings().thresholds.prompt < fitted + 0.02
+    assert shipped_levels().balanced.threshold == pytest.approx(fitted, abs=0.02)

@@ -561,7 +561,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fit the threshold of prompts to this store, without labels. */
+        /** Fit the levels before a prompt to this store, without labels. */
         post: operations["post_tune"];
         delete?: never;
         options?: never;
@@ -2655,7 +2655,7 @@ export interface components {
              * Layer
              * @enum {string}
              */
-            layer: "default" | "preset" | "embedder" | "user" | "own_project" | "project" | "agent" | "safety" | "environment" | "call";
+            layer: "default" | "preset" | "embedder" | "level" | "user" | "own_project" | "project" | "agent" | "safety" | "environment" | "call";
             /** Place */
             place: string;
             /** Value */
@@ -2703,6 +2703,38 @@ export interface components {
             /** Requests */
             requests: components["schemas"]["RequestRecord"][];
             waiting: components["schemas"]["StillWaiting"];
+        };
+        /**
+         * LevelRow
+         * @description One level of `recall.level`.
+         *
+         *     Attributes:
+         *         name: of the level.
+         *         threshold: least relevance that is injected before a prompt.
+         *         precision: share of the injected memories that were needed; null = not measured, here and below.
+         *         coverage: share of the needed memories that prompts bring, in addition to the start pack.
+         *         wrongful: share of the prompts that deserve nothing and get something.
+         *         tokens: mean of all prompts.
+         *         tuned: fitted to this store by `tacit tune`.
+         */
+        LevelRow: {
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "quiet" | "balanced" | "eager";
+            /** Threshold */
+            threshold: number;
+            /** Precision */
+            precision: number | null;
+            /** Coverage */
+            coverage: number | null;
+            /** Wrongful */
+            wrongful: number | null;
+            /** Tokens */
+            tokens: number | null;
+            /** Tuned */
+            tuned: boolean;
         };
         /**
          * Loss
@@ -4245,7 +4277,7 @@ export interface components {
              * Layer
              * @enum {string}
              */
-            layer: "default" | "preset" | "embedder" | "user" | "own_project" | "project" | "agent" | "safety" | "environment" | "call";
+            layer: "default" | "preset" | "embedder" | "level" | "user" | "own_project" | "project" | "agent" | "safety" | "environment" | "call";
             /** Place */
             place: string;
             /** Origins */
@@ -4270,6 +4302,7 @@ export interface components {
          *         kinds: kinds of the user's own, with their fields.
          *         warnings: what is wrong with a file, in sentences.
          *         presets: names.
+         *         levels: of `recall.level`, from the quietest on; () where the preset has a threshold of its own.
          *         agents, projects: what they have of their own.
          */
         SettingsView: {
@@ -4293,6 +4326,8 @@ export interface components {
             warnings: string[];
             /** Presets */
             presets: string[];
+            /** Levels */
+            levels: components["schemas"]["LevelRow"][];
             /** Agents */
             agents: components["schemas"]["AgentSettings"][];
             /** Projects */
@@ -4975,18 +5010,18 @@ export interface components {
         TrustTier: 0 | 1 | 2 | 3;
         /**
          * Tune
-         * @description Fit the threshold of prompts to this store, and the cosine bars of the preset to an embedder of the user's own.
+         * @description Fit the levels before a prompt to this store, and the cosine bars of the preset to an embedder of the user's own.
          */
         Tune: {
             /**
              * Bound
-             * @description greatest rate of injections into prompts that deserve nothing
-             * @default 0.1
+             * @description greatest rate of injections into prompts that deserve nothing, at the level `balanced`; `quiet` keeps 5/12 of it, `eager` 25/12
+             * @default 0.12
              */
             bound?: number;
             /**
              * Apply
-             * @description keep the threshold and the bars
+             * @description keep the levels and the bars
              * @default false
              */
             apply?: boolean;
@@ -4997,16 +5032,15 @@ export interface components {
          *
          *     Attributes:
          *         surface: the surface it is about.
-         *         bound: greatest expected rate of wrongful injections that was asked for.
+         *         bound: greatest expected rate of wrongful injections that was asked for, of the level `balanced`.
+         *         level: the level in use.
          *         prompts, pairs: of traces, and of prompts that deserve nothing.
          *         paired: `projects`, or `situations` where there is only one project.
-         *         before, after: thresholds; equal when there was too little to learn from.
-         *         rate_before, rate_after: share of the pairs that get something.
-         *         handed_before, handed_after: share of the stored prompts that get something.
-         *         changed: stored prompts whose pack differs.
+         *         levels: from the quietest on; () where the preset has none.
          *         judged_useful, judged_wrong: memories handed over with prompts of which the owner said so.
-         *         useful_kept, wrong_kept: those of them that reach the new threshold.
-         *         applied: whether the setting was written.
+         *         explicit: the prompt threshold that somebody set, which wins over every level; null = none.
+         *         explicit_place: where it is set.
+         *         applied: whether the levels were written.
          *         note: why nothing was proposed, or "".
          *         cosines: the cosine bars of the preset, for an embedder of the user's own.
          */
@@ -5015,12 +5049,76 @@ export interface components {
             surface: string;
             /** Bound */
             bound: number;
+            /**
+             * Level
+             * @enum {string}
+             */
+            level: "quiet" | "balanced" | "eager";
             /** Prompts */
             prompts: number;
             /** Pairs */
             pairs: number;
             /** Paired */
             paired: string;
+            /**
+             * Levels
+             * @default []
+             */
+            levels: components["schemas"]["TunedLevel"][];
+            /**
+             * Judged Useful
+             * @default 0
+             */
+            judged_useful: number;
+            /**
+             * Judged Wrong
+             * @default 0
+             */
+            judged_wrong: number;
+            /**
+             * Explicit
+             * @default null
+             */
+            explicit: number | null;
+            /**
+             * Explicit Place
+             * @default
+             */
+            explicit_place: string;
+            /**
+             * Applied
+             * @default false
+             */
+            applied: boolean;
+            /**
+             * Note
+             * @default
+             */
+            note: string;
+            cosines: components["schemas"]["CosineReport"];
+        };
+        /**
+         * TunedLevel
+         * @description One level before and after.
+         *
+         *     Attributes:
+         *         name: of the level.
+         *         bound: greatest expected rate of wrongful injections that it keeps.
+         *         before, after: thresholds; equal when there was too little to learn from.
+         *         rate_before, rate_after: share of the pairs that get something.
+         *         handed_before, handed_after: share of the stored prompts that get something.
+         *         tokens_after: mean of all stored prompts, about.
+         *         changed: stored prompts whose pack differs.
+         *         useful_kept, wrong_kept: judged memories that reach the new threshold.
+         */
+        TunedLevel: {
+            /**
+             * Name
+             * @enum {string}
+             */
+            name: "quiet" | "balanced" | "eager";
+            /** Bound */
+            bound: number;
             /** Before */
             before: number;
             /** After */
@@ -5033,39 +5131,14 @@ export interface components {
             handed_before: number;
             /** Handed After */
             handed_after: number;
+            /** Tokens After */
+            tokens_after: number;
             /** Changed */
             changed: number;
-            /**
-             * Judged Useful
-             * @default 0
-             */
-            judged_useful: number;
-            /**
-             * Judged Wrong
-             * @default 0
-             */
-            judged_wrong: number;
-            /**
-             * Useful Kept
-             * @default 0
-             */
+            /** Useful Kept */
             useful_kept: number;
-            /**
-             * Wrong Kept
-             * @default 0
-             */
+            /** Wrong Kept */
             wrong_kept: number;
-            /**
-             * Applied
-             * @default false
-             */
-            applied: boolean;
-            /**
-             * Note
-             * @default
-             */
-            note: string;
-            cosines: components["schemas"]["CosineReport"];
         };
         /**
          * TurnView

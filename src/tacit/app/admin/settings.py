@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -19,6 +19,7 @@ from tacit.config.describe import Described, describe_settings
 from tacit.config.design_names import own_key
 from tacit.config.fields import unknown_setting
 from tacit.config.layers import LayerName, Origin, SettingsReport, read_settings
+from tacit.config.levels import levels_in_use, uses_levels
 from tacit.config.overrides import (
     SettingsTarget,
     file_of,
@@ -28,7 +29,7 @@ from tacit.config.overrides import (
     set_values,
 )
 from tacit.config.preset_files import preset_names
-from tacit.config.settings import Settings
+from tacit.config.settings import LevelName, Settings
 from tacit.errors import InvalidInput
 from tacit.model.pack import Surface
 
@@ -89,6 +90,29 @@ class ProjectSettingsRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LevelRow:
+    """One level of `recall.level`.
+
+    Attributes:
+        name: of the level.
+        threshold: least relevance that is injected before a prompt.
+        precision: share of the injected memories that were needed; null = not measured, here and below.
+        coverage: share of the needed memories that prompts bring, in addition to the start pack.
+        wrongful: share of the prompts that deserve nothing and get something.
+        tokens: mean of all prompts.
+        tuned: fitted to this store by `tacit tune`.
+    """
+
+    name: LevelName
+    threshold: float
+    precision: float | None
+    coverage: float | None
+    wrongful: float | None
+    tokens: float | None
+    tuned: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettingsView:
     """Everything for a page of settings.
 
@@ -100,6 +124,7 @@ class SettingsView:
         kinds: kinds of the user's own, with their fields.
         warnings: what is wrong with a file, in sentences.
         presets: names.
+        levels: of `recall.level`, from the quietest on; () where the preset has a threshold of its own.
         agents, projects: what they have of their own.
     """
 
@@ -112,6 +137,7 @@ class SettingsView:
     kinds: Mapping[str, Any]
     warnings: tuple[str, ...]
     presets: tuple[str, ...]
+    levels: tuple[LevelRow, ...]
     agents: tuple[AgentSettings, ...]
     projects: tuple[ProjectSettingsRow, ...]
 
@@ -144,6 +170,7 @@ class SettingsAdmin:
             kinds={name: kind.model_dump(mode="json") for name, kind in report.settings.kinds.items()},
             warnings=tuple(str(warning) for warning in report.warnings),
             presets=preset_names(),
+            levels=self._levels(report.settings),
             agents=self.agents(),
             projects=self._own_projects(),
         )
@@ -162,9 +189,8 @@ class SettingsAdmin:
 
     def differences(self, *, cwd: str = "", agent: str = "") -> tuple[SettingRow, ...]:
         """The settings whose value is not the shipped one."""
-        origins = self._report(cwd, agent).origins
-        rows = (_row(about, origins[key]) for key, about in describe_settings().items())
-        return tuple(row for row in rows if row.value != row.about.default)
+        report, described = self._report(cwd, agent), describe_settings()
+        return tuple(_row(described[key], report.origins[key]) for key in report.changed())
 
     def agents(self) -> tuple[AgentSettings, ...]:
         """Agents with settings of their own, and those seen in sessions, by name."""
@@ -254,6 +280,14 @@ class SettingsAdmin:
 
     def _report(self, cwd: str, agent: str) -> SettingsReport:
         return self._parts.settings.report(self._root(cwd), agent=agent)
+
+    def _levels(self, settings: Settings) -> tuple[LevelRow, ...]:
+        if not uses_levels(settings.preset):
+            return ()
+        found = levels_in_use(settings.embedder, self._parts.home)
+        return tuple(
+            LevelRow(name=name, tuned=found.tuned, **asdict(level)) for name, level in found.levels.items()
+        )
 
     def _agent(self, name: str, last_seen_ms: int | None) -> AgentSettings:
         report = self._parts.settings.report(None, agent=name)

@@ -136,7 +136,7 @@ class Writing:
         return pipeline_as_of(self._parts, query, as_of_ms)
 
     def tune(self, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:
-        """Fit the threshold of prompts to this store; see `tacit.app.tuning`."""
+        """Fit the levels before a prompt to this store; see `tacit.app.tuning`."""
         return tune(self._parts, pipeline, bound=bound, apply=apply)
 
     def said_lately(

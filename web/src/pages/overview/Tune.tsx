@@ -4,19 +4,20 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, body } from "../../api/client";
 import { queryClient } from "../../api/queryClient";
+import type { TunedLevel } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { say } from "../../ui/said";
 import { percentOf, plural } from "../../ui/words";
 
-/** Fit the threshold of prompts to this store and to what was said; nothing is written before the person agrees. */
+/** Fit the levels before a prompt to this store and to what was said; nothing is written before the person agrees. */
 export function Tune() {
   const [opened, box] = useDisclosure(false);
-  const [bound, setBound] = useState(0.1);
+  const [bound, setBound] = useState(0.12);
   const tune = useMutation({
     mutationFn: (apply: boolean) => body(api.POST("/v1/tune", { body: { bound, apply } })),
     onSuccess: (report) => {
       if (!report.applied) return;
-      say(`The threshold is ${report.after.toFixed(2)} now`, "Settings show it as yours; revert takes it back.");
+      say("The levels are fitted to this store now", "Settings show them; `recall.level` chooses one.");
       void queryClient.invalidateQueries({ queryKey: ["settings"] });
       box.close();
     },
@@ -26,10 +27,10 @@ export function Tune() {
   return (
     <>
       <Button variant="default" onClick={() => { tune.reset(); box.open(); }}>
-        Tune the threshold
+        Tune the levels
       </Button>
-      <Modal opened={opened} onClose={box.close} title="Tune the threshold of prompts" closeButtonProps={{ "aria-label": "Close" }}>
-        <p className="sub">Learns from your own store and from what you said of injections. You choose how often a prompt that deserves nothing may get something.</p>
+      <Modal opened={opened} onClose={box.close} title="Tune the levels before a prompt" closeButtonProps={{ "aria-label": "Close" }}>
+        <p className="sub">Learns from your own store and from what you said of injections. You choose how often a prompt that deserves nothing may get something at the level balanced; quiet allows less than half of it, eager about twice.</p>
         <p className="tune-bound">
           At most <b className="num">{percentOf(bound)}</b> of such prompts
         </p>
@@ -42,13 +43,14 @@ export function Tune() {
             ) : (
               <>
                 <p>
-                  <b className="num">{report.before.toFixed(2)}</b> → <b className="num">{report.after.toFixed(2)}</b>, from {plural(report.prompts, "prompt")} and{" "}
-                  {plural(report.pairs, "pair")}
+                  From {plural(report.prompts, "prompt")} and {plural(report.pairs, "pair")} that deserve nothing:
                 </p>
-                <p>
-                  Wrongful: {percentOf(report.rate_before)} → {percentOf(report.rate_after)}. Prompts that get something: {percentOf(report.handed_before)} →{" "}
-                  {percentOf(report.handed_after)}; {plural(report.changed, "stored prompt")} would differ.
-                </p>
+                <LevelTable levels={report.levels} inUse={report.level} />
+                {report.explicit !== null && (
+                  <p>
+                    Your own threshold of <b className="num">{report.explicit.toFixed(2)}</b> wins over every level. Revert recall.thresholds.prompt in the settings to let the level decide.
+                  </p>
+                )}
               </>
             )}
           </div>
@@ -57,13 +59,42 @@ export function Tune() {
           <Button variant={report === undefined ? "filled" : "default"} loading={tune.isPending} onClick={() => tune.mutate(false)}>
             {report === undefined ? "See what it would change" : "Ask again"}
           </Button>
-          {report !== undefined && report.note === "" && report.after !== report.before && (
+          {report !== undefined && report.note === "" && report.levels.some((level) => level.after !== level.before) && (
             <Button loading={tune.isPending} onClick={() => tune.mutate(true)}>
-              Use {report.after.toFixed(2)}
+              Use these levels
             </Button>
           )}
         </Group>
       </Modal>
     </>
+  );
+}
+
+/** Each level before and after. */
+function LevelTable({ levels, inUse }: { levels: TunedLevel[]; inUse: string }) {
+  const change = (before: string, after: string) => (before === after ? after : `${before} → ${after}`);
+  return (
+    <table className="tune-levels">
+      <thead>
+        <tr>
+          <th scope="col">level</th>
+          <th scope="col">threshold</th>
+          <th scope="col">wrongful</th>
+          <th scope="col">get something</th>
+          <th scope="col">would differ</th>
+        </tr>
+      </thead>
+      <tbody>
+        {levels.map((level) => (
+          <tr key={level.name} data-chosen={level.name === inUse || undefined}>
+            <th scope="row">{level.name}</th>
+            <td className="num">{change(level.before.toFixed(2), level.after.toFixed(2))}</td>
+            <td className="num">{change(percentOf(level.rate_before), percentOf(level.rate_after))}</td>
+            <td className="num">{change(percentOf(level.handed_before), percentOf(level.handed_after))}</td>
+            <td className="num">{plural(level.changed, "prompt")}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }

@@ -1,14 +1,14 @@
 import { ActionIcon, Tooltip } from "@mantine/core";
 import { IconArrowBackUp, IconHelpCircle } from "@tabler/icons-react";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { ProblemError } from "../../api/client";
 import { useRevert, useSet, type Place } from "../../api/queries";
 import type { SettingRow } from "../../api/types";
 import { Control } from "./Control";
-import { isOwn, LAYER_WORDS, shown, wins } from "./layers";
+import { differs, isOwn, LAYER_WORDS, shown, wins } from "./layers";
 
-/** One setting: what it means, its value, whose value that is. `whole` = named with its section. */
-export function Setting({ row, place, whole, id }: { row: SettingRow; place: Place; whole: boolean; id: string }) {
+/** One setting: what it means, its value, whose value that is. `whole` = named with its section; `children` stand below its meaning. */
+export function Setting({ row, place, whole, id, children }: { row: SettingRow; place: Place; whole: boolean; id: string; children?: ReactNode }) {
   const [why, setWhy] = useState(false);
   const set = useSet(place);
   const revert = useRevert(place);
@@ -32,6 +32,7 @@ export function Setting({ row, place, whole, id }: { row: SettingRow; place: Pla
           {about.restart && <span className="faint"> · read when the daemon starts</span>}
         </p>
         {about.guidance !== "" && <p className="guidance">{about.guidance}</p>}
+        {children}
         {problem !== null && (
           <p className="setting-problem" role="alert">
             {problem instanceof ProblemError ? `${problem.problem.detail} ${problem.problem.hint}` : String(problem)}
@@ -83,6 +84,5 @@ function rangeOf({ about }: SettingRow): string {
 function whoseWords(row: SettingRow, place: Place, own: boolean): string {
   if (own && !wins(row, place)) return `override, but ${LAYER_WORDS[row.layer]} wins`;
   if (own) return place.holder === "user" ? "yours" : "override";
-  const shipped = JSON.stringify(row.value) === JSON.stringify(row.about.default);
-  return place.holder !== "user" || shipped ? "using default" : `from ${LAYER_WORDS[row.layer]}`;
+  return place.holder !== "user" || (row.layer !== "level" && !differs(row)) ? "using default" : `from ${LAYER_WORDS[row.layer]}`;
 }

@@ -4,13 +4,14 @@ import { IconArrowBackUp, IconSearch } from "@tabler/icons-react";
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 import { useRevert, useSettings, type Place } from "../../api/queries";
-import type { SettingRow, SettingsView } from "../../api/types";
+import type { LevelRow, SettingRow, SettingsView } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Head } from "../../ui/Head";
 import { plural, wordsOf } from "../../ui/words";
 import { Setting } from "./Setting";
-import { isOwn } from "./layers";
+import { Levels } from "./Levels";
+import { differs, isOwn } from "./layers";
 
 export function Component() {
   const [params, setParams] = useSearchParams();
@@ -142,7 +143,7 @@ function List({ view, place, find, only }: { view: SettingsView; place: Place; f
     const rows = view.settings.filter(
       (row) =>
         (place.holder === "user" || row.about.per_agent) &&
-        (!only || (place.holder === "user" ? JSON.stringify(row.value) !== JSON.stringify(row.about.default) : isOwn(row, place))) &&
+        (!only || (place.holder === "user" ? differs(row) : isOwn(row, place))) &&
         words.every((word) => `${row.key} ${row.about.about} ${row.about.guidance}`.toLowerCase().includes(word)),
     );
     const found = new Map<string, SettingRow[]>();
@@ -174,7 +175,7 @@ function List({ view, place, find, only }: { view: SettingsView; place: Place; f
       </nav>
       <div className="grid">
         {sections.map(([section, rows]) => (
-          <Section key={section} section={section} rows={rows} place={place} />
+          <Section key={section} section={section} rows={rows} place={place} levels={view.levels} />
         ))}
       </div>
     </div>
@@ -184,7 +185,7 @@ function List({ view, place, find, only }: { view: SettingsView; place: Place; f
 const ROW_PX = 62;
 
 /** One section, drawn when it comes near: there are more settings than a person looks at. */
-function Section({ section, rows, place }: { section: string; rows: SettingRow[]; place: Place }) {
+function Section({ section, rows, place, levels }: { section: string; rows: SettingRow[]; place: Place; levels: LevelRow[] }) {
   const box = useRef<HTMLElement>(null);
   const [near, setNear] = useState(isGroup(section));
   useEffect(() => {
@@ -200,7 +201,9 @@ function Section({ section, rows, place }: { section: string; rows: SettingRow[]
       {near ? (
         <ul className="setting-list">
           {rows.map((row) => (
-            <Setting key={row.key + place.holder + place.name} row={row} place={place} whole={isGroup(section)} id={`${section}-${row.key}`} />
+            <Setting key={row.key + place.holder + place.name} row={row} place={place} whole={isGroup(section)} id={`${section}-${row.key}`}>
+              {row.key === "recall.level" && levels.length > 0 && <Levels levels={levels} chosen={String(row.value)} />}
+            </Setting>
           ))}
         </ul>
       ) : (
@@ -212,7 +215,7 @@ function Section({ section, rows, place }: { section: string; rows: SettingRow[]
 
 /** What most people come for, by purpose; each stands in its own section, too. */
 const GROUPS: Record<string, string[]> = {
-  basics: ["preset", "recall.enabled", "recall.shadow", "recall.thresholds.prompt", "recall.budgets.start", "recall.budgets.prompt", "recall.max_items", "capture.enabled"],
+  basics: ["preset", "recall.enabled", "recall.level", "recall.shadow", "recall.thresholds.prompt", "recall.budgets.start", "recall.budgets.prompt", "recall.max_items", "capture.enabled"],
   contextual_search: ["recall.candidates_per_space", "recall.floors.ratio", "recall.floors.cosine"],
   deduplication: ["recall.semantic_threshold", "recall.reinject_after", "recall.history_blocks"],
   ambient_awareness: ["recall.ambient_enabled", "recall.pinned_kinds", "recall.pinned_limit", "recall.pinned_sort"],

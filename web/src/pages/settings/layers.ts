@@ -8,8 +8,13 @@ export function isOwn(row: SettingRow, place: Place): boolean {
   return row.origins.some((origin) => origin.layer === OWN[place.holder]);
 }
 
+/** Whether the value is not the shipped one; what a level sets follows from the level. */
+export function differs(row: SettingRow): boolean {
+  return row.layer !== "level" && JSON.stringify(row.value) !== JSON.stringify(row.about.default);
+}
+
 export const LAYER_WORDS: Record<SettingRow["layer"], string> = {
-  default: "default", preset: "preset", embedder: "the embedder's measurement", user: "your settings", own_project: "your settings for this project", project: "the project's file", agent: "this agent",
+  default: "default", preset: "preset", embedder: "the embedder's measurement", level: "the level", user: "your settings", own_project: "your settings for this project", project: "the project's file", agent: "this agent",
   safety: "safety", environment: "environment", call: "the call",
 };
 

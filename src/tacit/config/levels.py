@@ -1,0 +1,154 @@
+"""The named levels: how readily `focused` speaks before a prompt. In: a level, a home. Out: a threshold, with what was measured at it.
+
+A level is a threshold of relevance. `fitted/levels.json` has the thresholds that were fitted on judged projects, with precision, coverage,
+wrongful rate and tokens on projects left out of the fit. A file of the same format in the home has those that `tacit tune` fitted to
+this store. It holds for the embedder that it was tuned with; for any other one the shipped levels hold.
+
+The score `situation` gives a calibrated relevance, so a level means something there alone. A preset with another score, or with a
+threshold of its own, is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from tacit.config.cosine_bars import details_of
+from tacit.config.home import Home
+from tacit.config.preset_files import load_preset
+from tacit.config.settings import EmbedderSettings, LevelName, RecallSettings
+from tacit.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tacit.fitted import Artifact
+
+NAME = "levels"
+"""Of the fitted file."""
+KEY = "recall.level"
+THRESHOLD = "recall.thresholds.prompt"
+LEVELS: tuple[LevelName, ...] = get_args(LevelName)
+"""From the one that speaks least to the one that speaks most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """One level.
+
+    Attributes:
+        threshold: least relevance that is injected before a prompt.
+        precision: share of the injected memories that were needed; None = not measured, here and below.
+        coverage: share of the needed memories that prompts bring, in addition to the start pack.
+        wrongful: share of the prompts that deserve nothing and get something.
+        tokens: mean of all prompts.
+    """
+
+    threshold: float
+    precision: float | None = None
+    coverage: float | None = None
+    wrongful: float | None = None
+    tokens: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.threshold <= 1.0:
+            raise ValueError(f"a threshold between 0 and 1, not {self.threshold}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Levels:
+    """One level for each of `LEVELS`; none has a higher threshold than a quieter one."""
+
+    quiet: Level
+    balanced: Level
+    eager: Level
+
+    def __post_init__(self) -> None:
+        if not self.quiet.threshold >= self.balanced.threshold >= self.eager.threshold:
+            raise ValueError("a quieter level with a lower threshold")
+
+    def of(self, name: LevelName) -> Level:
+        """The level of this name."""
+        match name:
+            case "quiet":
+                return self.quiet
+            case "balanced":
+                return self.balanced
+            case "eager":
+                return self.eager
+
+    def items(self) -> Iterator[tuple[LevelName, Level]]:
+        """Names and levels, in the order of `LEVELS`."""
+        return ((name, self.of(name)) for name in LEVELS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelsInUse:
+    """The levels of one home.
+
+    Attributes:
+        levels: themselves.
+        tuned: fitted to the home's store by `tacit tune`.
+        problem: why the home's file is not used, where it is damaged.
+    """
+
+    levels: Levels
+    tuned: bool = False
+    problem: InvalidInput | None = None
+
+    def place(self, name: LevelName) -> str:
+        """Where the threshold of the level `name` comes from, with what was measured at it."""
+        whose = f"level {name}, tuned to this store" if self.tuned else f"level {name}"
+        return f"{whose}: {measured_text(self.levels.of(name))}"
+
+
+def measured_text(level: Level) -> str:
+    """What was measured at `level`, for people."""
+    told = [
+        "" if level.precision is None else f"precision {_without_zero(level.precision)}",
+        "" if level.tokens is None else f"{level.tokens:.0f} tokens a prompt",
+        "" if level.wrongful is None else f"{100 * level.wrongful:.0f} % of the prompts that deserve nothing",
+    ]
+    return ", ".join(one for one in told if one) or "not measured"
+
+
+def uses_levels(preset: str) -> bool:
+    """Whether a level sets the prompt threshold of `preset`: it scores the situation, and states no threshold of its own."""
+    recall = cast("Mapping[str, Any]", load_preset(preset).get("recall", {}))
+    states_one = "prompt" in recall.get("thresholds", {})
+    return recall.get("score", RecallSettings().score) == "situation" and not states_one
+
+
+def shipped_levels() -> Levels:
+    """The levels that ship.
+
+    Raises:
+        InvalidInput: if the file is missing or damaged.
+    """
+    from tacit.fitted import load_fitted, values_of  # noqa: PLC0415 - presets without levels need none of this
+
+    return load_fitted(NAME, Levels, values_of)
+
+
+def levels_in_use(embedder: EmbedderSettings, home: Home) -> LevelsInUse:
+    """The levels that hold in `home`: tuned with `embedder`, else those that ship.
+
+    Raises:
+        InvalidInput: if the file that ships is missing or damaged.
+    """
+    from tacit.fitted import read_artifact  # noqa: PLC0415 - as above
+
+    try:
+        tuned = read_artifact(home.levels_file, Levels, name=NAME)
+    except InvalidInput as error:
+        return LevelsInUse(levels=shipped_levels(), problem=error)
+    if tuned is not None and _was_tuned_with(embedder, tuned):
+        return LevelsInUse(levels=tuned.values, tuned=True)
+    return LevelsInUse(levels=shipped_levels())
+
+
+def _was_tuned_with(embedder: EmbedderSettings, artifact: Artifact[Levels]) -> bool:
+    return dict(artifact.origin.details).items() >= details_of(embedder).items()
+
+
+def _without_zero(share: float) -> str:
+    return f"{share:.2f}".removeprefix("0")
