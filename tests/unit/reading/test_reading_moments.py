@@ -78,6 +78,9 @@ def test_the_call_that_a_rule_names(rule: str, call: ToolCall) -> None:
         ("The build runs when a commit changes `src`.", ran("git commit -m x")),
         ("Push items onto the queue before the worker starts.", ran("git push")),
         ("Don't query the production database.", ran("psql -d app_dev -c 'select 1'")),
+        ("Never run `docker system prune`.", ran("docker system df")),
+        ("`kubectl delete` needs my approval.", ran("kubectl get pods")),
+        ("Run the linter after every change.", ran("ruff check .")),
     ],
 )
 def test_a_call_that_a_rule_does_not_name(rule: str, call: ToolCall) -> None:
@@ -89,8 +92,8 @@ def test_a_call_that_a_rule_does_not_name(rule: str, call: ToolCall) -> None:
     [
         ("Never push to main.", ran("git commit -m x")),
         ("You must not commit to `release/*`.", ran("git switch release/2.3")),
-        ("Never run `docker system prune`.", ran("docker system df")),
-        ("`kubectl delete` needs my approval.", ran("kubectl get pods")),
+        ("You do not run `terraform apply`.", ran("terraform plan -out p")),
+        ("Never run `gem push`.", ran("gem build shop.gemspec")),
         ("Do not edit vendor/.", ToolCall(tool="read", paths=("vendor/lib/a.c",))),
     ],
 )
@@ -108,7 +111,7 @@ def test_only_a_prohibition_comes_early() -> None:
         ("Looks good, commit it and push.", {"commit", "push"}),
         ("Don't push yet.", set()),
         ("What did the last commit change?", set()),
-        ("please open a pull request", set()),
+        ("please open a pull request", {"pull_request"}),
         ("Run the tests again.", {"test"}),
     ],
 )

@@ -129,7 +129,7 @@ def run(place: Place, rows: Mapping[str, Any], *, name: str) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one set."""
     parser = argparse.ArgumentParser(prog="tacit_evals.suites.rules_at_calls", description=__doc__)
-    parser.add_argument("set", choices=("develop", "final", "unseen"))
+    parser.add_argument("set", choices=("develop", "final", "unseen", "unseen_2"))
     parser.add_argument("--blocking", action="store_true", help="let rules refuse calls (recall.blocking)")
     given = parser.parse_args(arguments)
     rows = YAML(typ="safe").load(DATA)[given.set]

@@ -14,8 +14,8 @@ from typing import Literal
 from tacit.model.memory import Entity
 from tacit.model.signal import ToolCall
 from tacit.reading.commands import simple_commands
-from tacit.reading.languages import languages_of
 from tacit.reading.moments.acts import act_ordered, acts_ahead, acts_done, acts_of_tool
+from tacit.reading.moments.ahead import leads_to_command, leads_to_path
 from tacit.reading.moments.moment import Command, Moment, Target
 from tacit.reading.moments.places import key_of, parts_of, touches
 from tacit.reading.moments.rules import read_moments
@@ -39,10 +39,58 @@ _EDITS = frozenset(
     }
 )
 _LOOKS = frozenset({"read", "view", "read_file", "list", "grep", "glob", "ls"})
+_REWORKS = frozenset({"edit", "multiedit", "str_replace"})
+_NETWORK = frozenset({"webfetch", "web_fetch", "fetch", "websearch", "web_search"})
+_SPEAKS = frozenset({"task", "agent"}) | _NETWORK
+_SEARCHERS = frozenset({"grep", "rg", "ag", "ack", "echo", "git-grep", "ripgrep"})
+_SCOPE_OPTIONS = frozenset(
+    {
+        "-n",
+        "--namespace",
+        "--context",
+        "-e",
+        "--env",
+        "--environment",
+        "--project",
+        "-l",
+        "--limit",
+        "-h",
+        "--host",
+        "-w",
+        "--workspace",
+        "--stack",
+        "--profile",
+        "--app",
+        "-a",
+    }
+)
 _REMOVERS = frozenset({"rm", "rmdir", "unlink", "trash", "shred"})
 _CHANGERS = _REMOVERS | {"mv", "cp", "tee", "truncate", "chmod", "touch", "install"}
-_VIEWERS = frozenset({"cat", "less", "head", "tail", "ls", "tree", "bat"})
-_HOST = lazy_regex(r"(?<![\w.@-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])", re.IGNORECASE)
+_VIEWERS = frozenset({"cat", "less", "head", "tail", "ls", "tree", "bat", "source", "sed", "find"})
+_READERS = frozenset(
+    {
+        "cat",
+        "less",
+        "more",
+        "head",
+        "tail",
+        "bat",
+        "source",
+        "sed",
+        "awk",
+        "cut",
+        "sort",
+        "jq",
+        "yq",
+        "xxd",
+        "strings",
+        "base64",
+        "cp",
+        "grep",
+        "rg",
+    }
+)
+_HOST = lazy_regex(r"(?<![\w.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])|(?<=://)[\w.-]+", re.IGNORECASE)
 _SWITCHES = frozenset({"checkout", "switch"})
 _ORDER_BREAK = lazy_regex(
     r"(?:^|[.,;:!?]\s+|\n\s*|\b(?:and|then|now|please|go ahead and|can you|could you|you can|you may|let's|i want you to)\s+)(?=\w)",
@@ -54,6 +102,8 @@ _PROPOSAL = lazy_regex(
     re.IGNORECASE,
 )
 _BRANCHES = frozenset({"main", "master", "develop", "trunk"})
+_PRECEDED = frozenset({"push"})
+"""Acts whose step before is known, whatever command carries them out."""
 _REFUSAL = lazy_regex(r"\b(?:don't|do not|never|not|without|before|after|when|if)\s*$", re.IGNORECASE)
 
 
@@ -68,8 +118,10 @@ class CallFacts:
     changed: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
     hosts: frozenset[str] = frozenset()
     text: str = ""
+    written: str = ""
 
 
 @lru_cache(maxsize=64)
@@ -91,10 +143,15 @@ def read_call_facts(call: ToolCall) -> CallFacts:
             *(call.paths if call.tool in _LOOKS else ()),
             *(word for program, word in named if program in _VIEWERS),
         ),
+        read=(
+            *(call.paths if call.tool in _LOOKS and call.tool not in ("glob", "ls", "list") else ()),
+            *(word for program, word in named if program in _READERS),
+        ),
         hosts=frozenset(host.lower() for host in _HOST.findall(f"{call.command}\n{call.text[:400]}"))
-        if call.command or call.tool.startswith("web")
+        if call.command or call.tool in _NETWORK
         else frozenset(),
-        text=call.command.lower(),
+        written=call.text[:2_000].lower() if edits else "",
+        text=(call.command or (call.text[:2_000] if call.tool in _SPEAKS else "")).lower(),
     )
 
 
@@ -106,8 +163,11 @@ def keys_of_rule(statement: str) -> tuple[Entity, ...]:
         keys.update(dict.fromkeys(f"act:{act}" for act in target.acts))
         for command in target.commands:
             keys.setdefault(f"command:{command[0].rsplit('/', 1)[-1]}")
+            keys.update(dict.fromkeys(f"act:{act}" for act in sorted(acts_done(command) & _PRECEDED)))
         keys.update(dict.fromkeys(f"path:{key}" for pattern in target.paths if (key := key_of(pattern))))
         keys.update(dict.fromkeys(f"host:{host}" for host in target.hosts))
+        keys.update(dict.fromkeys(f"option:{option}" for option in target.options))
+        keys.update(dict.fromkeys(f"tool:{tool}" for tool in target.tools))
     return tuple(Entity(kind=KIND, key=key) for key in keys)
 
 
@@ -120,12 +180,22 @@ def keys_of_call(facts: CallFacts) -> tuple[Entity, ...]:
                 f"command:{word.rsplit('/', 1)[-1]}" for word in command[:3] if not word.startswith("-")
             )
         )
-    for path in (*facts.changed, *facts.seen):
+        keys.update(
+            dict.fromkeys(f"option:{word.split('=', 1)[0]}" for word in command[1:] if word.startswith("-"))
+        )
+    for path in (*facts.changed, *facts.seen, *facts.read):
         keys.update(dict.fromkeys(f"path:{part}" for part in sorted(parts_of(path))))
-    keys.update(dict.fromkeys(f"host:{host}" for host in sorted(facts.hosts)))
+    keys.update(dict.fromkeys(f"host:{host}" for name in sorted(facts.hosts) for host in parents_of(name)))
+    keys[f"tool:{facts.tool}"] = None
     if _switched(facts):
         keys["act:commit"] = None
     return tuple(Entity(kind=KIND, key=key) for key in keys)
+
+
+def parents_of(host: str) -> tuple[str, ...]:
+    """A server and the domains it is in."""
+    parts = host.split(".")
+    return tuple(".".join(parts[start:]) for start in range(max(1, len(parts) - 1)))
 
 
 def keys_of_acts(acts: frozenset[str]) -> tuple[Entity, ...]:
@@ -138,37 +208,104 @@ def fit_of(moment: Moment, facts: CallFacts) -> Fit:
     target = moment.target
     if _is_now(target, facts):
         return "now"
-    return "next" if (moment.forbids or moment.subject) and _is_next(target, facts) else "no"
+    return (
+        "next"
+        if ((moment.forbids and not moment.instead) or moment.subject) and _is_next(target, facts)
+        else "no"
+    )
 
 
 def _is_now(target: Target, facts: CallFacts) -> bool:
+    if target.satisfied and any(_has_all(target.satisfied, command) for command in facts.commands):
+        return False
+    if target.tools:
+        return (
+            facts.tool in target.tools
+            and _is_about(target, facts)
+            and _touches(target, (*facts.seen, *facts.changed), or_none=True)
+        )
     if target.commands:
-        hit = any(begins(wanted, command) for wanted in target.commands for command in facts.commands)
+        hit = any(
+            begins(wanted, command) and _is_at(target, command)
+            for wanted in target.commands
+            for command in facts.commands
+        )
         return (
             hit
             and (not target.acts or not facts.acts.isdisjoint(target.acts))
             and _names_words(target, facts)
+            and _asks_hosts(target, facts)
         )
-    if not facts.acts.isdisjoint(target.acts):
-        return _names_words(target, facts) and _speaks(target, facts)
-    paths = facts.removed if target.removes else facts.changed
-    if any(touches(pattern, path) for pattern in target.paths for path in paths):
+    if target.acts:
+        return (
+            not facts.acts.isdisjoint(target.acts)
+            and _names_words(target, facts)
+            and _is_about(target, facts)
+            and _runs(target, facts)
+            and _asks_hosts(target, facts)
+            and (
+                not target.paths
+                or any(
+                    _is_at(target, command)
+                    for command in facts.commands
+                    if acts_done(command) & set(target.acts)
+                )
+            )
+            and (not target.options or any(_has_all(target.options, command) for command in facts.commands))
+        )
+    if target.options:
+        return any(_has_all(target.options[:1], one) for one in facts.commands if one[0] not in _SEARCHERS)
+    if (target.creates and facts.tool in _REWORKS) or (
+        target.topics and facts.written and not _is_about(target, facts)
+    ):
+        return False
+    paths = facts.removed if target.removes else (*facts.changed, *(facts.read if target.reads else ()))
+    if _touches(target, paths):
         return True
-    return not facts.hosts.isdisjoint(target.hosts)
+    return not target.paths and bool(target.hosts) and _asks_hosts(target, facts)
+
+
+def _touches(target: Target, paths: Sequence[str], *, or_none: bool = False) -> bool:
+    if not target.paths:
+        return or_none
+    return any(touches(pattern, path) for pattern in target.paths for path in paths)
+
+
+def _is_at(target: Target, command: Command) -> bool:
+    """Whether a command names a file that is meant, or none at all."""
+    if not target.paths:
+        return True
+    named = [
+        word
+        for word in command[2:]
+        if not word.startswith("-") and ("." in word or "/" in word) and word != "."
+    ]
+    return not named or _touches(target, named)
+
+
+def _asks_hosts(target: Target, facts: CallFacts) -> bool:
+    return not target.hosts or any(host in target.hosts for name in facts.hosts for host in parents_of(name))
+
+
+def _is_about(target: Target, facts: CallFacts) -> bool:
+    return not target.topics or any(
+        topic in text for topic in target.topics for text in (facts.text, facts.written)
+    )
 
 
 def _is_next(target: Target, facts: CallFacts) -> bool:
     if target.words and _switched(facts) and "commit" in target.acts:
         return any(word in facts.text for word in target.words)
     if target.commands:
-        if not facts.acts.isdisjoint(target.acts):
-            return True  # the same by another program: `pip install` where `apt install` is forbidden
-        return any(_leads_to(wanted, command) for wanted in target.commands for command in facts.commands)
-    if not facts.ahead.isdisjoint(target.acts):
-        return "database" not in target.acts
-    return any(
-        touches(pattern, path + end) for pattern in target.paths for path in facts.seen for end in ("", "/")
-    )
+        done = frozenset[str]().union(*map(acts_done, target.commands))
+        return any(leads_to_command(wanted, facts.commands) for wanted in target.commands) or (
+            not facts.ahead.isdisjoint(done & _PRECEDED)
+        )
+    if target.acts:
+        return not facts.ahead.isdisjoint(target.acts) and "database" not in target.acts
+    if target.options or target.hosts:
+        return False
+    return leads_to_path(target, facts.seen)
 
 
 def begins(wanted: Command, command: Command) -> bool:
@@ -179,38 +316,47 @@ def begins(wanted: Command, command: Command) -> bool:
         script = named[0].removeprefix("./")
         if not any(word.removeprefix("./").endswith(script) for word in plain[:3]):
             return False
-    elif plain[: len(named)] != named:
+    elif plain[: len(named)] != named and not _follows(named, command):
         return False
-    options = [word for word in wanted if word.startswith("-")]
-    return all(any(word == option or word.startswith(f"{option}=") for word in command) for option in options)
+    return _has_all(tuple(word for word in wanted if word.startswith("-")), command)
 
 
-def _leads_to(wanted: Command, command: Command) -> bool:
-    """A look with the same program at the same sort of thing: `docker system df`, `kubectl get`, `terraform plan`."""
-    if len(wanted) < 2 or command[0] != wanted[0] or begins(wanted, command):
+def _follows(named: list[str], command: Command) -> bool:
+    """The same where an option with its value stands between program and subcommand (`fly -a web deploy`)."""
+    if len(named) != 2 or command[0] != named[0] or not command[1:2] or not command[1].startswith("-"):
         return False
-    if len(wanted) > 2 and command[1:2] == wanted[1:2]:
+    return named[1] in command[2:4]
+
+
+def _has_all(options: Sequence[str], command: Command) -> bool:
+    return all(any(_is_option(word, option) for word in command[1:]) for option in options)
+
+
+def _is_option(word: str, option: str) -> bool:
+    if word == option or word.startswith(f"{option}="):
         return True
-    return command[1:2] in (
-        ("get",),
-        ("list",),
-        ("ls",),
-        ("plan",),
-        ("status",),
-        ("df",),
-        ("show",),
-        ("diff",),
-    )
+    short = len(option) == 2 and option[1].isalpha() and re.fullmatch(r"-[A-Za-z]{2,4}", word) is not None
+    return short and option[1] in word
 
 
 def _names_words(target: Target, facts: CallFacts) -> bool:
-    """Whether the call names the branch or environment that is meant, or none at all."""
+    """Whether the call names the branch, environment or place that is meant, or none at all."""
     if not target.words:
         return True
     if any(_names(word, facts.text) for word in target.words):
         return True
-    if "commit" in target.acts or "database" in target.acts:
+    if "commit" in target.acts or "database" in target.acts or "remote_shell" in target.acts:
         return False  # a commit never names its branch; a database that is not named is the local one
+    if target.commands:
+        done = [one for one in facts.commands if any(begins(wanted, one) for wanted in target.commands)]
+        longest = max(map(len, target.commands))
+        return any(
+            not _SCOPE_OPTIONS.intersection(word.split("=", 1)[0] for word in one)
+            and len([word for word in one if not word.startswith("-")]) <= longest + 1
+            and not any("@" in word or "://" in word for word in one)
+            and (one[0] not in ("psql", "ssh", "scp"))
+            for one in done
+        )
     plain = [[word for word in one if not word.startswith("-")] for one in facts.commands]
     return all(len(words) <= 2 for words in plain if acts_done(tuple(words)) & frozenset(target.acts))
 
@@ -218,19 +364,15 @@ def _names_words(target: Target, facts: CallFacts) -> bool:
 def _names(word: str, text: str) -> bool:
     """Whether a command names a branch, and not one that only begins so, or an environment, however its server is called."""
     end = r"(?![\w/-])" if word in _BRANCHES else ""
-    return re.search(rf"(?<![\w/-]){re.escape(word)}{end}", text) is not None
+    return re.search(rf"(?<![\w/-]){re.escape(word)}{end}|(?<=-){re.escape(word)}(?![\w-])", text) is not None
 
 
-def _speaks(target: Target, facts: CallFacts) -> bool:
-    """Whether a run of tests is of a language that is meant, or of none that its program tells."""
-    if not target.languages:
+def _runs(target: Target, facts: CallFacts) -> bool:
+    """Whether a run of tests is by a program that is meant, or of a sort that its command names."""
+    if not target.runners:
         return True
-    programs = {"go": "go", "cargo": "rust", "pytest": "python", "tox": "python", "nox": "python", "rspec": "ruby", "phpunit": "php",
-                "jest": "javascript", "vitest": "javascript", "mocha": "javascript", "mix": "elixir"}  # fmt: skip
-    spoken = {programs[one[0]] for one in facts.commands if one[0] in programs} or set(
-        languages_of(facts.changed)
-    )
-    return not spoken or not spoken.isdisjoint(target.languages)
+    lines = [" ".join(one) for one in facts.commands if "test" in acts_done(one)]
+    return any(re.search(rf"(?<![\w-])(?:{runner})", line) for runner in target.runners for line in lines)
 
 
 def _switched(facts: CallFacts) -> bool:
@@ -260,4 +402,6 @@ def acts_of_keys(keys: Sequence[Entity]) -> frozenset[str]:
 def is_asked(moment: Moment, acts: frozenset[str]) -> bool:
     """Whether a prompt that orders `acts` asks for the moment."""
     target = moment.target
-    return not target.commands and not acts.isdisjoint(target.acts)
+    if target.commands:
+        return moment.forbids and any(not acts.isdisjoint(acts_done(command)) for command in target.commands)
+    return not acts.isdisjoint(target.acts)

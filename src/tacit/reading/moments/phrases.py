@@ -1,67 +1,161 @@
-"""What a phrase of a statement means as a call: a command, an act, files, a server.
+"""What a phrase of a statement means as a call: its anchors, and the target that they make together.
 
-In: a statement, then phrases of it. Out: a `Target` for each phrase. Code spans, paths and addresses are replaced by marks
-first, so that no clause ends inside one.
+In: a statement, then phrases of it. Out: a `Target` for each phrase. Anchors are commands (in code or in plain words), paths,
+addresses, options, tools of the host, and acts. All but acts and options are replaced by marks first, so that no clause ends inside one.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from tacit.reading.commands import PROGRAMS, simple_commands
-from tacit.reading.moments.acts import acts_said
+from tacit.reading.commands import simple_commands
+from tacit.reading.moments.acts import RUNNERS, acts_said
 from tacit.reading.moments.moment import Command, Target
 from tacit.reading.moments.places import FOLDER, kinds_said, path_pattern
+from tacit.reading.moments.programs import KNOWN, commands_in, is_word
 from tacit.reading.terms import find_paths
 from tacit.text.lazy_regex import lazy_regex
 
 _SPAN = re.compile(r"`([^`\n]{1,120})`")
 _ADDRESS = lazy_regex(
-    r"(?:https?://)?((?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|internal|local|localdomain|ai|app|co|cloud|sh|so|info|eu|de|fr|uk)(?::\d+)?)(?:/[\w./-]*)?(?![\w.])",
+    r"(?:(?:https?|wss?|ftp|ssh)://([a-z0-9][\w.-]*)(?::\d+)?(?:/[\w./*?=&%-]*)?|(?:s3|gs|az|r2|abfss?)://([\w.-]+)(?:/[\w./*-]*)?"
+    r"|(?<![\w/@-])((?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|internal|local|localdomain|ai|app|co|cloud|so|info|eu|de|fr|uk|us|ch|at|nl|example|test|corp|lan|intra|tech|edu|gov)(?::\d+)?)(?:/[\w./*-]*)?)(?![\w.]*\w)",
     re.IGNORECASE,
 )
+_WELL_KNOWN = (
+    r"Dockerfile|Makefile|Justfile|Gemfile|Rakefile|Jenkinsfile|Procfile|Podfile|Vagrantfile|Brewfile|Fastfile|Appfile|Pipfile|Cartfile|Caddyfile"
+    r"|Tiltfile|BUILD|WORKSPACE|CODEOWNERS|LICENSE|CHANGELOG|README|__[a-z]+__"
+)
+_LONG = "production|example|properties|storyboard|pbxproj|snapshot|xcconfig|template|entitlements|gitignore|dockerfile|gemspec|podspec|nuspec|xcodeproj|development|staging|graphql|jsonnet|feature"
 _PLACE = lazy_regex(
-    r"(?<![\w\ue000])(?:~|\.{1,2})?/?(?:[\w.@+*-]+/)+[\w.@+*-]*(?![\w/])|(?<![\w/.])/[\w.-]+(?:/[\w.-]*)*"
-    r"|(?<![\w/.@-])(?:[\w*-]+\.)+(?:[a-z][a-z0-9]{0,5}|lock)(?![\w/])|(?<![\w/])(?:Dockerfile|Makefile|Justfile|Gemfile|Rakefile|Jenkinsfile|Procfile)(?![\w/])"
+    r"(?<![\w\ue000])(?:~|\.{1,2})?/?(?:[\w.@+*{},<>\[\]-]*[\w.@+*}>\]-]/)+[\w.@+*-]*(?![\w/])|(?<![\w/.~])/[\w.-]+(?:/[\w.-]*)*"
+    r"|(?<![\w/.@*-])\*\*?(?:\.[\w-]+)+|(?<![\w/.@-])\.(?:env|git|github|vscode|idea|npm|docker|editor|eslint|prettier|tool|ruby|node|nvm|python|aws|ssh|kube|terraform|circleci|husky|config)[\w-]*(?:\.[\w-]+)*(?![\w/])"
+    rf"|(?<![\w/.@-])(?<!mix )(?:[\w*-]+\.)+(?:[a-z][a-z0-9]{{0,5}}|{_LONG})(?![\w/(])|~/[\w./*-]+|(?<![\w/])(?:{_WELL_KNOWN})(?![\w/])"
 )
 _MARK = re.compile("\ue000(\\d+)\ue001")
 _RUNS = lazy_regex(
-    r"\b(?:run|runs|running|start|starts|starting|execut\w+|invok\w+|call|calling|launch\w*|us(?:e|ing))\b",
+    r"\b(?:run|runs|running|start|starts|starting|execut\w+|invok\w+|call|calls|calling|launch\w*|us(?:e|es|ing)|sourc\w+)\b",
     re.IGNORECASE,
 )
-_REMOVES = lazy_regex(r"\b(?:delet\w+|remov\w+|eras\w+|wip\w+)\b", re.IGNORECASE)
+_REMOVES = lazy_regex(r"\b(?:delet\w+|remov\w+|eras\w+|wip\w+|prun\w+|purg\w+|trash\w*)\b", re.IGNORECASE)
 _EDITS = lazy_regex(
-    r"\b(?:edit\w*|chang\w+|touch\w*|modif\w+|writ\w+|add\w*|creat\w+|updat\w+|renam\w+|hard-?cod\w*|introduc\w+|alter\w*|new|generat\w+|work\w* (?:in|on)|mov\w+|put\w*|stor\w+|import\w*)\b",
+    r"\b(?:edit\w*|chang\w+|touch\w*|modif\w+|writ\w+|wrote|add\w*|creat\w+|updat\w+|renam\w+|hard-?cod\w*|introduc\w+|alter\w*|new|generat\w+|work\w*|mov\w+|put\w*"
+    r"|stor\w+|import\w*|bump\w*|tweak\w*|patch\w*|fix\w*|refactor\w*|rework\w*|reformat\w*|extend\w*|hand-edit\w*|sav\w+|overwrit\w+|adjust\w*|goes up|mess\w* with|fiddl\w+"
+    r"|replac\w+|revis\w+|regenerat\w+|insert\w*|append\w*|plac\w+|commit\w*)\b",
     re.IGNORECASE,
+)
+_READS = lazy_regex(
+    r"\b(?:open\w*|read\w*(?!-)|look\w*|cat|print\w*|view\w*|inspect\w*|peek\w*|see(?:ing)?|show\w*|dump\w*|display\w*|load\w*|access\w*|quot\w+|paste|log)\b",
+    re.IGNORECASE,
+)
+_CREATES = lazy_regex(
+    r"\b(?:new|creat\w+|generat\w+)\s+(?:an? |the |new )*(?:[\w.+#-]+ ){0,2}?(?:files?|modules?|components?|pages?|scripts?|classes|class|packages?|documents?|posts?|stor(?:y|ies)|tests?|specs?|crates?|views?|services?|hooks?|jobs?|decisions?|ADRs?)\b",
+    re.IGNORECASE,
+)
+_VERSION = lazy_regex(r"\bversion\b[^,;]*?\b(?:in|of)\s+(?:the )?\ue000", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(?:^|/)\.env|secrets?\b|credential|\.pem|\.key|id_rsa|\.aws|\.ssh|\.kube|vault|private", re.IGNORECASE
 )
 _BRANCH = lazy_regex(
-    r"\b(?:to|into|onto|on|against|at|from|in|the)\s+(?:the\s+)?(?:origin/)?(main|master|develop|trunk|production|prod|staging|\ue000\d+\ue001)(?!\w)",
+    r"\b(?:to|into|onto|on|against|at|from|in|the|an?)\s+(?:the\s+)?(?:origin/)?(main|master|develop|trunk|production|prod|staging|\ue000\d+\ue001)(?!\w)",
     re.IGNORECASE,
 )
-_ENVIRONMENT = lazy_regex(r"(?<!\w)(production|prod|staging|live)(?!\w)", re.IGNORECASE)
-_BRANCH_ACTS = frozenset({"push", "force_push", "commit", "merge", "rebase", "amend"})
-_ENVIRONMENT_ACTS = frozenset({"deploy", "database", "migrate", "restore", "seed", "truncate", "drop_table"})
-_BRANCH_WORD = re.compile(r"(?:main|master|develop|trunk|production|prod|staging|[\w-]+/\*?)$", re.IGNORECASE)
-_LANGUAGE = lazy_regex(
-    r"(?<!\w)(go|python|rust|java|typescript|javascript|ruby|php|kotlin|swift|elixir)(?!\w)", re.IGNORECASE
+_ENVIRONMENT = lazy_regex(r"(?<![\w-])(production|prod|staging|live)(?![\w-])", re.IGNORECASE)
+_SCOPE_SORTS = r"(?:namespaces?|clusters?|environments?|env|workspaces?|accounts?|buckets?|regions?|projects?|organi[sz]ation|profiles?|schemas?|contexts?|hosts?|servers?|stacks?|tenants?|databases?|db|inventory|remotes?)"
+_SCOPE = lazy_regex(
+    rf"\b(?:in|on|onto|against|to|into|from|for|of|with)\s+(?:the\s+|our\s+)?([\w-]+|\ue000\d+\ue001)\s+{_SCOPE_SORTS}(?!\w)"
+    rf"|\b{_SCOPE_SORTS}\s+(\ue000\d+\ue001|(?:prod|live|stag|pay|bill|main)[\w-]*)",
+    re.IGNORECASE,
 )
-_BARE_TEXT = "|".join(sorted((re.escape(name) for name in PROGRAMS), key=len, reverse=True))
-_BARE = lazy_regex(rf"(?<![\w/.\ue001-])({_BARE_TEXT})((?: [a-z][a-z0-9:_-]+){{0,2}})(?![\w/-])")
-_SUBCOMMANDS_TEXT = """
-add apply build check checkout cherry-pick clean commit compose create delete deploy destroy down exec fetch fmt format get install
-lint login merge migrate plan prune publish pull push rebase remove reset restore rm rmi rollback run scale stash switch system tag
-test uninstall up upgrade volume image
-"""
-_SUBCOMMANDS = frozenset(_SUBCOMMANDS_TEXT.split())
+_NO_SCOPE = frozenset(
+    [
+        "this",
+        "that",
+        "any",
+        "same",
+        "other",
+        "every",
+        "each",
+        "own",
+        "current",
+        "remote",
+        "local",
+        "shared",
+        "new",
+        "the",
+        "a",
+        "an",
+        "all",
+        "another",
+        "whole",
+        "real",
+        "test",
+        "right",
+        "wrong",
+        "different",
+        "our",
+        "your",
+        "my",
+    ]
+)
+_BRANCH_ACTS = frozenset({"push", "force_push", "commit", "merge", "rebase", "amend", "cherry_pick"})
+_ENVIRONMENT_ACTS = frozenset(
+    {
+        "deploy",
+        "infrastructure",
+        "database",
+        "migrate",
+        "restore",
+        "seed",
+        "truncate",
+        "drop_table",
+        "delete_rows",
+        "delete_resource",
+        "remote_shell",
+    }
+)
+_FILE_ACTS = frozenset({"commit", "format"})
+_FILE_COMMANDS = frozenset(
+    {("git", "add"), ("git", "commit"), ("git", "rm"), ("git", "mv"), ("git", "checkout"), ("git", "restore")}
+)
+_BRANCH_WORD = re.compile(r"(?:main|master|develop|trunk|production|prod|staging|[\w-]+/\*?)$", re.IGNORECASE)
+_RUNNER_WORD = lazy_regex(
+    r"(?<![\w-])(go|python|rust|java|typescript|javascript|ruby|php|kotlin|swift|elixir|flutter|dart|dotnet|c#|playwright|cypress|pytest|jest|vitest|mocha|rspec|phpunit|tox|nox|cargo|gradle"
+    r"|integration|e2e|end-to-end|smoke|browser|ui|acceptance|load|snapshot|contract|unit)(?=[ -])",
+    re.IGNORECASE,
+)
+_END_TO_END = "e2e|end-to-end|playwright|cypress"
 _CALLS = lazy_regex(
-    r"(?:^|\b(?:with|via|use|using|runs?|running|call|calling|starts?|starting|want|not|than|of|through|invoke|execute|never)(?: the)?)\s*$",
+    r"(?:^|\b(?:with|via|use|uses|using|runs?|running|call|calling|starts?|starting|want|not|than|of|through|invoke|execute|never|or|and|over|each|every|any|plain|bare|raw|whatever|the|no|system|for)(?: the)?|[(,:])\s*$",
     re.IGNORECASE,
 )
 """What stands before the bare name of a program that is to be run; elsewhere it may be an adjective (`an npm package`)."""
+_ADJECTIVE = lazy_regex(
+    r"\s+(?:packages?|scripts?|files?|modules?|images?|containers?|repos?|registry|workspaces?|tests?|specs?|code|versions?|config\w*|projects?|tasks?|jobs?|daemon|cache|plugins?|errors?|output|lines?|replica|database|list|through|to|with|on|over|by|wide|away|up|down|out|sure|in|is|into|the|a|an)\b(?! (?:than|is|are))",
+    re.IGNORECASE,
+)
+_OPTION = lazy_regex(r"(?<![\w-])(--?[A-Za-z][\w-]*)(?:[= ](?=[\"'\ue000<]|\w+=)|=[\w./:,-]+)?")
+_TOOL = lazy_regex(
+    r"(?<!\w)(?:(WebSearch|WebFetch|TodoWrite|NotebookEdit|MultiEdit)|(?:the |your )?(Read|Edit|Write|Grep|Glob|Bash|Task|WebSearch|WebFetch)(?= (?:tool|calls?|queries|query)))(?!\w)"
+)
+_PRONOUN = lazy_regex(
+    r"\b(?:it|them|one|there|(?:these|those|that|this|such a|the) (?:files?|folder|directory|ones?|code|lines?))\b(?! (?:is|takes))",
+    re.IGNORECASE,
+)
+_TOPIC = lazy_regex(
+    r"\b(?:hand|give|delegate|leave|send|pass|assign)\w*\s+(.+?)\s+to\s+(?:an? |any |the )?sub-?agents?|sub-?agents?\s+(?:for|to)\s+(.+)",
+    re.IGNORECASE,
+)
+_TOPIC_WORD = re.compile(r"[a-z]{5,}")
+_LOOSE_WORD = re.compile(
+    r"(?:and|or|he|she|yes|on|input|read|w|n|i|add|try|his|a|up|b|client|key|true|either|both|tcp|ui|pass|start)/",
+    re.IGNORECASE,
+)
 
 
 class Phrases:
-    """One statement, with marks for what is written as code."""
+    """One statement, with marks for its commands, places and addresses."""
 
     __slots__ = ("_kept", "masked")
 
@@ -69,31 +163,61 @@ class Phrases:
         self._kept: list[tuple[str, str]] = []
         text = _SPAN.sub(lambda match: self._keep("code", match[1].strip()), statement)
         text = _ADDRESS.sub(self._keep_address, text)
-        self.masked = _PLACE.sub(self._keep_place, text)
+        text = _PLACE.sub(self._keep_place, text)
+        parts: list[str] = []
+        end = 0
+        for start, stop, said, certain in commands_in(text):
+            if start < end or not (certain or self._is_called(text, start, stop)):
+                continue
+            parts += [text[end:start], self._keep("code" if certain else "program", said)]
+            end = stop
+        self.masked = "".join((*parts, text[end:]))
+
+    @staticmethod
+    def _is_called(text: str, start: int, stop: int) -> bool:
+        program = text[start:stop]
+        after = text[stop:]
+        if is_word(program):
+            before = _CALLS.search(text[max(0, start - 24) : start])
+            listed = re.search(
+                r"\b(?:use|using|than|instead of|in place of|with|via|over|plain|run|running|not|never)\s*$",
+                text[:start],
+            )
+            return bool(before and listed) and not re.match(r"\s+(?:the|a|an|sure|it|to|through)\b", after)
+        if _CALLS.search(text[max(0, start - 24) : start]) is None:
+            return False
+        return _ADJECTIVE.match(after) is None or bool(
+            re.match(r"\s+(?:is|to|in|into|on|with|through|over)\b", after)
+        )
 
     def target(self, phrase: str, *, changes: bool = False) -> Target:
         """The call that `phrase` names; an empty target where it names none for certain.
 
         A file is one only where the phrase says that it is changed, or where the caller knows (`changes`).
         """
-        marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
-        acts = acts_said(phrase)
-        first = acts[0][2] if acts else ""
-        words = self._words(phrase, first)
-        hosts = tuple(text for sort, text in marks if sort == "host")
-        commands = self._commands(phrase, marks)
-        if commands:
-            alone = all(len(command) == 1 for command in commands)
-            return Target(commands=commands, acts=(first,) if first and alone else (), words=words)
-        edits = changes or bool(_EDITS.search(phrase) or _REMOVES.search(phrase))
-        paths = self._paths(phrase, marks, acts=bool(first)) if edits else ()
-        if paths and not (first and acts[0][0] < phrase.find("\ue000")):
-            return Target(paths=paths, removes=bool(_REMOVES.search(phrase)))
-        if first:
-            return Target(acts=(first,), words=words, languages=self._languages(phrase, first))
-        if not paths and edits and (kinds := kinds_said(phrase)):
-            return Target(paths=kinds, removes=bool(_REMOVES.search(phrase)))
-        return Target(paths=paths, hosts=hosts)
+        found = self._own_target(phrase, changes=changes)
+        takes_files = not found.paths and any(command[:2] in _FILE_COMMANDS for command in found.commands)
+        if "\ue000" in phrase and not found.empty and not takes_files:
+            return found
+        if (
+            not found.empty
+            and not found.acts
+            and not takes_files
+            and not (found.paths and _PRONOUN.search(phrase))
+        ):
+            return found
+        if _PRONOUN.search(phrase) is None or (antecedent := self._antecedent(phrase)) is None:
+            return found
+        resolved = self._own_target(f"{_PRONOUN.sub(antecedent, phrase, count=1)}", changes=changes)
+        return (
+            resolved if not resolved.empty and (found.empty or resolved.commands == found.commands) else found
+        )
+
+    def satisfied_by(self, target: Target, rest: str) -> Target:
+        """`target` with the options that `rest` prescribes: a call that has them is as the rule wants it."""
+        options = tuple(dict.fromkeys(_OPTION.findall(rest)))
+        own = {word for command in target.commands for word in command}
+        return replace(target, satisfied=tuple(option for option in options if option not in own))
 
     def files(self, phrase: str) -> Target:
         """The files and folders that `phrase` names, as changed ones; a dotted name of another kind (`os.path`) is none."""
@@ -101,15 +225,101 @@ class Phrases:
         named = [text for sort, text in marks if sort == "path" or (sort == "code" and _is_place(text))]
         return Target(paths=tuple(dict.fromkeys(path_pattern(text) for text in named if find_paths(text))))
 
+    def places(self, phrase: str) -> tuple[str, ...]:
+        """Patterns of the files that `phrase` names, by their paths or by their kind."""
+        marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
+        return self._paths(phrase, marks, acts=True) or kinds_said(phrase)
+
     def command_at(self, phrase: str) -> Target:
-        """The command at the very beginning of `phrase`; an empty target where something else stands there."""
-        begin = phrase.lstrip()
-        mark = _MARK.match(begin)
-        if mark is not None:
+        """The commands or the tool at the beginning of `phrase`; an empty target where something else stands there."""
+        begin = re.sub(
+            r"^(?:\s*(?:with|via|by|the|an?|plain|bare|raw|whatever|system|global|globally installed|directly|direct|calling|running|run|using|use|invoking|through|to|from|your|our)\b)*\s*",
+            "", phrase, flags=re.IGNORECASE,
+        )  # fmt: skip
+        commands: list[Command] = []
+        rest = begin
+        while (mark := _MARK.match(rest)) is not None:
             sort, text = self._kept[int(mark[1])]
-            return Target(commands=_as_commands(text)) if sort == "code" else Target()
-        bare = _BARE.match(begin)
-        return Target(commands=_bare_commands(begin, bare)) if bare else Target()
+            if sort in ("code", "program"):
+                commands += _as_commands(text)
+            rest = re.sub(r"^\s*(?:,|or|and|/)\s*(?:the |plain )?", "", rest[mark.end() :])
+        if commands:
+            return Target(commands=tuple(dict.fromkeys(commands)))
+        for start, _stop, said, _certain in commands_in(begin):
+            if start == 0:
+                return Target(commands=simple_commands(said))
+        tool = _TOOL.match(begin)
+        if tool is None:
+            return Target()
+        before = self._antecedent(phrase)
+        marks = [self._kept[int(number)] for number in _MARK.findall(before or "")]
+        return Target(tools=((tool[1] or tool[2]).lower(),), paths=self._paths("", marks, acts=False))
+
+    def _own_target(self, phrase: str, *, changes: bool) -> Target:
+        marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
+        acts = acts_said(phrase)
+        first = acts[0][2] if acts else ""
+        hosts = tuple(text for sort, text in marks if sort == "host")
+        removes = bool(_REMOVES.search(phrase))
+        commands = self._commands(phrase, marks)
+        tools = tuple((one or other).lower() for one, other in _TOOL.findall(phrase))
+        if tools and not commands:
+            return Target(
+                tools=tools, paths=self._paths(phrase, marks, acts=False), topics=self._topics(phrase)
+            )
+        if commands:
+            alone = all(len(command) == 1 for command in commands)
+            more = tuple(option for option in _OPTION.findall(phrase))
+            files = any(command[:2] in _FILE_COMMANDS for command in commands)
+            paths = self._paths(phrase, marks, acts=True) or kinds_said(phrase) if files else ()
+            words = self._words(phrase, first, commands=True)
+            return Target(
+                commands=tuple((*command, *(one for one in more if one not in command)) for command in commands),
+                acts=(first,) if first and alone and first not in ("download", "remote_shell") else (), words=words, paths=paths, hosts=hosts,
+            )  # fmt: skip
+        words = self._words(phrase, first)
+        edits = changes or bool(_EDITS.search(phrase)) or removes
+        reads = bool(_READS.search(phrase))
+        named = self._paths(phrase, marks, acts=bool(first))
+        paths = named if edits or reads else ()
+        if paths and not (first and acts[0][0] < phrase.find("\ue000")):
+            secret = changes and any(_SECRET.search(path) for path in paths)
+            folders = all(path.endswith("/") or "*" in path for path in paths)
+            return Target(
+                paths=paths, removes=removes, reads=secret or (reads and not (edits and not changes)),
+                creates=folders and not removes and bool(_CREATES.search(phrase)), topics=("version",) if _VERSION.search(phrase) else (),
+            )  # fmt: skip
+        if first:
+            options = _OPTION.findall(phrase)
+            if first != "test" and options and first not in ("force_push", "reset"):
+                return Target(acts=(first,), words=words, options=tuple(options), hosts=hosts)
+            narrow = (named or (kinds_said(phrase))) if first in _FILE_ACTS else ()
+            return Target(
+                acts=(first,), words=words, hosts=hosts, paths=narrow, runners=self._runners(phrase, first), topics=self._topics(phrase)
+            )  # fmt: skip
+        if options := tuple(dict.fromkeys(_OPTION.findall(phrase))):
+            return Target(options=options)
+        if not paths and (edits or reads) and (kinds := kinds_said(phrase)):
+            return Target(
+                paths=kinds,
+                removes=removes,
+                reads=reads and not edits,
+                creates=not removes and bool(_CREATES.search(phrase)),
+            )
+        return Target(paths=paths, hosts=hosts)
+
+    def _antecedent(self, phrase: str) -> str | None:
+        """The mark, or the words, that a pronoun of `phrase` stands for: the first anchor of the nearest sentence before it."""
+        at = self.masked.find(phrase)
+        pronoun = _PRONOUN.search(phrase)
+        before = self.masked[: at + (pronoun.start() if pronoun else 0)] if at >= 0 else ""
+        for sentence in reversed(re.split(r"(?<=[.!?;])\s+|\n+", before)):
+            for mark in _MARK.finditer(sentence):
+                if self._kept[int(mark[1])][0] != "program":
+                    return mark[0]
+            if kinds := kinds_said(sentence, words=True):
+                return kinds[0]
+        return None
 
     def _commands(self, phrase: str, marks: list[tuple[str, str]]) -> tuple[Command, ...]:
         found = [
@@ -120,14 +330,20 @@ class Phrases:
         ]
         if not found and _RUNS.search(phrase):
             found = [
-                (text,) for sort, text in marks if sort == "path" and not text.endswith("/") and "/" in text
+                (text,)
+                for sort, text in marks
+                if sort == "path" and not text.endswith("/") and "/" in text and "*" not in text
             ]
         if not found:
-            found = [one for match in _BARE.finditer(phrase) for one in _bare_commands(phrase, match)]
+            found = [one for sort, text in marks if sort == "program" for one in simple_commands(text)]
         return tuple(dict.fromkeys(found))
 
     def _paths(self, phrase: str, marks: list[tuple[str, str]], *, acts: bool) -> tuple[str, ...]:
-        named = [text for sort, text in marks if sort == "path" or (sort == "code" and _is_place(text))]
+        named = [
+            text
+            for sort, text in marks
+            if sort == "path" or (sort == "code" and _is_place(text) and find_paths(text))
+        ]
         named = [text for text in named if not (acts and _BRANCH_WORD.match(text))]
         folders = [
             f"{first or second}/"
@@ -136,35 +352,54 @@ class Phrases:
         ]
         return tuple(dict.fromkeys(path_pattern(text) for text in (*named, *folders)))
 
-    def _words(self, phrase: str, act: str) -> tuple[str, ...]:
-        if act in _ENVIRONMENT_ACTS:
-            found = [word.lower() for word in _ENVIRONMENT.findall(phrase)]
-            return tuple(dict.fromkeys("prod" if word == "production" else word for word in found))
-        if act not in _BRANCH_ACTS:
-            return ()
-        named = (self._plain(word) for word in _BRANCH.findall(phrase))
-        return tuple(dict.fromkeys(word.lower().rstrip("*") for word in named if _BRANCH_WORD.match(word)))
+    def _words(self, phrase: str, act: str, *, commands: bool = False) -> tuple[str, ...]:
+        found: list[str] = []
+        if commands or act in _ENVIRONMENT_ACTS:
+            found += [
+                "prod" if word.lower() == "production" else word.lower()
+                for word in _ENVIRONMENT.findall(phrase)
+            ]
+            scopes = (self._plain(first or second).lower() for first, second in _SCOPE.findall(phrase))
+            found += ["prod" if word == "production" else word for word in scopes if word not in _NO_SCOPE]
+        if act in _BRANCH_ACTS:
+            named = (self._plain(word) for word in _BRANCH.findall(phrase))
+            found += [word.lower().rstrip("*") for word in named if _BRANCH_WORD.match(word)]
+        return tuple(dict.fromkeys(found))
+
+    def _topics(self, phrase: str) -> tuple[str, ...]:
+        match = _TOPIC.search(phrase)
+        return tuple(_TOPIC_WORD.findall((match[1] or match[2] or "").lower())) if match else ()
 
     def _plain(self, word: str) -> str:
         mark = _MARK.match(word)
         return self._kept[int(mark[1])][1] if mark else word
 
-    def _languages(self, phrase: str, act: str) -> tuple[str, ...]:
-        return (
-            tuple(dict.fromkeys(name.lower() for name in _LANGUAGE.findall(phrase))) if act == "test" else ()
-        )
+    def _runners(self, phrase: str, act: str) -> tuple[str, ...]:
+        if act != "test":
+            return ()
+        names = [str(name).lower() for name in _RUNNER_WORD.findall(phrase)]
+        named: list[str] = [
+            _END_TO_END if name in ("e2e", "end-to-end", "browser", "ui") else RUNNERS.get(name, name)
+            for name in names
+        ]
+        return tuple(dict.fromkeys(named))
 
     def _keep(self, sort: str, text: str) -> str:
         self._kept.append((sort, text))
         return f"\ue000{len(self._kept) - 1}\ue001"
 
     def _keep_address(self, match: re.Match[str]) -> str:
-        return self._keep("host", match[1].lower())
+        return self._keep("host", (match[1] or match[2] or match[3]).lower())
 
     def _keep_place(self, match: re.Match[str]) -> str:
-        text = match[0].rstrip(".")
-        plain = "/" not in text and not re.search(r"\.[a-z]|file$", text)
-        if plain or re.match(r"(?:and|or|he|she|yes|on|input|read|w|n|i)/", text, re.IGNORECASE):
+        text = match[0].rstrip(".,")
+        plain = "/" not in text and not re.search(r"\.[a-z]|file$|^\.|^__|^[A-Z]+$", text)
+        if (
+            plain
+            or _LOOSE_WORD.match(text)
+            or re.fullmatch(r"e\.g|i\.e|etc|vs", text)
+            or ("," in text and "{" not in text)
+        ):
             return match[0]
         return self._keep("path", text) + match[0][len(text) :]
 
@@ -177,17 +412,7 @@ def _as_commands(text: str) -> tuple[Command, ...]:
     """The commands of a code span; none for an identifier, an option or a value."""
     if not re.match(r"(?:\./)?[a-zA-Z][\w./-]*(?: |$)", text) or " = " in text:
         return ()
-    found = simple_commands(text)
-    return tuple(one for one in found if len(one) > 1 or not PROGRAMS.isdisjoint(one))
-
-
-def _bare_commands(phrase: str, match: re.Match[str]) -> tuple[Command, ...]:
-    """A program that a phrase names in plain words, with its subcommands."""
-    words: list[str] = []
-    for word in match[2].split():
-        if word not in _SUBCOMMANDS:
-            break
-        words.append(word)
-    if not words and not _CALLS.search(phrase[: match.start()]):
-        return ()
-    return simple_commands(" ".join((match[1], *words)))
+    found = simple_commands(re.sub(r"\s*(?:<[\w /-]+>|\.\.\.|\[[\w /-]+\])", "", text))
+    return tuple(
+        one for one in found if len(one) > 1 or not KNOWN.keys().isdisjoint(one) or text.startswith("./")
+    )

@@ -26,13 +26,21 @@ _KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"openapi(?: specs?| files?)?", ("openapi.*", "swagger.*")),
     (r"(?:the )?changelog", ("changelog*",)),
     (r"(?:the )?readme", ("readme*",)),
-    (r"notebooks?", ("*.ipynb",)),
-    (r"(?:python|go|rust|java|typescript|javascript|ruby|kotlin|swift|php|c\+\+|c#|shell|yaml|json|markdown) (?:files?|modules?|code|scripts?)", ()),
+    (r"(?:jupyter )?notebooks?", ("*.ipynb",)),
+    (r"storybook stories|stories", ("*.stories.*",)),
+    (r"snapshots?(?: files?)?", ("*.snap", "__snapshots__/")),
+    (r"protobufs?|\.?proto files?", ("*.proto",)),
+    (r"environment files?|env files?|dotenv files?", (".env*",)),
+    (r"k8s manifests?|kubernetes manifests?", ("k8s/", "manifests/", "kubernetes/")),
+    (r"(?:new )?(?:unit |integration )?test (?:files?|modules?)", ("test_*", "*_test.*", "*.test.*", "*.spec.*", "*_spec.*", "*test.java", "*tests.cs")),
+    ((r"(?:python|go|rust|java|typescript|javascript|ruby|kotlin|swift|php|c\+\+|c#|shell|yaml|json|markdown|bash|terraform|vue|svelte|scss|html|elixir|dart|lua|graphql|toml)"
+     r" (?:files?|modules?|code|scripts?|pages?|sources?|classes|class)"), ()),
 )  # fmt: skip
 _LANGUAGE_ENDINGS: dict[str, tuple[str, ...]] = {
     "python": ("*.py",), "go": ("*.go",), "rust": ("*.rs",), "java": ("*.java",), "typescript": ("*.ts", "*.tsx"), "javascript": ("*.js", "*.jsx"),
     "ruby": ("*.rb",), "kotlin": ("*.kt",), "swift": ("*.swift",), "php": ("*.php",), "c++": ("*.cpp", "*.cc", "*.hpp"), "c#": ("*.cs",),
-    "shell": ("*.sh",), "yaml": ("*.yaml", "*.yml"), "json": ("*.json",), "markdown": ("*.md",),
+    "shell": ("*.sh",), "bash": ("*.sh",), "terraform": ("*.tf",), "vue": ("*.vue",), "svelte": ("*.svelte",), "scss": ("*.scss",), "html": ("*.html",),
+    "elixir": ("*.ex", "*.exs"), "dart": ("*.dart",), "lua": ("*.lua",), "graphql": ("*.graphql",), "toml": ("*.toml",), "yaml": ("*.yaml", "*.yml"), "json": ("*.json",), "markdown": ("*.md",),
 }  # fmt: skip
 _SAID = tuple(
     (lazy_regex(rf"(?<![\w/.`-])(?:{said})(?![\w/])", re.IGNORECASE), patterns) for said, patterns in _KINDS
@@ -44,21 +52,23 @@ FOLDER = lazy_regex(
 )
 
 
-def kinds_said(text: str) -> tuple[str, ...]:
-    """Patterns of the files that `text` names by their kind; those of the first place where it does."""
-    best: tuple[int, tuple[str, ...]] | None = None
+def kinds_said(text: str, *, words: bool = False) -> tuple[str, ...]:
+    """Patterns of the files that `text` names by their kind, those of the first place where it does; `words` = the words there."""
+    best: tuple[int, tuple[str, ...], str] | None = None
     for pattern, patterns in _SAID:
         match = pattern.search(text)
         if match and (best is None or match.start() < best[0]):
             found = patterns or _LANGUAGE_ENDINGS[match[0].lower().split()[0]]
-            best = (match.start(), found)
+            best = (match.start(), found, match[0])
+    if words:
+        return (best[2],) if best else ()
     endings = tuple(f"*{ending.lower()}" for ending in _ENDING.findall(text))
     return endings or (best[1] if best else ())
 
 
 def path_pattern(path: str) -> str:
     """A path as a pattern: lower case, a folder with a closing slash."""
-    plain = path.replace("\\", "/").lower().removeprefix("./").strip("`'\"")
+    plain = path.replace("\\", "/").lower().removeprefix("./").removeprefix("~/").strip("`'\"")
     last = plain.rstrip("/").rsplit("/", 1)[-1]
     is_file = "." in last.lstrip(".") or last in ("dockerfile", "makefile", "justfile", "gemfile", "rakefile")
     return (
@@ -69,7 +79,7 @@ def path_pattern(path: str) -> str:
 def key_of(pattern: str) -> str:
     """Under which part of a path a pattern is looked up: its last name, or its ending."""
     last = pattern.rstrip("/").rsplit("/", 1)[-1]
-    return last if not last.startswith("*.") or last.count("*") == 1 else ""
+    return last if last.count("*") <= 1 else ""
 
 
 def parts_of(path: str) -> frozenset[str]:
@@ -79,7 +89,13 @@ def parts_of(path: str) -> frozenset[str]:
     found = set(names)
     if names and "." in names[-1]:
         stem, _, ending = names[-1].rpartition(".")
-        found |= {f"*.{ending}", f"{stem}.*", f"{stem.split('.')[0]}*"}
+        found |= {f"*.{names[-1].split('.', start)[start]}" for start in range(1, names[-1].count(".") + 1)}
+        found |= {
+            f"*.{ending}",
+            f"{stem}.*",
+            f"{stem.split('.')[0]}*",
+            f".{names[-1].lstrip('.').split('.')[0]}*",
+        }
     return frozenset(found)
 
 

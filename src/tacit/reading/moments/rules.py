@@ -16,38 +16,54 @@ from tacit.text.lazy_regex import lazy_regex
 
 _CUT = 600
 _MOST = 4
-_CLAUSE = lazy_regex(r"(?<=[.!?])\s+|\n+|;\s*|\s+[-\u2013\u2014]\s+")
-_MAY_NAME = lazy_regex(
-    r"\b(?:before|prior|ahead|after|once|when|whenever|while|if|upon|on|each|every|any|never|not|no|avoid|only|must|should|shall|has|have|needs?|gets?"
-    r"|requires?|follow|follows|in|under|inside|within|below|go|start|starts?|begin|ask|tell|instead|rather|forbidden|limits|means?|run|open|with|against)\b|n't\b",
-    re.IGNORECASE,
-)
+_CLAUSE = lazy_regex(r"(?<=[.!?])\s+|\n+|;\s*|\s+[-\u2013\u2014]+\s+")
+_LEAVE_GIVEN = r"(?:ok|okay|approval|permission|consent|sign-?off|go-?ahead|blessing|confirmation|authori[sz]ation|say-so|agreement|green light)"
+_PERSON = r"(?:me|us|my|the (?:user|team|owner|maintainers?|author)|a human|[A-Z]\w+)"
 _ASK = lazy_regex(
-    r"\b(?:ask|tell|warn|consult|inform|notify|check with|talk to|confirm with|wait for)\s+(?:me|us|my|the (?:user|team|owner|maintainers?)|a human)\b[^,;]*?\b(?:before|prior to)\s+"
-    r"|\b(?:ask|get (?:my |an? )?(?:ok|okay|approval|confirmation|permission)|confirm)\b[^,;]{0,20}?\b(?:before|prior to)\s+",
-    re.IGNORECASE,
+    rf"\b(?:(?i:ask|tell|warn|consult|inform|notify|check with|talk to|confirm with|wait for|check in with|clear it with)\s+(?:first\s+)?{_PERSON}(?i:\b[^,;]*?\b(?:before|prior to)\s+)"
+    rf"|(?i:(?:ask|get (?:my |an? )?{_LEAVE_GIVEN}|confirm)\b[^,;]{{0,20}}?\b(?:before|prior to)\s+))"
 )
+_EXAMPLE = lazy_regex(r"\b(?:for (?:instance|example)|such as|e\.g\.|like|including)\s+", re.IGNORECASE)
 _ONLY_AFTER = lazy_regex(r"\bonly\s+(?:after|when|once|if|with)\b", re.IGNORECASE)
 _NEGATION = lazy_regex(
-    r"\b(?:under no circumstances(?: should you)?|(?:I|we)\s+(?:do not|don't|never)\s+want(?:\s+(?:you|agents?)\s+to)?|(?:you |we |agents? )?(?:must|may|should|shall|can|do|does|will)(?:\s+not|n't)(?:\s+ever)?"
-    r"|cannot|can't|mustn't|shouldn't|don't|doesn't|never|avoid|refrain from|(?:it is |you are )?(?:forbidden|not allowed) to)\b|^no\b(?!\s+(?:one|matter|longer))",
+    r"\b(?:under no circumstances(?:,? (?:should|may|must) (?:you|agents?))?|(?:I|we)\s+(?:do not|don't|never)\s+want(?:\s+(?:you|agents?|anyone|anybody))?(?:\s+to)?|I'd rather you (?:did not|didn't)"
+    r"|(?:you |we |agents? )?(?:must|may|should|shall|can|do|does|will|would|is|are|need)(?:\s+not|n't)(?:\s+(?:ever|allowed to|supposed to|permitted to|meant to|to))?"
+    r"|cannot|can't|mustn't|shouldn't|don't|doesn't|never|avoid|refrain from|(?:(?:it is|it's|you are|you're) )?(?:forbidden|prohibited|not allowed|not permitted) to"
+    r"|(?:nobody|no one|no agent)(?: (?:may|should|must|can|is (?:allowed )?to|ever))?|stop|quit)\b(?!\s+(?:forget|hesitate|worry|skip|only|just)\b)|(?:^|[,:]\s*)no\b(?!\s+(?:one|matter|longer|need|problem))",
     re.IGNORECASE,
 )
+_KEPT_OFF = lazy_regex(
+    r"\b(?:(?:stay|keep) (?:out of|away from|clear of|off)|(?:keep (?:your )?)?(?:hands|fingers|paws) (?:off|out of|away from)|steer clear of|leave)\s+(.+)",
+    re.IGNORECASE,
+)
+_ALONE = lazy_regex(
+    r"\s(?:alone|untouched|as (?:it|they) (?:is|are)|unchanged|be|to (?:me|us|CI|the \w+))\b", re.IGNORECASE
+)
+_ADVERBS = r"(?:(?:strictly|absolutely|completely|always|currently|also|all|to be|explicitly)\s+)*"
 _REFUSED = lazy_regex(
-    r"\b(?:is|are)\s+(?:strictly\s+)?(?:off[ -]limits|forbidden|prohibited|not allowed|read[ -]only|taboo|for\s+(?:\S+\s+){1,4}only)\b"
-    r"|\b(?:needs?|requires?)\s+(?:my|our|an?|explicit)\s+(?:explicit\s+)?(?:ok|okay|approval|permission|consent|confirmation|go-ahead)\b|\b(?:needs?|requires?)\s+(?:approval|permission|confirmation)\b",
+    rf"\b(?:is|are|be|stays?|remains?)\s+{_ADVERBS}(?:off[ -]limits|out of bounds|forbidden|prohibited|banned|disallowed|not (?:allowed|permitted|acceptable|ok(?:ay)?|an option|for you|yours)|read[ -]only|immutable|frozen|taboo"
+    r"|a no-?go|no-?go|verboten|blocked|reserved for|never (?:ok(?:ay)?|allowed|acceptable|an option)|(?:not|never) to be|mine|my (?:job|call|business)|up to me|left to (?:me|us|the|CI)|the (?:job|task|business) of|for\s+(?:\S+\s+){1,4}only|only for)\b"
+    rf"|\b(?:isn't|aren't|(?:is|are) (?:not|never))\s+(?:\w+ ){{0,2}}?(?:to be|meant to be|supposed to be|allowed|permitted|acceptable|ok(?:ay)?|an option|for you|yours)\b"
+    rf"|\b(?:needs?|requires?|takes?|wants?)\s+(?:[\w']+\s+){{0,3}}?{_LEAVE_GIVEN}\b|\b(?:belongs?|is left|are left) to (?:the )?(?:CI|pipeline|me\b|us\b)"
+    rf"|\b(?:may|must|can|should)\s+only\s+be\s+\w+\s+(?:by|from|in|on)\b|\b(?:happens?|runs?|is done|are done|is run|are run|is executed|is started)\s+(?:only|exclusively)\s+(?:in|by|from|on)\b"
+    rf"|\bonly\s+(?:happens?|runs?)\s+(?:in|by|from|on)\b|\b(?:is|are)\s+(?:done|run|handled|triggered)\s+by\s+(?:me|the (?:pipeline|CI|release|ops)\b)|\b(?:never|not)\s+without\s+(?:[\w']+\s+){{0,3}}?{_LEAVE_GIVEN}\b",
     re.IGNORECASE,
 )
 _INSTEAD = lazy_regex(
-    r"(?:,|\()\s*(?:and\s+)?(?:not|never)\s+|\b(?:instead of|rather than)\s+", re.IGNORECASE
-)
-_EVERY = r"(?:on|for|with|at|in|per|upon|during)\s+(?:every|each|any|all)"
-_CONDITION = lazy_regex(
-    rf"\b(?:before|prior to|ahead of|after|once|when(?:ever)?|while|if|upon|as soon as|(?:each|every|any) time|in case|{_EVERY})\b|^on\b",
+    r"(?:,|\()\s*(?:and\s+)?(?:not|never)\s+|\b(?:instead of|rather than|in place of|in preference to|as opposed to)\s+|\bprefer\w*\b[^.;]*?\b(?:over|to)\s+(?=\ue000|the \ue000|plain )|\breplaces\s+|\bnot\s+(?=\ue000)",
     re.IGNORECASE,
 )
+_UNIT = r"(?:each|every|any|all)"
+_EVERY = rf"(?:on|for|with|at|in|into|per|upon|during|to|from|by|of)\s+{_UNIT}"
+_CONDITION = lazy_regex(
+    rf"\b(?:before|prior to|ahead of|after(?!wards?)|following|once|when(?:ever)?|while|if|upon|as soon as|(?:each|every|any) time|the moment|in case|anyone (?:who|that)|anybody (?:who|that)|whoever|those who|{_EVERY})\b"
+    r"|^(?:and |then |also )?(?:on|for|having|anyone|anybody|per)\b|^(?:(?:\w+ly|then|and) )?(?=\w+ing\b[^,?]*[,?])",
+    re.IGNORECASE,
+)
+_PASSIVE = lazy_regex(r"\b(?:it|they|them|being|are|is)\b", re.IGNORECASE)
+_WHO = lazy_regex(r"(?:anyone|anybody|whoever|those)", re.IGNORECASE)
 _VERBS_TEXT = """
-add apply ask avoid backup back bump bundle call check choose clean close comment commit compile confirm copy create cut delete describe
+add apply ask assign avoid back build bump bundle call check choose clean clear close comment commit compile confirm copy create cut delete describe
 disable document drop enable ensure enter export fetch fill fix follow format generate get give go have import include increment inform
 install keep label leave let link lint list load log look make mark mention merge mock move name notify open pass pick pin place prefer
 prepare print publish pull push put read rebase rebuild record refresh regenerate reload remove rename replace request reset restart
@@ -56,46 +72,59 @@ submit sync tag take tell test touch trigger try turn type update upgrade upload
 """
 _ORDER = rf"(?:please |always |first )*(?:{'|'.join(_VERBS_TEXT.split())})"
 _BREAK = lazy_regex(
-    rf"[,:;()]|\s(?:then|so that|because|since|as it|or else|otherwise|and (?:then )?(?={_ORDER}\s))\b",
+    rf"[,:;()?]|(?<=\w)\syou run\b|\s(?:then|so that|because|since|as it|or else|otherwise|you (?:must|should|have to|need to|always|never|also)|and (?:then )?(?={_ORDER}\s))\b",
     re.IGNORECASE,
 )
 _LIMITED = lazy_regex(
-    r"[,:;()]|\s(?:unless|without|until|before|after|when|whenever|if|that|which|because|since|by hand|except|instead|so that|go through)\b",
+    r"[,:;()]|\s(?:unless|without|until|before|after|when|whenever|if|that|which|because|since|by hand|except|instead|so that|go through|go via|to (?:make|get|fix|save|silence|work)|from (?:a|your|the|my) (?:dev|local|own|laptop)\b)\b",
     re.IGNORECASE,
 )
 _NEXT_ORDER = lazy_regex(rf"\s{_ORDER}\s", re.IGNORECASE)
+_FUNCTION_WORDS = "the|a|an|this|that|these|those|it|they|we|i|he|she|there|our|its|their|his|my|all|some|most|both|no|in|on|at|of|by|for|from|with|as|and|or|but|because|since|which|who|what|how|is|are|was|were"
 _OBLIGES = lazy_regex(
-    rf"^\ue000|(?:^\W*|:\s+){_ORDER}\b|\b(?:must|should|shall|has to|have to|need(?:s|ed)?|gets?|always|never|requires?|required|don't|do not|means?|make sure|be sure)\b"
-    r"|\b(?:is|are) (?:to be |always |never )?\w+ed\b|\bcomes? with\b",
+    rf"^\ue000|(?:^\W*|:\s+)(?:(?:please|always|first|then|also|just|you|make sure (?:to|you)|remember to|don't forget to)\s+)*(?!(?:{_FUNCTION_WORDS})\b)(?-i:[a-z]|[A-Z](?=[a-z]+ ))(?!\w*(?:[^su]s|ing|ed)\b)[\w-]+\b(?! (?:is|are|was|were|has|had|happens|takes|runs)\b)(?! \w+ (?:is|are|happens|runs|takes|was)\b)"
+    r"|\b(?:must|should|shall|has to|have to|need(?:s|ed)?|gets?|always|never|requires?|required|don't|do not|means?|make sure|be sure|no|you|I want|please|comes? (?:first|before))\b"
+    r"|\b(?:is|are|was|were) (?:to be |always |never |first )?\w+(?:ed|en|un|ten)\b|\bcomes? with\b",
     re.IGNORECASE,
 )
 """What a clause says besides its condition must be an order; else it tells what happens (`the build runs when ...`).
 
 The order may follow the heading that an imported rule stood under (`Work on this project: Lint with flake8 ...`)."""
 _MODAL = lazy_regex(
-    r"\s(?:must|should|shall|has to|have to|needs?|gets?|requires?|follows?|goes|go against|starts? with|begins? with|means?|only (?:with|via|through|from|in|after|by)"
-    r"|(runs?) (?:with|in|under|through|via)|(?:are|is) (?:run|started) (?:with|in|under|through|via))\b",
+    r"\s(?:must|should|shall|has to|have to|needs?|gets?|requires?|follows?|goes|go (?:through|via|against|to|out|in)|starts? with|begins? with|ends? with|looks? like|means?|takes?|carr(?:y|ies)|comes? with|stays?|waits?|contains?|includes?|mentions?|targets?|ha(?:s|ve) (?:a|an|the|at)"
+    r"|only (?:with|via|through|from|in|after|by)|always|(?:is|are) (?:first|always|only)"
+    r"|(runs?) (?:\w+ )?(?:with|in|under|through|via|headless|against|only|sequentially|serially)|(?:are|is) (?:run|started) (?:with|in|under|through|via)"
+    r"|(?:is|are) (?:\w+ ){0,2}?(?:opened|signed|tagged|named|called|built|run|sent|put|made|written|done|started|created|kept|squashed|merged|labell?ed|prefixed|preceded|followed|accompanied|wrapped|invoked|executed|added|pinned|installed|routed|proxied|based|formatted|linted|published|uploaded|given|drafted|assigned|limited|capped|passed|set))\b",
     re.IGNORECASE,
 )
-_MOST_HEAD_WORDS = 8
+_KEPT_SO = lazy_regex(
+    r"\s(?:is|are) (?:\w+ ){0,2}?(?:written|kept|named|sorted|formatted|documented|indented|prefixed|numbered|ordered|translated|spelled|phrased|structured|signed|typed|called|versioned|quoted|lower-?case\w*|capped|limited)\b|\s(?:must|should|shall|has to|have to|needs?|gets?|carr(?:y|ies)|starts? with|begins? with|ends? with|follows?|may only|comes? with)\b",
+    re.IGNORECASE,
+)
+"""How a file is kept; said of a file, other verbs mostly tell what it does."""
+_MOST_HEAD_WORDS = 9
 _ANY = lazy_regex(
-    r"(?:any\w*|every\w*|each|all|new|changing|editing|adding|touching|changes to)\b", re.IGNORECASE
+    r"(?:any\w*|every\w*|each|all|an?|new|changing|editing|adding|touching|changes to|edits to|updates to)\b",
+    re.IGNORECASE,
 )
 _MUST = lazy_regex(r"\s(?:must|should|shall|has to|have to|needs?|gets?|requires?|means?)", re.IGNORECASE)
 """`Every change there needs ...`: an order, of whatever kind the statement is."""
 _TESTS = lazy_regex(r"\b(?:tests?|specs?)\s*$", re.IGNORECASE)
 _IMPERATIVE = lazy_regex(
-    r"^(?:please\s+|always\s+|only\s+)*((?:run|open|create|submit|file|start|make|write|name|sign|tag|squash|execute|publish|upload|send)\s+.+?)\s+(?:with|using|via|through|against|under|from|as|in|by)\s",
+    r"^(?:please\s+|always\s+|only\s+)*((?:run|open|create|submit|file|start|make|write|name|sign|tag|squash|execute|publish|upload|send|build|push|commit|deploy|install|format|release|call|query|fetch|route)\s+.+?)\s+(?:with|using|via|through|against|under|from|as|in|by|to|only)\s",
     re.IGNORECASE,
 )
-_SUBJECT = lazy_regex(r"^\W*(?:please|always|and|but|also|you|we|agents?|claude|so|then|\W)*$", re.IGNORECASE)
+_TITLE = lazy_regex(r"^((?:\w+ ){1,3}\w+)$")
+_SUBJECT = lazy_regex(
+    r"^\W*(?:please|always|and|but|also|you|we|i|agents?|claude|so|then|do|\W)*$", re.IGNORECASE
+)
 _PLACED = lazy_regex(
-    rf"^(?!{_ORDER}\b)(?:(?!(?:is|are|was|were|lives?|lies?|stands?|sits?|belongs?|goes|go)\b)[\w'-]+\s+){{0,3}}(?:in|under|inside|within|below)\s+(\S+?)(?:,\s*|\s+)\S",
+    rf"^(?!{_ORDER}\b)(?:(?!(?:is|are|was|were|lives?|lies?|stands?|sits?|belongs?|goes|go)\b)[\w'-]+\s+){{0,3}}(?:in|under|inside|within|below)\s+(\S+?)(?::\s*|,\s*|\s+)\S",
     re.IGNORECASE,
 )
 """What a clause is about lies in a place: `amounts in src/ledger/ are integers`, `in src/api/, use ...`."""
 _WRITES = lazy_regex(r"^(?:write|name)\b", re.IGNORECASE)
-_SENTENCE = lazy_regex(r"(?<=[.!?])\s+|\n+")
+_SENTENCE = lazy_regex(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)\s+|\n+")
 _SUBJECT_FILE = lazy_regex(
     r"^\W*(?:(?:the|our|this)\s+)?(?:(?:file|module|script|folder|package)\s+)?(\ue000\d+\ue001(?:\s*(?:,|and|or)\s*\ue000\d+\ue001)*)\s*[:\w]",
     re.IGNORECASE,
@@ -113,23 +142,40 @@ _ORDERS_AT_FILE = lazy_regex(
 def read_moments(statement: str) -> tuple[Moment, ...]:
     """The moments that `statement` names, in its order, at most four."""
     text = statement[:_CUT].replace("\u2019", "'")
-    if not _MAY_NAME.search(text):
-        return ()
     phrases = Phrases(text)
     found: dict[Moment, None] = {}
     for sentence in _SENTENCE.split(phrases.masked):
         for clause in _CLAUSE.split(sentence):
             moment = _of_clause(clause.strip(" .!?"), phrases) if clause.strip() else None
+            if moment is None or moment.target.empty:
+                moment = _asked_about(clause.strip(), sentence, phrases)
             if moment is not None and not moment.target.empty:
-                found.setdefault(moment)
+                found.setdefault(_with_options(moment, sentence, phrases))
         if (about := _about_file(sentence, phrases)) is not None:
             found.setdefault(about)
     return tuple(found)[:_MOST]
 
 
+def _with_options(moment: Moment, sentence: str, phrases: Phrases) -> Moment:
+    """A rule that tells how a command is called is kept by a call with the options that it names."""
+    if moment.forbids or not (moment.way and (moment.target.commands or moment.target.acts)):
+        return moment
+    return replace(moment, target=phrases.satisfied_by(moment.target, sentence))
+
+
 def _of_clause(clause: str, phrases: Phrases) -> Moment | None:
     """The first reading of a clause that names a call: a leave to be asked, a prohibition, a condition, an alternative, a way."""
-    for read in (_asked, _only_after, _forbidden, _refused, _conditional, _replaced, _prescribed, _placed):
+    for read in (
+        _asked,
+        _only_after,
+        _forbidden,
+        _kept_off,
+        _refused,
+        _conditional,
+        _replaced,
+        _prescribed,
+        _placed,
+    ):
         moment = read(clause, phrases)
         if moment is not None and not moment.target.empty:
             return moment
@@ -138,7 +184,20 @@ def _of_clause(clause: str, phrases: Phrases) -> Moment | None:
 
 def _asked(clause: str, phrases: Phrases) -> Moment | None:
     match = _ASK.search(clause)
-    return Moment(target=phrases.target(_until(clause[match.end() :])), forbids=True) if match else None
+    if match is None:
+        return None
+    said = clause[match.end() :]
+    target = phrases.target(_until(said))
+    if target.empty and (example := _EXAMPLE.search(said)) is not None:
+        target = phrases.target(said[example.end() :])
+    return Moment(target=target, forbids=True)
+
+
+def _asked_about(clause: str, sentence: str, phrases: Phrases) -> Moment | None:
+    """`Pushing? Then rebase first`: a question of one act opens the rule that the next sentence says."""
+    if not sentence.rstrip().endswith("?") or len(clause.split()) > 5:
+        return None
+    return Moment(target=phrases.target(clause.strip(" ?")))
 
 
 def _only_after(clause: str, phrases: Phrases) -> Moment | None:
@@ -148,26 +207,39 @@ def _only_after(clause: str, phrases: Phrases) -> Moment | None:
 
 
 def _forbidden(clause: str, phrases: Phrases) -> Moment | None:
-    match = _NEGATION.search(clause)
     condition = _CONDITION.search(clause)
-    if match is None or (
-        condition is not None and condition.start() < match.start() and _names(clause, phrases)
-    ):
-        return None
-    said = clause[match.end() :]
-    if (end := _LIMITED.search(said)) is not None:
-        said = said[: end.start()]
-    before = clause[: match.start()]
-    passive = not _SUBJECT.match(before) and re.match(r"\s*be\b", said)
-    if (
-        not _SUBJECT.match(before)
-        and not passive
-        and not before.rstrip().endswith((",", ":", "and", "but", "or"))
-    ):
-        return None  # `tests must not touch the network` says what tests are like
-    changes = match[0].lower() == "no"
-    return Moment(
-        target=phrases.target(f"{before} {said}" if passive else said, changes=changes), forbids=True
+    for match in _NEGATION.finditer(clause):
+        if condition is not None and condition.start() < match.start() and _names(clause, phrases):
+            return None
+        said = clause[match.end() :]
+        if (end := _LIMITED.search(said)) is not None and (end.start() > 0 or end[0] not in ",:"):
+            said = said[: end.start()]
+        before = clause[: match.start()]
+        passive = not _SUBJECT.match(before) and re.match(r"\s*(?:ever\s+)?be\b|\s+\w+(?:ed|en)\b", said)
+        if (
+            not _SUBJECT.match(before)
+            and not passive
+            and not before.rstrip().endswith((",", ":", "and", "but", "or"))
+            and not re.search(
+                r"(?:^|\b(?:so|that|and|then|because)\s+|[,(:]\s*)(?:you|we|agents?)\s*$", before
+            )
+            and match[0].lower().split()[0] not in ("nobody", "no", "under")
+            and not re.match(r"(?:so |and |but )?(?:you|we|agents?) ", match[0], re.IGNORECASE)
+        ):
+            continue  # `tests must not touch the network` says what tests are like
+        changes = match[0].lower().strip(" ,:") == "no" or bool(passive)
+        whole = f"{_last_part(before)} {said}" if passive else said
+        if not (target := phrases.target(whole, changes=changes)).empty:
+            return Moment(target=target, forbids=True)
+    return None
+
+
+def _last_part(before: str) -> str:
+    """The subject of a verb that stands after `before`."""
+    return (
+        re.split(r"[,:;]\s+|\b(?:so|and|but)\s+", before)[-1]
+        if "\ue000" in re.split(r"[,:;]\s+|\b(?:so|and|but)\s+", before)[-1]
+        else before
     )
 
 
@@ -176,9 +248,28 @@ def _names(clause: str, phrases: Phrases) -> bool:
     return moment is not None and not moment.target.empty
 
 
+def _kept_off(clause: str, phrases: Phrases) -> Moment | None:
+    """`Stay out of vendor/`, `leave vendor/ alone`."""
+    match = _KEPT_OFF.search(clause)
+    if match is None or not _SUBJECT.match(clause[: match.start()]):
+        return None
+    said = match[1]
+    if match[0].lower().startswith("leave"):
+        alone = _ALONE.search(said)
+        if alone is None:
+            return None
+        said = said[: alone.start()]
+    return Moment(target=phrases.target(_until(said), changes=True), forbids=True)
+
+
 def _refused(clause: str, phrases: Phrases) -> Moment | None:
     match = _REFUSED.search(clause)
-    target = phrases.target(clause[: match.start()], changes=True) if match else Target()
+    if match is None:
+        return None
+    before, after = clause[: match.start()], clause[match.end() :]
+    target = phrases.target(before, changes=True)
+    if target.commands and (scope := _until(after)) and not target.words:
+        target = replace(target, words=phrases.target(f"{before} {scope}", changes=True).words)
     return Moment(target=target, forbids=True)
 
 
@@ -193,8 +284,12 @@ def _conditional(clause: str, phrases: Phrases) -> Moment | None:
             if not shortened.empty:
                 return Moment(target=shortened)
         target = phrases.target(said)
-        if not target.empty and _OBLIGES.search(rest.lstrip(" ,:;")):
-            return Moment(target=target)
+        if target.acts == ("commit",) and not target.paths and not leads and _PASSIVE.search(said):
+            target = replace(target, paths=phrases.places(before))
+        if target.empty:
+            continue
+        if _WHO.match(match[0]) or _OBLIGES.search(rest.lstrip(" ,:;?").rsplit(": ", 1)[-1]):
+            return Moment(target=replace(target, paths=target.paths[:1]) if _WHO.match(match[0]) else target)
     return None
 
 
@@ -205,30 +300,51 @@ def _until(said: str) -> str:
 
 def _replaced(clause: str, phrases: Phrases) -> Moment | None:
     """`Use pnpm, not npm, to install packages`: the call of what is not to be used."""
-    match = _INSTEAD.search(clause)
-    if match is None:
-        return None
-    target = phrases.command_at(clause[match.end() :])
-    if len(target.commands) == 1 and len(target.commands[0]) == 1:
-        target = replace(target, acts=phrases.target(clause.replace(match[0], " ")).acts)
-    return Moment(target=target, forbids=True)
+    for match in _INSTEAD.finditer(clause):
+        target = phrases.command_at(clause[match.end() :])
+        if target.empty:
+            continue
+        if len(target.commands) == 1 and len(target.commands[0]) == 1:
+            acts = phrases.target(clause.replace(match[0], " ")).acts
+            target = replace(target, acts=acts if acts in (("install",), ("update_dependency",)) else ())
+        return Moment(target=target, forbids=True, instead=True)
+    return None
 
 
 def _prescribed(clause: str, phrases: Phrases) -> Moment | None:
     """How something is done: `pull requests go against develop`, `run the Go tests with -race`."""
-    if _CONDITION.search(clause):
+    condition = _CONDITION.search(clause)
+    if condition is not None and not phrases.target(_until(clause[condition.end() :])).empty:
         return None  # when it applies is said, but names no call
     order = _IMPERATIVE.match(clause)
+    if order is not None and condition is not None:
+        return None  # `run the linter after every change`: what is ordered is no moment where another one is said
     if order is not None:
         target = phrases.target(order[1])
-        return Moment(target=replace(target, acts=()) if _WRITES.match(order[1]) else target, way=True)
-    modal = _MODAL.search(clause)
-    head = clause[: modal.start()] if modal else ""
-    if modal is None or not _is_short(head) or (len(head.split()) > 3 and _NEXT_ORDER.match(f" {clause}")):
-        return None
-    if modal[1] and _TESTS.search(head):
-        head = f"run {head}"
-    return Moment(target=phrases.target(head), way=not (_ANY.match(head) and _MUST.match(modal[0])))
+        if not target.empty:
+            return Moment(
+                target=replace(target, acts=())
+                if _WRITES.match(order[1]) and "branch" not in target.acts
+                else target,
+                way=True,
+            )
+    title, colon, _ = clause.partition(": ")
+    if colon and _TITLE.match(title) and (acts := phrases.target(title)).acts:
+        return Moment(target=acts, way=True)
+    for modal in _MODAL.finditer(clause):
+        head = clause[: modal.start()]
+        if not _is_short(head) or (len(head.split()) > 3 and _NEXT_ORDER.match(f" {clause}")):
+            return None
+        if _TESTS.search(head) and (modal[1] or "run" in modal[0] or "must be" in modal[0]):
+            head = f"run {head}"
+        target = phrases.target(head)
+        if target.empty and (kept := _KEPT_SO.search(clause)) is not None and kept.start() <= modal.start():
+            target = replace(phrases.target(head, changes=True), commands=(), acts=())
+        if target.empty:
+            continue
+        must = _ANY.match(head) and _MUST.match(modal[0])
+        return Moment(target=target, way=not must)
+    return None
 
 
 def _is_short(head: str) -> bool:
