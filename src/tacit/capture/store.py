@@ -25,7 +25,7 @@ from tacit.model.change_reason import ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
-from tacit.model.memory import Memory, Relation
+from tacit.model.memory import Memory, Provenance, Relation
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
@@ -239,20 +239,29 @@ class Reconciler:
         beside: Mapping[str, Sequence[str]],
         near_duplicate_cosine: float,
     ) -> tuple[Change, ...]:
-        """Later items see what earlier ones of the batch changed."""
+        """Later items see what earlier ones of the batch changed.
+
+        What a session has stated is read here, behind the lock: a prompt and the transcript that ends with it are captured by two threads,
+        and whichever comes second must see what the first one counted.
+        """
         current: dict[str, Memory] = {}
+        counted: dict[SessionKey, set[str]] = {}
         gone: set[str] = set()
         changes: list[Change] = []
         for item in items:
             if isinstance(item, Memory):
                 near = self._neighbours(item, vectors, current, gone, beside.get(item.id, ()))
+                stated = self._stated_in(item.provenance, counted)
                 change = reconcile(
                     item,
                     near,
                     near_duplicate_cosine=near_duplicate_cosine,
                     judge=judges.get(item.id, judge_by_words),
                     kinds=self._kinds,
+                    counted=stated,
                 )
+                if stated_id := _holder(change):
+                    stated.add(stated_id)
             else:
                 change = item
             match change:
@@ -267,6 +276,15 @@ class Reconciler:
                     pass
             changes.append(change)
         return tuple(changes)
+
+    def _stated_in(self, said: Provenance, counted: dict[SessionKey, set[str]]) -> set[str]:
+        """Ids of the memories that the session of `said` has stated; `counted` holds those of the batch, and is filled."""
+        if not said.session_id:
+            return set()
+        session = SessionKey(host=said.host, session_id=said.session_id)
+        if session not in counted:
+            counted[session] = {one.memory_id for one in OUTCOMES.read(self._store, session) if one.memory_id}
+        return counted[session]
 
     def _neighbours(
         self,
@@ -333,6 +351,13 @@ def _carried(item: Item) -> Memory | None:
     if isinstance(item, Memory):
         return item
     return None if isinstance(item, Retire | Skip) else item.memory
+
+
+def _holder(change: Change) -> str:
+    """Id of the memory that holds a statement after `change`, or ""."""
+    if isinstance(change, Skip):
+        return change.memory_id
+    return "" if isinstance(change, Retire) else change.memory.id
 
 
 _FATES: dict[type[Change], Fate] = {

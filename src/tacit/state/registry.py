@@ -258,7 +258,7 @@ OUTCOMES: Final = NamedValue(
     retention=Retention.SESSION,
     most=500,
 )
-"""What became of the statements of a session."""
+"""What became of the statements of a session. A memory that stands here was stated in it: stating it again counts no more."""
 USAGE: Final = NamedValue(
     prefix="usage/session/",
     keyed_by=SESSION,

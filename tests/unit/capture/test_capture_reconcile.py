@@ -70,6 +70,25 @@ def test_nothing_near_is_added() -> None:
     assert decide(new, stored("Deploy on Fridays only")) == Add(memory=new)
 
 
+@pytest.mark.parametrize(
+    ("words", "cause"),
+    [
+        ("Use tabs in Go files", ChangeCause.CAPTURED_ALREADY),
+        ("use tabs in Go files!", ChangeCause.SAID_BEFORE),
+    ],
+)
+def test_a_session_that_stated_a_memory_counts_no_second_time(words: str, cause: ChangeCause) -> None:
+    old, new = stored("Use tabs in Go files", session=""), memory(words)
+    near = [Neighbor(memory=old, cosine=0.0)]
+    first = reconcile(new, near, near_duplicate_cosine=0.93)
+    assert isinstance(first, Merge)
+    assert first.memory.frequency == old.frequency + 1  # by the command line first, now in a session
+    again = reconcile(new, near, near_duplicate_cosine=0.93, counted={old.id})
+    assert isinstance(again, Skip | Merge)
+    assert again.reason.cause is cause
+    assert isinstance(again, Skip) or again.memory.frequency == old.frequency
+
+
 def test_a_repetition_raises_frequency_importance_and_evidence() -> None:
     change = decide(memory("use tabs in Go files!"), stored("Use tabs in Go files"))
     assert isinstance(change, Merge)

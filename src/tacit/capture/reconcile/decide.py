@@ -44,13 +44,14 @@ def reconcile(
     near_duplicate_cosine: float,
     judge: Judge = judge_by_words,
     kinds: KindRegistry = BUILTIN_KINDS,
+    counted: Collection[str] = (),
 ) -> Change:
     """Decide what happens to `memory`.
 
     The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again and adds nothing);
     it ends one or several in so many words (Supersede, or Contradict when trust or time forbid that, or an Add that is over already
     when the neighbour is the newer one); the two look as if they could not both hold (Contradict: one question, of the nearest); else
-    Add. Neighbours are tried from the nearest; ties by id.
+    Add. Neighbours are tried from the nearest; ties by id. `counted` = ids of the memories that the session of `memory` has stated so far.
     """
     ordered = [
         near
@@ -67,7 +68,7 @@ def reconcile(
     ]
     if same:
         stored, judgment = same[0]
-        return _same(memory, stored, judgment)
+        return _same(memory, stored, judgment, counted)
     conflicts = [
         (stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment, kinds)
     ]
@@ -160,7 +161,7 @@ def _judged(
     return [(neighbor.memory, judgments[neighbor.memory.id]) for neighbor in neighbours]
 
 
-def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
+def _same(memory: Memory, stored: Memory, judgment: Judgment, counted: Collection[str]) -> Change:
     """Count the repetition; one that is no new statement changes nothing but what it adds to the words."""
     completed = _with_what_is_given(memory, stored)
     if _promotes(memory, stored):
@@ -168,7 +169,7 @@ def _same(memory: Memory, stored: Memory, judgment: Judgment) -> Change:
             memory=_promoted(memory, completed),
             reason=ChangeReason(cause=ChangeCause.CONFIRMED_BY_WORDS, memory_ids=(stored.id,)),
         )
-    repeated = _is_repeated(memory, stored)
+    repeated = _is_repeated(memory, stored, counted)
     proofs = max(stored.proofs, memory.proofs) if repeated else stored.proofs + memory.proofs
     completed = replace(completed, proofs=proofs)
     if repeated and completed == stored:
@@ -233,14 +234,16 @@ def _promoted(memory: Memory, stored: Memory) -> Memory:
     )
 
 
-def _is_repeated(memory: Memory, stored: Memory) -> ChangeReason | None:
+def _is_repeated(memory: Memory, stored: Memory, counted: Collection[str]) -> ChangeReason | None:
     """Why these words are no further statement: they are the same ones read again, or a session's second time; None = they are."""
     mine, theirs = memory.provenance, stored.provenance
     spans = {theirs.span, *stored.evidence}
     if mine.session_id:
-        if mine.span in spans and mine.session_id == theirs.session_id:
+        # Its origin says who stated a memory first; which sessions stated it since, their own records say.
+        known = stored.id in counted
+        if mine.span in spans and (known or mine.session_id == theirs.session_id):
             return ChangeReason(cause=ChangeCause.CAPTURED_ALREADY, memory_ids=(stored.id,))
-        same = (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
+        same = known or (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
         return ChangeReason(cause=ChangeCause.SAID_BEFORE, memory_ids=(stored.id,)) if same else None
     # A person who says it once more means it; a file and an agent say the same words again whenever they are asked.
     by_hand = mine.tier is TrustTier.USER and not mine.host
