@@ -228,7 +228,8 @@ def test_a_louder_level_with_a_higher_threshold_is_damage():
 
 
 def test_a_running_program_follows_the_levels_of_the_home(home):
-    watcher = SettingsWatcher(home, environ={}, check_every_s=0.0)
+    seconds = iter(range(0, 100, 10))
+    watcher = SettingsWatcher(home, environ={}, monotonic_s=lambda: float(next(seconds)))
     assert watcher.current().recall.thresholds.prompt == SHIPPED.balanced.threshold
     tuned(home)
     assert watcher.current().recall.thresholds.prompt == 0.8
