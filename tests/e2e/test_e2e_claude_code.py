@@ -20,7 +20,7 @@ pytestmark = pytest.mark.e2e
 BLOCK = r"<tacit-memory"
 CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."
 CENTS = "Amounts in app/payments.py are integer cents; floats are never used for money."
-FIX = "`make schema` fails with `ModuleNotFoundError: No module named 'orders_schema'` until `make generate` has run."
+FIX = "`ModuleNotFoundError: No module named 'orders_schema'` goes away once `make generate` has run."
 
 
 @pytest.fixture
