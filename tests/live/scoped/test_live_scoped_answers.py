@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -57,7 +58,8 @@ def session(machine: Machine, request: pytest.FixtureRequest) -> Iterator[Sessio
 
 def found(answer: str) -> list[str]:
     """The memories of an answer, best first within each heading, without their ids."""
-    return [line[2:].rpartition(" (id ")[0] for line in answer.splitlines() if line.startswith("- ")]
+    found = [line[2:].rpartition(" (id ")[0] for line in answer.splitlines() if line.startswith("- ")]
+    return [re.sub(r" \(\d{4}-\d{2}-\d{2}\)$", "", line) for line in found]
 
 
 @acceptance("scoped", "MODE-2")
