@@ -20,6 +20,8 @@ from user_voice import user_token
 
 KNOWN = "Authentication issues JWT tokens that expire after fifteen minutes."
 PROMPT = "Implement authentication with JWT tokens for the admin pages."
+MOST_ATTEMPTS = 5
+"""A busy machine may take the 0.7 seconds that the model leaves; a deadline that is too short fails every time."""
 
 SLOW = """
 import time
@@ -70,7 +72,13 @@ def logged(machine: Machine) -> str:
 def test_a_model_that_takes_nearly_a_second_is_waited_for_at_the_hook():
     with served() as (machine, server):
         server.pause_s = 0.8
-        assert KNOWN in machine.prompt(PROMPT)
+        for attempt in range(MOST_ATTEMPTS):
+            # New words each time: what was embedded once would be answered without the server.
+            words = f"{PROMPT} Step {attempt}."
+            if KNOWN in machine.prompt(words, session_id=f"patient-{attempt}"):
+                assert any(words in body["input"] for _, _, body in server.requests)
+                return
+        pytest.fail("the hook never waited for the model")
 
 
 @acceptance("multispace", "EC-P5-04")
