@@ -69,9 +69,10 @@ class PluginGroup:
             ValueError: if it does not; the text lists the names it has.
         """
         installed = self.built_in if name in self.built_in else self.names()
-        if name in installed and name not in self.refused:
+        allowed = [plugin for plugin in installed if plugin not in self.refused]
+        if name in allowed:
             return name
-        listed = ", ".join(f"'{plugin}'" for plugin in installed)
+        listed = ", ".join(f"'{plugin}'" for plugin in allowed)
         why = f": {self.why_refused}" if name in self.refused else ""
         raise ValueError(
             f"{listed}, or the name of an installed package's entry point in `{self.group}`{why}"

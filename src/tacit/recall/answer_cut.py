@@ -45,10 +45,10 @@ def _reasons(candidate: Candidate) -> tuple[str, ...]:
 
 
 def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Candidates that another score judged by their place in the answer, each as relevant as its share of the best says.
+    """The candidates in the order of the answer, for presets whose own score judges relevance.
 
-    Whether there is an answer at all is judged by the best candidate's own evidence; what stands beside it in the talk may
-    share no word with the question and is handed over with it: relevance = max(own, best own * score / best score).
+    The relevance of the best candidate decides whether there is an answer. A neighbor in the same conversation may share no word
+    with the question, so relevance is raised in proportion to the answer's score: max(own, best own * score / best score).
     """
     best_own = max((c.relevance for c in candidates), default=0.0)
     best_score = max((c.fused for c in candidates), default=0.0)

@@ -56,7 +56,7 @@ MAX_QUERY_WORDS = 64
 MIN_TEXT_WORDS = 24
 """From here a question of several lines is a text, whose first line is its heading."""
 MAX_POOL = 96
-"""Most memories that are weighed, unless more may fit into the budget."""
+"""Largest number of memories that are scored for an answer. A budget with room for more raises it."""
 MAX_POOL_OF_TALK = 192
 """The same where they were said in sessions: a turn that says little by itself may stand beside one that says much."""
 LEAST_LINE_TOKENS = 24
@@ -175,7 +175,7 @@ def answer(
 
 
 def breadth(query: Query, least: int) -> int:
-    """How many memories a question looks at: `least`, or as many as may fit into its budget."""
+    """Number of memories to consider for a question: as many as its budget has room for, and at least `least`."""
     return max(least, query.budget_tokens // LEAST_LINE_TOKENS)
 
 
@@ -192,7 +192,7 @@ def ask_wide(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 
 
 def weigh(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """The order of an answer, as many as its budget may hold, with the evidence for each."""
+    """Rank the memories for an answer, cut the ranking to what the budget can hold, and keep the evidence for each."""
     done = answer(
         state.query,
         state.rankings,
