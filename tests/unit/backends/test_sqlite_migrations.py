@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,21 @@ def test_a_store_of_version_1_gets_its_search(home: Home) -> None:
     ):
         assert [hit.memory_id for hit in ranking.hits] == active, ranking.space
     assert store.check() == ()
+    store.close()
+
+
+def test_a_rule_of_an_earlier_version_is_found_by_what_is_read_of_its_words_today(home: Home) -> None:
+    rule = replace(old_memory(1), content="--no-verify is not allowed.")
+    write_version_1(home.database, [encode(old_memory(0)), encode(rule)])
+    with closing(sqlite3.connect(home.database, isolation_level=None)) as raw:
+        raw.execute("BEGIN")
+        for version in range(2, 8):
+            migrate_one(raw, version)
+        raw.execute("DELETE FROM memory_entities")  # the parser of version 7 read nothing of these words
+        raw.execute("COMMIT")
+    store = open_sqlite_store(home, clock=CLOCK)
+    found = store.search.entity([Entity(kind="moment", key="option:--no-verify")], scope=EVERYONE, limit=9)
+    assert [hit.memory_id for hit in found.hits] == [rule.id]
     store.close()
 
 

@@ -247,6 +247,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _add_change_ids,
     _index_waiting,
     _index_moments,
+    _index_moments,  # again: more wordings are read (ADR 47), and a rule is found under the keys of its words alone
 )
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 
