@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 
 from tacit.app.asking.access import NamingAccess, PreparedNaming, may_ask
@@ -73,7 +74,8 @@ class PromptJudge:
             if not self._busy.acquire(blocking=False):
                 return _gate(NoteCause.JUDGE_BUSY)
             try:
-                future = self._jobs.submit(self._run, paid, query, state, project, settings, most_ms)
+                ask = partial(self._ask, paid, query, state, project, settings, most_ms)
+                future = self._jobs.submit(self._run, paid, ask)
             except RuntimeError:  # the store is being closed
                 self._busy.release()
                 return _gate(NoteCause.JUDGE_FAILED)
@@ -90,18 +92,10 @@ class PromptJudge:
 
         return judge
 
-    def _run(  # noqa: PLR0917 - as below
-        self,
-        paid: PaidModel,
-        query: Query,
-        state: SessionState,
-        project: ProjectRecord | None,
-        settings: Settings,
-        most_ms: float,
-    ) -> JudgeAnswer:
+    def _run(self, paid: PaidModel, ask: Callable[[], JudgeAnswer]) -> JudgeAnswer:
         try:
             with paid.counting_surprises():
-                return self._ask(paid, query, state, project, settings, most_ms)
+                return ask()
         finally:
             self._busy.release()
 

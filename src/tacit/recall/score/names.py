@@ -88,7 +88,7 @@ def shared_names(
     for candidate in found:
         memory = candidate.memory
         entities = [entity for entity in memory.entities if entity in asked]
-        for name in (*entities, *sorted(prompt.shared(_read(memory.content)))):
+        for name in (*entities, *sorted(prompt.names_in(memory.content))):
             if name not in holders and len(holders) < MOST_NAMES:
                 holders[name] = _holders(name, query, search, most_holders)
             if memory.id in holders.get(name, ()):
@@ -108,24 +108,33 @@ def _holders(name: str | Entity, query: Query, search: Search, most: int) -> fro
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Words:
-    """Words of a text, case folded: all, those with the form of a name, those with a capital within a sentence."""
+class _Prompt:
+    """Words of a prompt, case folded: all, those with the form of a name, those with a capital within a sentence."""
 
-    every: frozenset[str]
+    words: frozenset[str]
     names: frozenset[str]
     capitals: frozenset[str]
 
-    def shared(self, other: _Words) -> frozenset[str]:
-        """Names that both texts hold."""
-        return (self.names & other.every) | (self.every & other.names) | (self.capitals & other.capitals)
+    def names_in(self, text: str) -> set[str]:
+        """Names that the prompt and `text` hold. Of `text` only the words of the prompt are looked at: most memories share few."""
+        return {
+            word
+            for match in _WORD.finditer(text)
+            if (word := match[0].casefold()) in self.words
+            and (
+                word in self.names
+                or _NAME.search(match[0])
+                or (word in self.capitals and _is_capital(match, text))
+            )
+        }
 
 
-def _read(text: str) -> _Words:
-    found = list(_WORD.finditer(text))
-    return _Words(
-        every=frozenset(match[0].casefold() for match in found),
+def _read(prompt: str) -> _Prompt:
+    found = list(_WORD.finditer(prompt))
+    return _Prompt(
+        words=frozenset(match[0].casefold() for match in found),
         names=frozenset(match[0].casefold() for match in found if _NAME.search(match[0])),
-        capitals=frozenset(match[0].casefold() for match in found if _is_capital(match, text)),
+        capitals=frozenset(match[0].casefold() for match in found if _is_capital(match, prompt)),
     )
 
 
