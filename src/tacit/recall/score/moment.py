@@ -12,8 +12,9 @@ from tacit.model.kinds import Kind
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.model.query import Query
-from tacit.reading.moments.calls import acts_of_keys, fit_of, is_asked, read_call_facts
+from tacit.reading.moments.calls import CallFacts, acts_of_keys, fit_of, is_asked, read_call_facts
 from tacit.reading.moments.failures import failing_commands, runs_again
+from tacit.reading.moments.moment import Moment
 from tacit.reading.moments.rules import read_moments
 from tacit.recall.stage import MOMENT, Judgment
 
@@ -27,19 +28,26 @@ def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | N
         return _judge_failure(query, memory)
     if kind.episodic or memory.trigger.always:
         return None
-    is_rule = kind.standing and not kind.is_result
-    moments = [one for one in read_moments(memory.content) if is_rule or not one.way]
-    if not moments:
-        return None
     if query.surface in (Surface.PROMPT, Surface.SUBAGENT):
         acts = acts_of_keys(query.moments)
-        return (1.0, (MOMENT,)) if any(is_asked(moment, acts) for moment in moments) else None
-    if query.surface is not Surface.ACTION or query.call is None:
-        return None
-    facts = read_call_facts(query.call)
+        # Most prompts order no act: then the words need not be parsed.
+        asked = bool(acts) and any(is_asked(moment, acts) for moment in _moments_of(memory, kind))
+        return (1.0, (MOMENT,)) if asked else None
+    if query.surface is Surface.ACTION and query.call is not None:
+        return _judge_call(read_call_facts(query.call), memory, _moments_of(memory, kind))
+    return None
+
+
+def _moments_of(memory: Memory, kind: Kind) -> list[Moment]:
+    """The moments that count: how something is done is an order only where the statement is a rule."""
+    is_rule = kind.standing and not kind.is_result
+    return [moment for moment in read_moments(memory.content) if is_rule or not moment.way]
+
+
+def _judge_call(facts: CallFacts, memory: Memory, moments: list[Moment]) -> Judgment | None:
     if any(fit_of(moment, facts) != "no" for moment in moments):
         return 1.0, (MOMENT,)
-    return (0.0, ()) if memory.trigger.maker == "local" else None
+    return (0.0, ()) if moments and memory.trigger.maker == "local" else None
 
 
 def _judge_failure(query: Query, memory: Memory) -> Judgment | None:
