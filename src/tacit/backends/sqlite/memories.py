@@ -53,20 +53,34 @@ class MemoryReader:
             ).fetchall()
         memories: dict[str, Memory] = {}
         with self._lock:
+            cached = {name: self._cache.get(name) for name, *_ in rows}
+            bodies = _bodies(connection, [row[0] for row in rows if not _is_current(cached[row[0]], row[1])])
             for name, version, status, uses in rows:
-                cached = self._cache.get(name)
-                if cached is not None and cached[0] == version:
-                    memory = cached[1]
+                held = cached[name]
+                if held is not None and name not in bodies:
+                    memory = held[1]
                     self._cache.move_to_end(name)
                 else:
-                    body = connection.execute("SELECT body FROM memories WHERE id = ?", (name,)).fetchone()[0]
-                    memory = decode_memory(body, uses)
+                    memory = decode_memory(bodies[name], uses)
                     self._cache[name] = (version, memory)
                 # The column is what everybody else goes by.
                 memories[name] = memory if memory.status == status else replace(memory, status=status)
             while len(self._cache) > CACHED_MEMORIES:
                 self._cache.popitem(last=False)
         return tuple(memories[name] for name in wanted if name in memories)
+
+
+def _is_current(held: tuple[int, Memory] | None, version: int) -> bool:
+    return held is not None and held[0] == version
+
+
+def _bodies(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
+    bodies: dict[str, str] = {}
+    for start in range(0, len(ids), _BATCH):
+        part = ids[start : start + _BATCH]
+        marks = ",".join("?" * len(part))
+        bodies.update(connection.execute(f"SELECT id, body FROM memories WHERE id IN ({marks})", part))
+    return bodies
 
 
 def list_memories(
@@ -76,10 +90,7 @@ def list_memories(
     if limit <= 0:
         return ()
     table, tests, values = asked_rows(connection, where, scope)
-    if where.begins is not None and where.statuses == ("quarantined",) and where.as_of_ms is None:
-        table += " INDEXED BY memories_waiting"
-    elif where == MemoryFilter() and _is_most(connection, values):
-        table += " INDEXED BY memories_by_age"  # the first rows that it shows are those; by scope all would be read
+    table += _index_for(connection, where, values)
     values |= {"limit": limit, "offset": max(offset, 0)}
     past = where.as_of_ms is not None
     created, name = _column("created_at_ms", past=past), _column("id", past=past)
@@ -93,6 +104,21 @@ def list_memories(
     if past:
         return tuple(decode(Memory, row[0]) for row in rows)
     return tuple(decode_memory(row[0], row[1]) for row in rows)
+
+
+def _index_for(connection: sqlite3.Connection, where: MemoryFilter, values: Mapping[str, object]) -> str:
+    """The index to read, where SQLite would choose one that reads more rows; "" leaves the choice to SQLite."""
+    if where.as_of_ms is not None:
+        return ""
+    if where.begins is not None and where.statuses == ("quarantined",):
+        return " INDEXED BY memories_waiting"
+    if where == MemoryFilter() and _is_most(connection, values):
+        return " INDEXED BY memories_by_age"  # its first rows are those to show; by scope all would be read
+    if where.statuses != ("active",) or where.order != "created" or where.source is not None:
+        return ""
+    if where.pinned:
+        return " INDEXED BY memories_pinned"
+    return " INDEXED BY memories_by_kind" if where.kinds is not None else ""
 
 
 def _is_most(connection: sqlite3.Connection, values: Mapping[str, object]) -> bool:
@@ -208,9 +234,8 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
                 f"EXISTS (SELECT 1 FROM memories AS m WHERE m.number = v.memory AND {among.format('m.body')})"
             )
     if where.pinned is not None:
-        values["pinned"] = int(where.pinned)
         column = "json_extract(body, '$.pinned')" if past else "pinned"
-        tests.append(f"{column} = :pinned")
+        tests.append(f"{column} = {int(where.pinned)}")  # a literal, as the partial index has it
     if where.after is not None:
         values |= {"after_ms": where.after[0], "after_id": clean_text(where.after[1])}
         created, name = _column("created_at_ms", past=past), _column("id", past=past)

@@ -199,6 +199,13 @@ _INDEX_WAITING = f"CREATE INDEX memories_waiting ON memories (scope, {_WAITING})
 """An import asks of every statement whether the same words wait already, among as many as it has brought before."""
 
 
+_INDEX_KINDS = """CREATE INDEX memories_by_kind ON memories (scope, kind, created_at_ms DESC, id)
+    WHERE status = 'active'"""
+"""The newest of a kind, without a look at the others: digests, decisions, the sections of a block."""
+_INDEX_PINNED = """CREATE INDEX memories_pinned ON memories (scope, created_at_ms DESC, id)
+    WHERE status = 'active' AND pinned = 1"""
+
+
 def _create_core(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for statement in _CORE:
@@ -233,6 +240,11 @@ def _index_waiting(connection: sqlite3.Connection) -> None:
     connection.execute(_INDEX_WAITING)
 
 
+def _index_kinds(connection: sqlite3.Connection) -> None:
+    connection.execute(_INDEX_KINDS)
+    connection.execute(_INDEX_PINNED)
+
+
 def _index_moments(connection: sqlite3.Connection) -> None:
     from tacit.backends.sqlite.documents import index_moments  # noqa: PLC0415 - breaks an import cycle
 
@@ -248,6 +260,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _index_waiting,
     _index_moments,
     _index_moments,  # again: more wordings are read (ADR 47), and a rule is found under the keys of its words alone
+    _index_kinds,
 )
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections import OrderedDict
+from functools import lru_cache
 
 from tacit.backends.codec import decode, encode, json_list
 from tacit.backends.text import clean_text, clean_value
@@ -18,6 +19,7 @@ from tacit.model.trace import Trace
 from tacit.ports.store import StoredExposure, TraceFilter
 
 _REMEMBERED_LEDGERS = 256
+_REMEMBERED_RECORDS = 64
 
 
 class Ledgers:
@@ -88,7 +90,13 @@ def list_sessions(connection: sqlite3.Connection, limit: int) -> tuple[SessionSt
         "SELECT body FROM sessions ORDER BY last_signal_at_ms DESC, host, session_id LIMIT ?",
         (max(limit, 0),),
     )
-    return tuple(decode(SessionState, row[0]) for row in rows)
+    return tuple(_session_of(row[0]) for row in rows)
+
+
+@lru_cache(maxsize=_REMEMBERED_RECORDS)
+def _session_of(body: str) -> SessionState:
+    """The record; a prompt lists the newest ones, of which few have changed since the prompt before."""
+    return decode(SessionState, body)
 
 
 TraceRow = tuple[str, str, str, int, str]
