@@ -24,6 +24,8 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter, Recorded
 
 CACHED_MEMORIES = 1024
+CACHED_LIST = 400
+"""A list of at most so many memories is read through the cache."""
 _BATCH = 1000
 
 _IN_SCOPE = "scope IN (SELECT value FROM json_each(:scopes))"
@@ -87,6 +89,28 @@ def list_memories(
     connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int
 ) -> tuple[Memory, ...]:
     """See the port."""
+    past = where.as_of_ms is not None
+    columns = "body, 0" if past else "body, use_count"
+    rows = _list(connection, columns, where, scope=scope, limit=limit, offset=offset)
+    return tuple(decode(Memory, body) if past else decode_memory(body, uses) for body, uses in rows)
+
+
+def list_ids(
+    connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int
+) -> list[str]:
+    """The ids of `list_memories` at present."""
+    return [row[0] for row in _list(connection, "id, 0", where, scope=scope, limit=limit, offset=offset)]
+
+
+def _list(
+    connection: sqlite3.Connection,
+    columns: str,
+    where: MemoryFilter,
+    *,
+    scope: ScopeFilter,
+    limit: int,
+    offset: int,
+) -> Sequence[tuple[str, int]]:
     if limit <= 0:
         return ()
     table, tests, values = asked_rows(connection, where, scope)
@@ -96,14 +120,10 @@ def list_memories(
     created, name = _column("created_at_ms", past=past), _column("id", past=past)
     first = _ORDERS[where.order][past]
     order = f"{created} DESC, {name}" if not first else f"{first} DESC, {created} DESC, {name}"
-    columns = "body, NULL" if past else "body, use_count"
-    rows = connection.execute(
+    return connection.execute(
         f"SELECT {columns} FROM {table} WHERE {' AND '.join(tests)} ORDER BY {order} LIMIT :limit OFFSET :offset",
         values,
-    )
-    if past:
-        return tuple(decode(Memory, row[0]) for row in rows)
-    return tuple(decode_memory(row[0], row[1]) for row in rows)
+    ).fetchall()
 
 
 def _index_for(connection: sqlite3.Connection, where: MemoryFilter, values: Mapping[str, object]) -> str:

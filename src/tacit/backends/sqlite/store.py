@@ -121,7 +121,11 @@ class SqliteStore:
     ) -> tuple[Memory, ...]:
         """See the port."""
         with self._database.read() as connection:
-            return memories.list_memories(connection, where, scope=scope, limit=limit, offset=offset)
+            if where.as_of_ms is not None or limit > memories.CACHED_LIST:
+                return memories.list_memories(connection, where, scope=scope, limit=limit, offset=offset)
+            # A session starts with many of the memories that the one before started with.
+            ids = memories.list_ids(connection, where, scope=scope, limit=limit, offset=offset)
+            return self._reader.get(connection, ids, self._database.scopes(connection, scope))
 
     def find_memories(
         self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
