@@ -82,6 +82,12 @@ def parser() -> argparse.ArgumentParser:
         "--local-triggers", action="store_true", help="make triggers from words (the default)"
     )
     made.add_argument(
+        "--phrases",
+        type=Path,
+        metavar="DIR",
+        help="for the suite inject: give each memory the first `asks` of DIR/PROJECT.jsonl as `when` phrases",
+    )
+    made.add_argument(
         "--pool", type=Path, metavar="FILE", help="memories.jsonl, or its folder, for the suite action"
     )
     made.add_argument(
@@ -135,12 +141,14 @@ def evaluate(arguments: Sequence[str]) -> int:
     given = parser().parse_args(arguments)
     if given.data is None:
         raise InvalidInput("--data is missing.", hint=f"The suite {given.suite} needs {NEEDS[given.suite]}.")
-    for folder in (*given.fit, *filter(None, (given.triggers, given.answers))):
+    for folder in (*given.fit, *filter(None, (given.triggers, given.answers, given.phrases))):
         if not folder.is_dir():
             raise InvalidInput(f"{folder} is no folder.", hint="Give a folder that exists.")
     settings = shipped_settings()
     if given.answers and given.suite not in ("capture", "update", "inject"):
         raise InvalidInput("--answers is for the suites capture, update and inject.")
+    if given.phrases and given.suite != "inject":
+        raise InvalidInput("--phrases is for the suite inject.")
     if given.moment and not (given.answers and given.suite == "inject"):
         raise InvalidInput("--moment is for the suite inject with --answers.")
     embedder: Embedder = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
@@ -152,6 +160,7 @@ def evaluate(arguments: Sequence[str]) -> int:
         fit=tuple(given.fit),
         as_shipped=given.no_fit,
         triggers=given.triggers,
+        phrases=given.phrases,
         pool=given.pool,
         answers=given.answers,
         moment=given.moment,

@@ -21,6 +21,7 @@ from tacit.model.memory import AGENT_SOURCES, Memory, Provenance, Sensitivity, T
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
+from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.redact import TextRedactor
 from tacit.safety.trust import sensitivity_of
@@ -259,12 +260,12 @@ class Memories:
     def _write(self, changes: Sequence[Change]) -> None:
         """Store `changes`, and no digest goes on quoting what they end."""
         made = with_amended_digests(changes, self._parts.store)
-        texts = [change.memory.content for change in made if not isinstance(change, Retire | Skip)]
+        carried = [change.memory for change in made if not isinstance(change, Retire | Skip)]
         embedder = self._parts.embedder
         self._parts.store.apply(
             made,
-            vectors=embedder.embed(texts) if texts else None,
-            identity=embedder.identity if texts else None,
+            vectors=memory_vectors(carried, embedder=embedder) if carried else None,
+            identity=embedder.identity if carried else None,
         )
 
     def feedback(self, memory: Memory, *, useful: bool) -> None:
@@ -274,7 +275,7 @@ class Memories:
             return
         # Its time stays: what was not useful must not look fresher for it.
         lowered = replace(memory, importance=max(0.0, memory.importance - IMPORTANCE_STEP))
-        vectors = self._parts.embedder.embed([memory.content])
+        vectors = memory_vectors([memory], embedder=self._parts.embedder)
         self._parts.store.apply(
             [Edit(memory=lowered, reason=ChangeReason(cause=ChangeCause.NOT_USEFUL))],
             vectors=vectors,

@@ -31,6 +31,7 @@ from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter, Step, Store, ValueChanges, no_step
+from tacit.reading.memory_vectors import combine, embedded_texts
 from tacit.state.captured import Fate, Outcome
 from tacit.state.registry import OUTCOMES
 
@@ -75,11 +76,15 @@ class _VectorCache:
     def get(self, text: str) -> Vectors | None:
         return None if self.failed else self._rows.get(text)
 
-    def stack(self, texts: Sequence[str]) -> Vectors | None:
-        """Return one row per text, or None when a row is missing."""
-        rows = [self.get(text) for text in texts]
-        known = [row for row in rows if row is not None]
-        return np.stack(known) if known and len(known) == len(rows) else None
+    def stack(self, memories: Sequence[Memory]) -> Vectors | None:
+        """Return one row per memory, or None when a text has none."""
+        vectors: list[Vectors] = []
+        for memory in memories:
+            rows = [row for text in embedded_texts(memory) if (row := self.get(text)) is not None]
+            if len(rows) < len(embedded_texts(memory)):
+                return None
+            vectors.append(combine(np.stack(rows)))
+        return np.stack(vectors) if vectors else None
 
 
 class Reconciler:
@@ -135,7 +140,9 @@ class Reconciler:
             StoreError: as the store; nothing is changed.
         """
         vectors = _VectorCache(self._embedder)
-        vectors.fill([memory.content for item in items if (memory := _carried(item))])
+        vectors.fill(
+            [text for item in items if (memory := _carried(item)) for text in embedded_texts(memory)]
+        )
         self._step("vectors made")
         for attempt in range(_TRIES):
             with self._lock:
@@ -145,13 +152,11 @@ class Reconciler:
                     )
                     changes = with_amended_digests(decided, self._store)
                     relations = self._relations(decided)
-                texts = [
-                    change.memory.content
-                    for change in changes
-                    if not isinstance(change, Merge | Retire | Skip)
+                carried = [
+                    change.memory for change in changes if not isinstance(change, Merge | Retire | Skip)
                 ]
-                rows = vectors.stack(texts)
-                if rows is not None or not texts or vectors.failed or attempt == _TRIES - 1:
+                rows = vectors.stack(carried)
+                if rows is not None or not carried or vectors.failed or attempt == _TRIES - 1:
                     identity = self._embedder.identity if rows is not None else None
                     named = dict(values or {})
                     if finish:
@@ -168,10 +173,24 @@ class Reconciler:
                     self._step("changes decided")
                     write(outcome)
                     self._step("changes stored")
+                    self._renew_merged(changes, vectors)
                     return changes[: len(items)]
             # An amended digest needs a vector: make it without the lock, then look again.
-            vectors.fill(texts)
+            vectors.fill([text for memory in carried for text in embedded_texts(memory)])
         raise AssertionError("the last attempt always writes")
+
+    def _renew_merged(self, changes: Sequence[Change], vectors: _VectorCache) -> None:
+        """Make the vectors of merged memories with phrases anew: a merge may have brought some. Derived: a failure leaves the old ones."""
+        merged = [
+            change.memory for change in changes if isinstance(change, Merge) and change.memory.trigger.phrases
+        ]
+        vectors.fill([text for memory in merged for text in embedded_texts(memory)])
+        rows = vectors.stack(merged)
+        if rows is not None:
+            with suppress(StoreError):
+                self._store.put_vectors(
+                    [memory.id for memory in merged], rows, identity=self._embedder.identity
+                )
 
     def _outcomes(
         self, session: SessionKey, items: Sequence[Item], changes: Sequence[Change]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryStore
+from tacit.reading.memory_vectors import memory_vectors
 
 LISTED = 1024
 """Memories without a vector that are asked for at once."""
@@ -51,7 +52,7 @@ def reindex(
         tried.update(memory.id for memory in fresh)
         for start in range(0, len(fresh), batch):
             part = fresh[start : start + batch]
-            vectors = embedder.embed([memory.content for memory in part])
+            vectors = memory_vectors(part, embedder=embedder)
             store.put_vectors([memory.id for memory in part], vectors, identity=embedder.identity)
             done += len(part)
             if progress:

@@ -7,7 +7,7 @@ has lines `item, memory, grade`: 2 = needed, 1 = helps, m = marginal (left out o
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tacit.model.kinds import KindRegistry
@@ -19,6 +19,10 @@ LEARNED_PREFIX = "session:"
 MAX_GRADE = 3
 LEFT_OUT = frozenset({("a001", "2026-02-24_13-47-24Z-use-gh-to-check")})
 """Calls whose memories were made from the very same session (the data's description names them)."""
+
+
+PHRASES = 4
+"""So many `when` phrases a memory, as a writer gives them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,7 @@ class PoolRow:
     source: str
     files: tuple[str, ...] = ()
     given: Trigger | None = None
+    phrases: tuple[str, ...] = ()
     session: str = ""
     turn: int = 0
 
@@ -235,6 +240,15 @@ def load_inject(folder: Path, *, triggers: Path | None = None) -> Project:
             )
             for row in rows
         ),
+    )
+
+
+def load_phrases(project: Project, path: Path) -> Project:
+    """The project with `when` phrases for its memories: the first `PHRASES` rows of `asks` in a file by memory id."""
+    phrases = {row.text("id"): row.texts("asks")[:PHRASES] for row in read_rows(path)}
+    return replace(
+        project,
+        memories=tuple(replace(row, phrases=phrases.get(row.id, ())) for row in project.memories),
     )
 
 

@@ -13,7 +13,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.memory import Memory
 from tacit.model.pack import Surface
 from tacit.recall.render import frame_text, line_text
-from tacit_evals.data.judged import Project, load_inject
+from tacit_evals.data.judged import Project, load_inject, load_phrases
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.metrics.counts import ItemResult
 from tacit_evals.report.scorecard import Scorecard
@@ -45,6 +45,12 @@ def run_inject(run: Run) -> Scorecard:
         _labelled(load_inject(folder, triggers=run.labels_of(folder.name)), run)
         for folder in folders_of("inject", run.data)
     ]
+    if run.phrases is not None:
+        projects = [
+            load_phrases(project, path)
+            for project in projects
+            if (path := run.phrases / f"{project.name}.jsonl").is_file()
+        ]
     measured = [_measure(project, projects, run) for project in projects]
     return scorecard(measured, suite="inject", dataset=str(run.data), settings=run.described())
 

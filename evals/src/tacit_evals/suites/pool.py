@@ -42,6 +42,7 @@ from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.entities import find_entities
 from tacit.reading.errors import error_signature
+from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.trigger import make_trigger
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import build_query
@@ -77,7 +78,7 @@ def stored_memory(row: PoolRow, *, project: str, given: bool, maker: LocalTrigge
         maker: makes the other triggers; None = by words alone.
     """
     make = maker or make_trigger
-    trigger = row.given if given else None
+    trigger = (row.given if given else None) or make(row.content, kind=row.kind, files=row.files)
     return Memory(
         id=row.id,
         kind=row.kind,
@@ -94,7 +95,7 @@ def stored_memory(row: PoolRow, *, project: str, given: bool, maker: LocalTrigge
         created_at_ms=row.created_ms,
         updated_at_ms=row.created_ms,
         importance=KindRegistry().get(row.kind).importance,
-        trigger=trigger or make(row.content, kind=row.kind, files=row.files),
+        trigger=replace(trigger, phrases=row.phrases) if row.phrases else trigger,
         entities=find_entities(" ".join((row.content, *row.files))),
         files=row.files,
         tokens=_EXACT.count(row.content),
@@ -186,7 +187,7 @@ class Pool:
         rows = list(self.memories.values())
         for at in range(0, len(rows), _CHUNK):
             part = rows[at : at + _CHUNK]
-            vectors = embedder.embed([memory.content for memory in part])
+            vectors = memory_vectors(part, embedder=embedder)
             self.store.apply(
                 [Add(memory=memory) for memory in part], vectors=vectors, identity=embedder.identity
             )

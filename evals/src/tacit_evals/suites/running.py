@@ -58,6 +58,7 @@ class Run:
         fit: folders to fit on; () = what ships.
         as_shipped: what ships was asked for, even where it was fitted on what is evaluated.
         triggers: folder with labelled triggers; None = the local trigger maker.
+        phrases: for `inject`: folder with a file PROJECT.jsonl of `when` phrases; projects without one are left out.
         pool: the pool of the suite `action`, where it is not found by itself.
         answers: folder with a language model's recorded answers, for the suites `capture`, `update` and `inject`; None = without one.
         moment: for `inject` with answers: when the model was asked.
@@ -72,6 +73,7 @@ class Run:
     fit: tuple[Path, ...] = ()
     as_shipped: bool = False
     triggers: Path | None = None
+    phrases: Path | None = None
     pool: Path | None = None
     answers: Path | None = None
     moment: Moment | None = None
@@ -116,6 +118,7 @@ class Run:
         """The settings of the run, for its scorecard."""
         return {
             "triggers": "given" if self.triggers else "local",
+            "phrases": str(self.phrases or ""),
             "fit": [str(folder) for folder in self.fit] or "shipped",
             "embedder": str(self.embedder.identity),
             "thresholds": {

@@ -22,6 +22,7 @@ from tacit.model.changes import Change, Edit, Merge, Retire, Skip
 from tacit.model.memory import Memory, Relation, TrustTier
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import Recorded, ValueChanges
+from tacit.reading.memory_vectors import embedded_texts, memory_vectors
 from tacit.safety.trust import most_sensitive
 
 ReviewAction = Literal["accept", "reject", "merge", "keep"]
@@ -355,13 +356,13 @@ class Review:
         written = with_amended_digests(changes, self._store)
         carried = [change.memory for change in written if not isinstance(change, Retire | Skip)]
         stored = self._store.get([memory.id for memory in carried], scope=self._store.scopes())
-        words = {memory.id: memory.content_hash for memory in stored}
+        texts = {memory.id: embedded_texts(memory) for memory in stored}
         # Vectors are made only where words changed: a decision on a thousand statements changes none.
-        made = any(words.get(memory.id) != memory.content_hash for memory in carried)
+        made = any(texts.get(memory.id) != embedded_texts(memory) for memory in carried)
         embedder = self._parts.embedder
         self._store.apply(
             written,
-            vectors=embedder.embed([memory.content for memory in carried]) if made else None,
+            vectors=memory_vectors(carried, embedder=embedder) if made else None,
             identity=embedder.identity if made else None,
             values=values,
             relations=relations,

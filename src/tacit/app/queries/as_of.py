@@ -14,6 +14,7 @@ from tacit.model.changes import Add
 from tacit.model.memory import Memory
 from tacit.model.query import Query
 from tacit.ports.store import MemoryFilter, SearchableStore
+from tacit.reading.memory_vectors import memory_vectors
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.stage import Tools
 from tacit.safety.trust import visible_levels
@@ -45,12 +46,12 @@ def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
 
 def _add_vectors(store: SearchableStore, memories: Sequence[Memory], query: Query, parts: Parts) -> None:
     hits = store.search.lexical(query.text, scope=query.scope, limit=EMBEDDED).hits if query.text else ()
-    texts = {memory.id: memory.content for memory in memories}
-    ids = list(dict.fromkeys([*(hit.memory_id for hit in hits), *texts]))[:EMBEDDED]
+    by_id = {memory.id: memory for memory in memories}
+    ids = list(dict.fromkeys([*(hit.memory_id for hit in hits), *by_id]))[:EMBEDDED]
     if not ids:
         return
     try:
-        vectors = parts.embedder.embed([texts[name] for name in ids])
+        vectors = memory_vectors([by_id[name] for name in ids], embedder=parts.embedder)
     except ProviderError:
         return  # words alone must do
     store.put_vectors(ids, vectors, identity=parts.embedder.identity)
