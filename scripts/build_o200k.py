@@ -3,21 +3,24 @@
     uv run --group build-model python scripts/build_o200k.py [--wheel PATH] [--out FOLDER]
 
 In: the wheel `litellm` (pinned by its hash; read as a zip, none of its code is run), which bundles OpenAI's rank files.
-Out: `o200k_base.tiktoken.gz`, `manifest.json`, `NOTICE`; the same bytes every time. Needs only pip.
+Out: `o200k_base.bin` (the sorted 64-bit keys of all tokens, then their ranks as 32-bit numbers, little-endian), `manifest.json`, `NOTICE`;
+the same bytes every time. Needs only pip and Tacit itself, whose keys these are.
 """
 
 from __future__ import annotations
 
 import argparse
 import base64
-import gzip
 import hashlib
 import json
+import struct
 import subprocess
 import sys
 import tempfile
 import zipfile
 from pathlib import Path
+
+from tacit.providers.tokens import token_key
 
 PACKAGE, VERSION, PLATFORM = "litellm", "1.109.1", "manylinux_2_28_x86_64"
 WHEEL_SHA256 = "1c8b4dd671fa0cd0850aa751678704ff77e595fb1e6085b2dc3be39ee19bdaaf"
@@ -31,7 +34,7 @@ TOKENS = 199_998
 OUT = Path(__file__).resolve().parents[1] / "src/tacit/providers/o200k"
 
 NOTICE = """\
-`o200k_base.tiktoken.gz` holds the token ranks of OpenAI's o200k_base encoding, and `tokens.py` its splitting pattern, both
+`o200k_base.bin` holds the token ranks of OpenAI's o200k_base encoding, and `tokens.py` its splitting pattern, both
 from tiktoken (https://github.com/openai/tiktoken), under the MIT License:
 
 Copyright (c) 2022 OpenAI, Shantanu Jain
@@ -70,7 +73,7 @@ def build(wheel: Path, out: Path) -> None:
     numbers = [int(rank) for token, rank in lines if base64.b64decode(token, validate=True)]
     if numbers != list(range(TOKENS)):
         sys.exit("The ranks are not 0, 1, 2 and so on. Nothing was written.")
-    packed = gzip.compress(ranks, compresslevel=9, mtime=0)
+    packed = pack([base64.b64decode(token) for token, _ in lines])
     manifest = {
         "name": "o200k_base",
         "tokens": TOKENS,
@@ -82,10 +85,19 @@ def build(wheel: Path, out: Path) -> None:
         "command": "uv run --group build-model python scripts/build_o200k.py",
     }
     out.mkdir(parents=True, exist_ok=True)
-    (out / "o200k_base.tiktoken.gz").write_bytes(packed)
+    (out / "o200k_base.bin").write_bytes(packed)
     (out / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     (out / "NOTICE").write_text(NOTICE, encoding="utf-8")
-    print(f"o200k_base.tiktoken.gz {len(packed):,} bytes")
+    print(f"o200k_base.bin {len(packed):,} bytes")
+
+
+def pack(tokens: list[bytes]) -> bytes:
+    """The table of `tokens`, whose places are their ranks."""
+    table = sorted((token_key(token), rank) for rank, token in enumerate(tokens))
+    keys = [key for key, _ in table]
+    if len(set(keys)) != len(keys):
+        sys.exit("Two tokens have one key. Nothing was written.")
+    return struct.pack(f"<{len(table)}Q{len(table)}I", *keys, *(rank for _, rank in table))
 
 
 def expect(what: str, data: bytes, sha256: str) -> None:

@@ -7,13 +7,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tacit.ports.models import TokenCounter
-from tacit.providers.tokens import EstimateCounter, ExactCounter, FakeTokenCounter, make_token_counter
+from tacit.providers.tokens import EstimateCounter, ExactCounter, FakeTokenCounter
 
 MAKERS = {
     "estimate": EstimateCounter,
     "exact": ExactCounter,
     "fake": FakeTokenCounter,
-    "made": make_token_counter,
 }
 
 
@@ -39,10 +38,6 @@ def test_surrogates_and_control_characters_count(counter: TokenCounter) -> None:
 
 def test_markers_are_plain_text(counter: TokenCounter) -> None:
     assert counter.count("before <|endoftext|> after") > 2
-
-
-def test_exactness_is_declared(counter: TokenCounter) -> None:
-    assert isinstance(counter.exact, bool)
 
 
 def test_a_long_text_is_counted_in_time(counter: TokenCounter) -> None:

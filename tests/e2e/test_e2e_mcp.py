@@ -13,7 +13,7 @@ from tacit.hosts.probe import claude_code as claude_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 from tacit.mcp.server import INSTRUCTIONS
 from tacit.mcp.tools import TOOLS
-from tacit.providers.tokens import make_token_counter
+from tacit.providers.tokens import ExactCounter
 
 pytestmark = pytest.mark.e2e
 
@@ -103,7 +103,7 @@ def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, c
     text = json.dumps(sandbox.stub.agent_requests[-1].body)
     assert json.dumps(INSTRUCTIONS)[1:-1] in text, "what the server says of itself reaches the model"
     assert all(f"{PREFIX}{tool.name}" in text for tool in TOOLS)
-    cost = make_token_counter().count(json.dumps([offered[f"{PREFIX}{tool.name}"] for tool in shown]))
+    cost = ExactCounter().count(json.dumps([offered[f"{PREFIX}{tool.name}"] for tool in shown]))
     report("tokens of the tools that every request of Claude Code holds", str(cost))
 
     name = re.search(r"(mem_\w+) \[decision\] Payments", found["memory_list"])[1]

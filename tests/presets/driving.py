@@ -15,7 +15,7 @@ from tacit.model.scope import project_scope
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.providers.tokens import EstimateCounter
+from tacit.providers.tokens import ExactCounter
 
 
 class Workplace:
@@ -33,7 +33,7 @@ class Workplace:
             overrides={"preset": preset, "embedder": {"provider": named}, **overrides},
             clock=self.clock,
             embedder=self.embedder,
-            tokens=EstimateCounter(),  # the same counts whether tiktoken is installed or not
+            tokens=ExactCounter(),
         )
         self.project = self.engine.project(str(self.place))
         self.count = 0

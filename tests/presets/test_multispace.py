@@ -467,7 +467,7 @@ def test_hints_keep_to_fifty_tokens(lab):
     other.start()
     other.edited(files)
     found = everything(lab)
-    count = lab.engine._parts.estimate.count
+    count = lab.engine._parts.tokens.count
     assert found.temporal_badges
     assert files not in found.formatted_context
     assert sum(count(f"- {badge}") + 1 for badge in found.temporal_badges) <= 50
@@ -570,8 +570,6 @@ def test_uncountable_tokens_are_estimated(tmp_path, caplog, broken):
     from tacit.recall.pipeline import surely
 
     class Counter:
-        exact = True
-
         def count(self, _text):
             if isinstance(broken, Exception):
                 raise broken

@@ -299,7 +299,7 @@ def test_nothing_piles_up_and_the_block_keeps_to_its_budget(lab):
         reply = client.send("prompt", messageID=f"q{n}", text=f"How is auth handled in part {n} of the shop?")
         assert set(reply) <= {"system", "mode"}  # nothing goes into the history
         assert client.system.count("[MEMORY]") == 1
-        sizes.append(lab.engine._parts.estimate.count(client.system))
+        sizes.append(lab.engine._parts.tokens.count(client.system))
     assert 1000 < max(sizes) <= 3000
 
 

@@ -14,7 +14,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.providers.tokens import EstimateCounter, ExactCounter
+from tacit.providers.tokens import ExactCounter
 from tacit.recall.budget import ORDERS, Allowance, pack
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.stage import Context, Tools
@@ -87,9 +87,7 @@ def test_every_layout_keeps_the_budget_as_counted(render, items, budget):
             for i, (text, (kind, _, _)) in enumerate(zip(texts, items, strict=True))
         ]
     )
-    pipeline = RecallPipeline(
-        Tools(store=store, embedder=FakeEmbedder()), tokens=EstimateCounter(), kinds=KindRegistry()
-    )
+    pipeline = RecallPipeline(Tools(store=store, embedder=FakeEmbedder()), tokens=EXACT, kinds=KindRegistry())
     asked = query("", surface=Surface.START, budget_tokens=budget)
     done, _ = pipeline.run(asked, settings=RecallSettings(render=render), context=Context(), trace_id="t")
     assert EXACT.count(done.block.text) <= budget

@@ -16,7 +16,7 @@ from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Surface
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.providers.tokens import EstimateCounter, ExactCounter
+from tacit.providers.tokens import ExactCounter
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.stage import Context, Tools
 
@@ -49,7 +49,7 @@ def test_a_start_block_never_costs_more_than_its_budget(executor, contents, budg
     )
     pipeline = RecallPipeline(
         Tools(store=store, embedder=FakeEmbedder(), executor=executor),
-        tokens=EstimateCounter(),
+        tokens=EXACT,
         kinds=KindRegistry(),
     )
     asked = query("", surface=Surface.START, budget_tokens=budget)

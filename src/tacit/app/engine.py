@@ -105,7 +105,7 @@ class Engine:
             reranker=parts.reranker,
             sparse=parts.sparse,
         )
-        self._pipeline = RecallPipeline(tools, tokens=parts.estimate, kinds=parts.kinds)
+        self._pipeline = RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
         self._starts = StartBlocks(home=parts.home, hosts=parts.hosts, clock=parts.clock)
         self._writing = LazyWriting(
             parts=parts,
@@ -124,7 +124,7 @@ class Engine:
             settings_at=self._settings_at,
             changed=self._starts.drop,
         )
-        self.nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.estimate)
+        self.nudges = Nudges(store=parts.store, clock=parts.clock, tokens=parts.tokens)
         self._learning = Learning(
             parts=parts,
             projects=self._projects,

@@ -74,7 +74,7 @@ class Learning:
         self._hurry = Event()
         self._writing = writing
         self._changed = changed
-        self.holdout = HoldoutCounter(parts.store, parts.estimate)
+        self.holdout = HoldoutCounter(parts.store, parts.tokens)
 
     @property
     def capture(self) -> CapturePipeline:

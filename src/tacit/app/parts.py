@@ -27,8 +27,7 @@ class Parts:
         settings: settings that follow their files.
         store, embedder, clock, kinds: the parts by their ports.
         redactor: takes secrets out, by the settings of the place that a text belongs to.
-        tokens: counts what is stored, exactly where the tokenizer is installed.
-        estimate: counts while an agent waits; never loads a tokenizer.
+        tokens: counts what is stored and what is handed over.
         hosts: adapters by name.
         suspect: whether damage was met in the store since it was opened.
         keeps_files: whether what is stored outlives the process, so that automatic backups are worth making.
@@ -46,7 +45,6 @@ class Parts:
     store: Store
     embedder: Embedder
     tokens: TokenCounter
-    estimate: TokenCounter
     clock: Clock
     redactor: Redactors
     kinds: KindRegistry

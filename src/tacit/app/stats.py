@@ -136,7 +136,6 @@ def status_of(parts: Parts, *, settings: Settings, sessions_cached: int) -> Engi
         preset=settings.preset,
         store=parts.store.stats(),
         embedder=str(parts.embedder.identity),
-        tokens_exact=parts.tokens.exact,
         warnings=warnings_of(parts),
         silences=tuple(
             SilenceCount(surface=surface, cause=cause, count=count)

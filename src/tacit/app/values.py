@@ -123,7 +123,6 @@ class EngineStatus:
         preset: name of the preset in force.
         store: counts.
         embedder: identity of the embedder in force.
-        tokens_exact: whether token counts are exact.
         warnings: problems in plain sentences, each with what to do.
         silences: why recent recalls got nothing, by surface and cause, most frequent first.
         injections: traces among the recent ones that injected something.
@@ -139,7 +138,6 @@ class EngineStatus:
     preset: str
     store: StoreStats
     embedder: str
-    tokens_exact: bool
     warnings: tuple[str, ...] = ()
     silences: tuple[SilenceCount, ...] = ()
     injections: int = 0

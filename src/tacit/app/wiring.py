@@ -34,7 +34,7 @@ from tacit.ports.writer import Writer
 from tacit.providers.clock import FixedDateClock, SystemClock
 from tacit.providers.embedding import make_embedder, waits_for_server
 from tacit.providers.reranking import make_reranker
-from tacit.providers.tokens import EstimateCounter, make_token_counter
+from tacit.providers.tokens import ExactCounter
 from tacit.providers.writing import key_variable, make_writer
 from tacit.state.registry import DAMAGED_STORE
 from tacit.upkeep.backups import make_backup
@@ -148,8 +148,7 @@ def open_engine(
             writer=writer or make("capture.extractor", settings.capture.extractor),
             anticipating=anticipating or make("recall.anticipate", settings.recall.anticipate.as_writer()),
             judging=judging or make("recall.judge", settings.recall.judge.as_writer()),
-            tokens=tokens or make_token_counter(),
-            estimate=EstimateCounter(),
+            tokens=tokens or ExactCounter(),
             clock=clock,
             redactor=redactor,
             kinds=kind_registry(settings),

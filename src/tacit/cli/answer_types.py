@@ -190,7 +190,6 @@ class EngineStatus(TypedDict):
     preset: str
     store: StoreStats
     embedder: str
-    tokens_exact: bool
     warnings: list[str]
     silences: list[SilenceCount]
     injections: int

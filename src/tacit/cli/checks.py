@@ -54,7 +54,6 @@ class ScratchHome:
     nonce: str
     daemon: Daemon
     embed_ms: float
-    tokens_exact: bool
     embedder: str
 
 
@@ -297,7 +296,6 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
             nonce=nonce,
             daemon=daemon,
             embed_ms=embed_ms,
-            tokens_exact=status.tokens_exact,
             embedder=status.embedder,
         )
     finally:
@@ -305,20 +303,13 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
 
 
 def check_models(scratch: ScratchHome) -> Iterator[Finding]:
-    """Embedder and token counter, as the scratch home used them."""
+    """The embedder, as the scratch home used it."""
     slow = scratch.embed_ms > EMBED_SLOW_MS
     yield Finding(
         name="embedder",
         state="warn" if slow else "ok",
         detail=f"{scratch.embedder} loaded and embedded in {scratch.embed_ms:.0f} ms",
         advice="This is slow, but only at the first use after a start." if slow else "",
-    )
-    yield Finding(
-        name="tokens",
-        state="ok",
-        detail="memories counted exactly, blocks estimated from above"
-        if scratch.tokens_exact
-        else "estimated, with a margin; `tacit[tokens]` counts exactly",
     )
 
 

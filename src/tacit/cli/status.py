@@ -307,12 +307,6 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         ),
         *([("review", waiting_line(here["unconfirmed"]))] if here["unconfirmed"] else []),
         ("embedder", engine["embedder"]),
-        (
-            "tokens",
-            "memories counted exactly, blocks estimated from above"
-            if engine["tokens_exact"]
-            else "estimated, with a margin",
-        ),
         ("recalls", recalls_line(engine)),
         *(("silent", line) for line in silence_lines(engine)),
     ]

@@ -23,7 +23,7 @@ class _Section(BaseModel):
 
 
 class Budgets(_Section):
-    """Most tokens that a surface may inject (o200k, or the estimate with its margin); 0 = the surface stays silent."""
+    """Most tokens that a surface may inject (of the o200k vocabulary); 0 = the surface stays silent."""
 
     start: int = Field(default=2000, ge=0, le=20_000, description="when a session starts")
     prompt: int = Field(default=800, ge=0, le=20_000, description="before a prompt")

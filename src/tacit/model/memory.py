@@ -159,7 +159,7 @@ class Memory:
         error_signature: for error patterns, the normalized signature, else empty.
         frequency: how often it was stated (merges raise it).
         use_count: how often an injection of it was used.
-        tokens: size of `content` as counted at write time (o200k, or the estimate with margin).
+        tokens: size of `content` as counted at write time (o200k).
         pinned: packed first where a preset pins.
         evidence: further verbatim spans, newest last.
         proofs: of a fix, in how many sessions it made the same thing pass; the user's confirmation counts as `PROVEN`.

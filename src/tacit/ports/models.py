@@ -117,11 +117,6 @@ class RerankerFactory(Protocol):
 class TokenCounter(Protocol):
     """Counts tokens of the o200k vocabulary, or an upper estimate."""
 
-    @property
-    def exact(self) -> bool:
-        """Whether counts are exact; an estimate already includes its safety margin."""
-        ...
-
     def count(self, text: str) -> int:
         """Tokens of `text`, 0 for the empty text, never negative."""
         ...

@@ -9,7 +9,7 @@ from e2e.drivers.machine import wait_for
 from e2e.drivers.session import Session
 from live.multispace.past import past_of
 from presets.acceptance import acceptance
-from tacit.providers.tokens import EstimateCounter, make_token_counter
+from tacit.providers.tokens import ExactCounter
 
 HEADINGS = (
     "## Relevant Context",
@@ -71,9 +71,9 @@ def test_many_long_memories_keep_to_the_tokens_and_are_cut_at_sentence_ends(live
                 f"In step {number} of the authentication login flow {step}. {rest}", days_ago=40 - number
             )
     block = Session(machine, "s1").say(ASKED)
-    count = make_token_counter().count
+    count = ExactCounter().count
     assert count(block) <= BUDGET
-    reserved = sum(map(EstimateCounter().count, lines(block)))
+    reserved = sum(map(count, lines(block)))
     assert reserved <= 900, "400 and 300 of their own, and the 200 that no alert took"
     assert len(lines(block)) >= 6
     assert all(line.endswith("....") for line in lines(block)[:-1])

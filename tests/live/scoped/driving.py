@@ -18,7 +18,7 @@ from samples import DAY_MS
 from tacit.app.wiring import open_engine
 from tacit.model.scope import Scope
 from tacit.providers.clock import FakeClock
-from tacit.providers.tokens import EstimateCounter
+from tacit.providers.tokens import ExactCounter
 
 SETTINGS = "preset: scoped"
 NOTHING = "Nothing fits this question."
@@ -85,4 +85,4 @@ def lines(block: str, heading: str) -> list[str]:
 
 def tokens(text: str) -> int:
     """Tokens of a text, at most a few too many."""
-    return EstimateCounter().count(text)
+    return ExactCounter().count(text)

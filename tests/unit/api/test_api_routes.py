@@ -169,7 +169,6 @@ class ListEngine:
             preset="focused",
             store=StoreStats(**counts),
             embedder="e",
-            tokens_exact=True,
         )
 
     def check(self):

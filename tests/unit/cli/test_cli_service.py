@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from agent import send
-from tacit.providers.tokens import EstimateCounter
 
 RULE = "Always run `make lint` after changing code"
 
@@ -82,24 +81,6 @@ def test_status_tells_a_host_that_is_not_here_from_one_that_is_not_connected(tac
     states = {each["host"]: each["state"] for each in tacit("status", "--json", place=place).json["hosts"]}
     assert states == {"claude-code": "absent", "opencode": "not connected"}
     assert "tacit install opencode" in tacit("status", place=place).out
-
-
-class ExactCounter(EstimateCounter):
-    """Says that it counts exactly, as where tiktoken is installed."""
-
-    exact = True
-
-
-@pytest.mark.parametrize(
-    ("exact", "words"),
-    [(True, "memories counted exactly, blocks estimated from above"), (False, "estimated, with a margin")],
-)
-def test_status_says_which_tokens_are_counted_and_which_are_estimated(tacit, exact, words):
-    tacit("remember", RULE)
-    parts = tacit.daemon.engine._parts
-    tacit.daemon.engine._parts = replace(parts, tokens=ExactCounter() if exact else EstimateCounter())
-    assert tacit("status", "--json").json["engine"]["tokens_exact"] is exact
-    assert f"tokens {words}" in " ".join(tacit("status").out.split())
 
 
 def test_stop_says_whether_one_ran(tacit):

@@ -26,7 +26,7 @@ from tacit.model.memory import TrustTier
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
-from tacit.providers.tokens import make_token_counter
+from tacit.providers.tokens import ExactCounter
 
 NAMES = {
     "memory_search", "memory_add", "memory_context", "inject_context", "get_context_for_task", "memory_list",
@@ -78,7 +78,7 @@ def opened(tmp_path: Path, overrides: dict[str, object] | None = None) -> Iterat
 def test_the_schemas_cost_less_than_two_thousand_tokens_together():
     described = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools()]
     assert {tool["name"] for tool in described} == NAMES
-    assert make_token_counter().count(json.dumps(described)) <= 2000
+    assert ExactCounter().count(json.dumps(described)) <= 2000
     for tool in described:
         assert tool["description"]
         assert tool["inputSchema"]["type"] == "object"
@@ -112,7 +112,7 @@ def parser_facts(desk: Desk) -> None:
 
 def test_an_answer_stays_within_the_tokens_and_says_how_many_more_there_are(desk):
     parser_facts(desk)
-    count = make_token_counter().count
+    count = ExactCounter().count
     words = "how is the parser made, its lexer, grammar, token, tree, visitor"
     for tool, given in (
         ("memory_search", {"query": words}), ("inject_context", {"topic": words}),

@@ -80,10 +80,10 @@ def test_importing_and_making_loads_no_model_library() -> None:
         "import sys\n"
         "from tacit.config.settings import EmbedderSettings\n"
         "from tacit.providers.embedding import make_embedder\n"
-        "from tacit.providers.tokens import make_token_counter\n"
+        "from tacit.providers.tokens import ExactCounter\n"
         "for provider in ('minilm', 'openai', 'ollama', 'fake', 'fastembed'):\n"
         "    make_embedder(EmbedderSettings(provider=provider)).identity\n"
-        "make_token_counter()\n"
+        "ExactCounter().count('a text')\n"
         "print([m for m in ('onnxruntime', 'httpx', 'tiktoken', 'fastembed', 'tokenizers') if m in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -160,11 +160,11 @@ def start_baselines(
     A line costs what it costs in Tacit's block; with `plain cost` 6 + characters / 4, as in the data's own table.
     """
     memories = list(pool.memories.values())
-    frame = pool.estimate.count("\n".join(frame_text(Surface.START))) + 1
+    frame = pool.tokens.count("\n".join(frame_text(Surface.START))) + 1
 
     def line_cost(memory: Memory) -> float:
         empty = line_text(Candidate(memory=memory, scores=(), fused=0.0), "", pool.kinds)
-        return pool.estimate.count(empty) + memory.tokens + 1
+        return pool.tokens.count(empty) + memory.tokens + 1
 
     costs: dict[str, tuple[Callable[[Memory], float], int]] = {
         "": (line_cost, frame),

@@ -30,7 +30,7 @@ from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.model.signal import Compacting, MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
 from tacit.providers.clock import FakeClock
-from tacit.providers.tokens import make_token_counter
+from tacit.providers.tokens import ExactCounter
 from tacit_evals.data.judged import PoolRow, load_pool
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.data.sessions import RecordedSession, load_sessions
@@ -173,7 +173,7 @@ class Replay:
         self._key = SessionKey(host=HOST, session_id=session.id)
         self._settings: RecallSettings = engine.settings.recall
         self._capabilities = OpenCode().capabilities
-        self._counter = make_token_counter()
+        self._counter = ExactCounter()
         self._seen: dict[str, None] = {}
         self._system = ""
         self._messages: list[tuple[str, str, str]] = []

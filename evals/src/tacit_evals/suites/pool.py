@@ -37,7 +37,7 @@ from tacit.model.signal import (
 from tacit.model.trace import DropCause, DropReason, SilenceReason, Trace, TracedCandidate
 from tacit.ports.models import Embedder
 from tacit.providers.clock import FakeClock
-from tacit.providers.tokens import EstimateCounter, make_token_counter
+from tacit.providers.tokens import ExactCounter
 from tacit.reading.classifier.maker import LocalTriggers
 from tacit.reading.classifier.reader import SituationReader
 from tacit.reading.entities import find_entities
@@ -102,7 +102,7 @@ def stored_memory(row: PoolRow, *, project: str, given: bool, maker: LocalTrigge
     )
 
 
-_EXACT = make_token_counter()
+_EXACT = ExactCounter()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,10 +167,10 @@ class Pool:
             raise
         self.scope = ScopeFilter.of(project_scope(project.name))
         self.kinds = KindRegistry()
-        self.estimate = EstimateCounter()
+        self.tokens = _EXACT
         self._pipeline = RecallPipeline(
             Tools(store=self.store, embedder=embedder),
-            tokens=self.estimate,
+            tokens=self.tokens,
             kinds=self.kinds,
             need=fitted.need,
             gate=fitted.gate,

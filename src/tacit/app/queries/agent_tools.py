@@ -128,7 +128,7 @@ class AgentTools:
 
     def count(self, text: str) -> int:
         """Tokens of `text`, at most a few too many."""
-        return self._parts.estimate.count(text)
+        return self._parts.tokens.count(text)
 
     def answer(
         self,

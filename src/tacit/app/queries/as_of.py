@@ -41,7 +41,7 @@ def pipeline_as_of(parts: Parts, query: Query, as_of_ms: int) -> RecallPipeline:
     store.apply([Add(memory=memory) for memory in memories])
     _add_vectors(store, memories, query, parts)
     tools = Tools(store=store, embedder=parts.embedder)
-    return RecallPipeline(tools, tokens=parts.estimate, kinds=parts.kinds)
+    return RecallPipeline(tools, tokens=parts.tokens, kinds=parts.kinds)
 
 
 def _add_vectors(store: SearchableStore, memories: Sequence[Memory], query: Query, parts: Parts) -> None:

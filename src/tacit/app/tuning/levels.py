@@ -200,11 +200,11 @@ def _tuned(
 def _mean_tokens(parts: Parts, replayed: Sequence[Replayed]) -> float:
     """Tokens of a prompt's block, in the mean of all prompts; a memory that is gone costs nothing."""
     scope = parts.store.scopes()
-    frame = parts.estimate.count("\n".join(frame_text(Surface.PROMPT)))
+    frame = parts.tokens.count("\n".join(frame_text(Surface.PROMPT)))
 
     def cost(memory: Memory) -> int:
         empty = line_text(Candidate(memory=memory, scores=(), fused=0.0), "", parts.kinds)
-        return parts.estimate.count(empty) + memory.tokens
+        return parts.tokens.count(empty) + memory.tokens
 
     spent = 0
     for one in replayed:

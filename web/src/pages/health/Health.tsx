@@ -72,7 +72,6 @@ export function Component() {
                     <>
                       <Fact name="preset" value={status.data.preset} />
                       <Fact name="embedder" value={status.data.embedder} />
-                      <Fact name="tokens" value={status.data.tokens_exact ? "memories counted exactly, blocks estimated from above" : "estimated, with a margin"} />
                       <Fact name="home" value={status.data.home} />
                     </>
                   )}
