@@ -120,10 +120,10 @@ def read_artifact(path: Path, values: type[V], *, name: str) -> Artifact[V] | No
 
 def write_artifact(path: Path, artifact: Artifact[Any]) -> None:
     """Write a file that its owner alone may read, whole or not at all."""
-    part = path.with_suffix(f".{os.getpid()}.tmp")
-    part.write_bytes(encode_artifact(artifact))
-    part.chmod(0o600)
-    part.replace(path)
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
+    temporary.write_bytes(encode_artifact(artifact))
+    temporary.chmod(0o600)
+    temporary.replace(path)
 
 
 def load_fitted(name: str, values: type[V], make: Callable[[Artifact[V]], M]) -> M:

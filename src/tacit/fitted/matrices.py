@@ -54,7 +54,9 @@ class WeightMatrices:
     def under(self, name: str) -> dict[str, Matrix]:
         """The matrices called `name.X`, by X."""
         start = f"{name}."
-        return {key.removeprefix(start): one for key, one in self.matrices.items() if key.startswith(start)}
+        return {
+            key.removeprefix(start): matrix for key, matrix in self.matrices.items() if key.startswith(start)
+        }
 
     def as_artifact(self, name: str) -> Artifact[MatrixValues]:
         """The content of the file `name`; keeps 8 bits of each number."""

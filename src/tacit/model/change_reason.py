@@ -151,8 +151,8 @@ class ChangeReason:
 
     def parts(self) -> tuple[ChangeReason, ...]:
         """This reason and all that it holds."""
-        held = (*self.further, self.but) if self.but else self.further
-        return (self, *(part for one in held for part in one.parts()))
+        nested = (*self.further, self.but) if self.but else self.further
+        return (self, *(part for reason in nested for part in reason.parts()))
 
     def cleaned(self, clean: Callable[[str], str]) -> ChangeReason:
         """The reason with `clean` over all words that are not ours."""
@@ -181,5 +181,5 @@ _EARLIER_WORDS = {
 
 def from_stored_words(words: str) -> ChangeReason:
     """The reason of a change that was stored before reasons were values."""
-    known = _EARLIER_WORDS.get(words)
-    return ChangeReason(cause=known) if known else ChangeReason(cause=ChangeCause.STORED_WORDS, detail=words)
+    cause = _EARLIER_WORDS.get(words)
+    return ChangeReason(cause=cause) if cause else ChangeReason(cause=ChangeCause.STORED_WORDS, detail=words)

@@ -203,14 +203,14 @@ class Memory:
     @property
     def is_session_note(self) -> bool:
         """Whether Tacit wrote it for a session and renews it, as its digest is; nobody stated it, so it quotes nothing."""
-        said = self.provenance
-        return self.kind in SESSION_NOTES and said.source == "session" and not said.span
+        provenance = self.provenance
+        return self.kind in SESSION_NOTES and provenance.source == "session" and not provenance.span
 
     @property
     def session(self) -> str:
         """`host/id` of the session it was stated in, or empty."""
-        said = self.provenance
-        return f"{said.host}/{said.session_id}" if said.session_id else ""
+        provenance = self.provenance
+        return f"{provenance.host}/{provenance.session_id}" if provenance.session_id else ""
 
     @property
     def content_hash(self) -> str:

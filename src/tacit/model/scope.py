@@ -83,10 +83,10 @@ def path_scopes(project_id: str, paths: Iterable[str]) -> tuple[Scope, ...]:
     """Scopes of every folder above `paths` (relative to the project root), sorted, without the root itself."""
     folders: set[str] = set()
     for path in paths:
-        parts = [part for part in path.replace("\\", "/").split("/") if part not in ("", ".")]
-        if ".." in parts:
+        segments = [segment for segment in path.replace("\\", "/").split("/") if segment not in ("", ".")]
+        if ".." in segments:
             continue
-        folders.update("/".join(parts[: i + 1]) for i in range(len(parts)))
+        folders.update("/".join(segments[: i + 1]) for i in range(len(segments)))
     return tuple(Scope(kind=ScopeKind.PATH, key=f"{project_id}/{folder}") for folder in sorted(folders))
 
 

@@ -78,8 +78,8 @@ def split_commands(command: str) -> tuple[str, ...]:
         return ()
     plain = _QUOTED.sub(" '' ", command[:_CUT])
     commands: dict[str, None] = {}
-    for part in _SEPARATOR.split(plain):
-        name = _normalise(part.split())
+    for segment in _SEPARATOR.split(plain):
+        name = _normalise(segment.split())
         if name:
             commands.setdefault(name)
     return tuple(commands)
@@ -97,16 +97,16 @@ def simple_commands(command: str) -> tuple[tuple[str, ...], ...]:
     `sudo` and what a database client is told stand behind them as commands of their own: `("sudo",)`, `("sql:", ...)`.
     """
     cut = command[:_CUT]
-    found: dict[tuple[str, ...], None] = {}
-    for part in _SEPARATOR.split(_QUOTED.sub(" '' ", cut)):
-        words = _unwrapped(part.split())
+    commands: dict[tuple[str, ...], None] = {}
+    for segment in _SEPARATOR.split(_QUOTED.sub(" '' ", cut)):
+        words = _unwrapped(segment.split())
         if words:
-            found.setdefault(tuple(words))
-        if "sudo" in part.split()[:3]:
-            found.setdefault(("sudo",))
-    if any(words[0] in _DATABASE_CLIENTS for words in found):
-        found.setdefault(("sql:", *cut.lower().split()))
-    return tuple(found)
+            commands.setdefault(tuple(words))
+        if "sudo" in segment.split()[:3]:
+            commands.setdefault(("sudo",))
+    if any(words[0] in _DATABASE_CLIENTS for words in commands):
+        commands.setdefault(("sql:", *cut.lower().split()))
+    return tuple(commands)
 
 
 def _unwrapped(words: list[str]) -> list[str]:
@@ -121,16 +121,16 @@ def _unwrapped(words: list[str]) -> list[str]:
     path = words[0].strip("\"'(){}`").replace("\\", "/")
     program = path.rsplit("/", 1)[-1].removesuffix(".exe").lower()
     program = _SAME_PROGRAM.get(program, program)
-    rest = words[1:]
+    arguments = words[1:]
     if re.fullmatch(r"python[\d.]*|py", program):
-        return _unwrapped(rest[1:]) if rest[:1] == ["-m"] else ["python", *rest]
+        return _unwrapped(arguments[1:]) if arguments[:1] == ["-m"] else ["python", *arguments]
     if program in _RUNNER_ONE:
-        return _unwrapped(_drop_options(rest))
+        return _unwrapped(_drop_options(arguments))
     if program in _SUBCOMMANDS:
-        rest = _drop_options(rest)
-        if rest and (program, rest[0]) in _RUNNERS:
-            return _unwrapped(_drop_options(rest[1:]))
-    return [path.removeprefix("./") if "/" in path and "." in program else program, *rest]
+        arguments = _drop_options(arguments)
+        if arguments and (program, arguments[0]) in _RUNNERS:
+            return _unwrapped(_drop_options(arguments[1:]))
+    return [path.removeprefix("./") if "/" in path and "." in program else program, *arguments]
 
 
 def _normalise(words: list[str]) -> str:
@@ -144,16 +144,16 @@ def _normalise(words: list[str]) -> str:
         return ""
     program = words[0].strip("\"'(){}`").replace("\\", "/").rsplit("/", 1)[-1]
     program = program.removesuffix(".exe").removesuffix(".cmd")
-    rest = words[1:]
+    raw_arguments = words[1:]
     if program in _SKIPPED or not program or not re.match(r"[A-Za-z0-9_.@+-]+$", program):
         return ""
     if re.fullmatch(r"python[\d.]*|py", program):
-        return _python(rest)
+        return _python(raw_arguments)
     if program in _RUNNER_ONE:
-        return _normalise(_drop_options(rest)) or program
+        return _normalise(_drop_options(raw_arguments)) or program
     if program not in _SUBCOMMANDS:
         return program.lower()
-    arguments = _drop_options(rest)
+    arguments = _drop_options(raw_arguments)
     if not arguments:
         return program
     if (program, arguments[0]) in _RUNNERS:
@@ -165,25 +165,25 @@ def _normalise(words: list[str]) -> str:
     return f"{program} {arguments[0]}"
 
 
-def _python(rest: list[str]) -> str:
-    for i, word in enumerate(rest):
-        if word == "-m" and i + 1 < len(rest):
-            return _normalise(rest[i + 1 :])
+def _python(arguments: list[str]) -> str:
+    for i, word in enumerate(arguments):
+        if word == "-m" and i + 1 < len(arguments):
+            return _normalise(arguments[i + 1 :])
         if word.startswith("-m") and len(word) > 2:
-            return _normalise([word[2:], *rest[i + 1 :]])
+            return _normalise([word[2:], *arguments[i + 1 :]])
         if not word.startswith("-"):
             if not word.endswith("manage.py"):
                 return "python"
-            return " ".join(["python manage.py", *rest[i + 1 : i + 2]])
+            return " ".join(["python manage.py", *arguments[i + 1 : i + 2]])
     return "python"
 
 
 def _drop_options(words: list[str]) -> list[str]:
-    kept = list(words)
-    while kept and kept[0].startswith("-"):
-        takes_value = kept[0] in _VALUE_OPTIONS and len(kept) > 1
-        kept = kept[2:] if takes_value else kept[1:]
-    return [word for word in kept if word != "''"] if kept else kept
+    remaining = list(words)
+    while remaining and remaining[0].startswith("-"):
+        takes_value = remaining[0] in _VALUE_OPTIONS and len(remaining) > 1
+        remaining = remaining[2:] if takes_value else remaining[1:]
+    return [word for word in remaining if word != "''"] if remaining else remaining
 
 
 _TABLE: tuple[tuple[str, str], ...] = (

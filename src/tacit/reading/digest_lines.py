@@ -19,8 +19,8 @@ _LINE = re.compile(r"(?:^|(?<=\s))(impl|dec|block|next|done|fix):\s+")
 
 def lines_of(content: str) -> tuple[tuple[str, str], ...]:
     """(code, text) of every line of a digest, in order."""
-    parts = _LINE.split(content)
-    pairs = zip(parts[1::2], parts[2::2], strict=True)
+    pieces = _LINE.split(content)
+    pairs = zip(pieces[1::2], pieces[2::2], strict=True)
     return tuple((code, " ".join(text.split())) for code, text in pairs if text.strip())
 
 

@@ -109,11 +109,11 @@ def error_signature(error_text: str, *, command: str = "") -> str:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     tool = main_command(command)
     marks = _marks(text)
-    words = _essential_words(text, skip={part for mark in marks for part in mark.split()})
+    words = _essential_words(text, skip={word for mark in marks for word in mark.split()})
     if not marks and not words and not tool:
         return ""
-    parts = [part for part in (tool, " ".join(marks), " ".join(words)) if part]
-    return _cut(" | ".join(parts))
+    fields = [field for field in (tool, " ".join(marks), " ".join(words)) if field]
+    return _cut(" | ".join(fields))
 
 
 def _marks(text: str) -> list[str]:

@@ -109,13 +109,13 @@ class Matcher:
     def _score(self, trigger: Trigger, reasons: list[str]) -> float:
         if trigger.empty and not trigger.objects:
             return 0.0
-        parts = self._parts(trigger, reasons)
-        if parts.lift <= 0.0:
+        match_parts = self._parts(trigger, reasons)
+        if match_parts.lift <= 0.0:
             return 0.0
         k = self._model.local if trigger.maker == "local" else self._model.given
-        first, second, third = parts.row
+        first, second, third = match_parts.row
         z = k[0] + k[1] * first + k[2] * second + k[3] * third
-        return round(parts.where / (1.0 + math.exp(-min(max(z, -30.0), 30.0))), 6)
+        return round(match_parts.where / (1.0 + math.exp(-min(max(z, -30.0), 30.0))), 6)
 
     def parts(self, trigger: Trigger) -> MatchParts:
         """Return the parts of the score of `trigger`; for fitting."""
@@ -123,7 +123,7 @@ class Matcher:
 
     def _parts(self, trigger: Trigger, reasons: list[str]) -> MatchParts:
         lift = self._lift(trigger, reasons)
-        where = self._where(trigger, reasons) if trigger.paths or trigger.languages else 1.0
+        place_match = self._where(trigger, reasons) if trigger.paths or trigger.languages else 1.0
         words = object_stems(trigger.objects + trigger.topics)
         met = words & self._objects
         if met and len(reasons) < _MOST_REASONS:
@@ -132,7 +132,7 @@ class Matcher:
             lift=lift,
             breadth=trigger.breadth,
             about=len(met) / math.sqrt(len(words) + WORDS_FLOOR),
-            where=where,
+            where=place_match,
         )
 
     def _lift(self, trigger: Trigger, reasons: list[str]) -> float:
@@ -171,7 +171,7 @@ class Matcher:
         return best if trigger.actions or trigger.commands or trigger.tools else 0.6
 
     def _command_chance(self, command: str, *, alone: bool) -> float:
-        if any(named == command or named.startswith(command + " ") for named in self._commands):
+        if any(expected == command or expected.startswith(command + " ") for expected in self._commands):
             return 1.0
         if not alone:
             return 0.0  # its classes speak for it already

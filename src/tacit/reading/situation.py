@@ -129,14 +129,14 @@ def read_call(call: ToolCall) -> Situation:
             for name, chance in file_actions(path, touch):
                 evidence.raise_to(name, chance)
     paths = tuple(dict.fromkeys(path.replace("\\", "/") for path in call.paths))
-    words = "\n".join(part for part in (call.command, call.text) if part)
-    named = find_paths(call.command[:HEAD_CHARS]) if call.command else ()
+    words = "\n".join(text for text in (call.command, call.text) if text)
+    named_paths = find_paths(call.command[:HEAD_CHARS]) if call.command else ()
     actions = evidence.ranked(least=0.05)
     return Situation(
         actions=actions,
         objects=objects_of(words[:HEAD_CHARS], paths=paths, limit=48),
-        paths=tuple(dict.fromkeys((*paths, *named))),
-        languages=languages_of((*paths, *named)),
+        paths=tuple(dict.fromkeys((*paths, *named_paths))),
+        languages=languages_of((*paths, *named_paths)),
         commands=commands,
         nothing_coming=not actions and not paths,
         notes=(
@@ -190,9 +190,9 @@ def _read_words(
     if looks_like_error(own):
         evidence.add((("fix_bug", 0.6), ("debug_investigate", 0.65), ("edit_code", 0.4)), 1.0)
         notes.append(Note(cause=NoteCause.ERROR_PASTED))
-    named = find_paths(own)
+    named_paths = find_paths(own)
     touched: Touch = "edit" if evidence.chances.get("edit_code", 0.0) >= 0.5 else "named"
-    for path in named[:12]:
+    for path in named_paths[:12]:
         for name, chance in file_actions(path, touched):
             evidence.add(((name, chance),), 0.8 if touched == "named" else 0.55)
     commands = _named_commands(own)
@@ -209,15 +209,17 @@ def _read_words(
     situation = Situation(
         actions=actions,
         objects=objects_of(f"{own}\n{proposal}" if proposal else own),
-        paths=tuple(dict.fromkeys((*named, *proposed, *files))),
-        languages=tuple(dict.fromkeys((*languages_in(own), *languages_of((*named, *proposed, *files))))),
+        paths=tuple(dict.fromkeys((*named_paths, *proposed, *files))),
+        languages=tuple(
+            dict.fromkeys((*languages_in(own), *languages_of((*named_paths, *proposed, *files))))
+        ),
         commands=commands,
         accepted=bool(proposal),
         notes=tuple(notes),
     )
     if actions:
         return situation
-    if _REPORTS.search(text) or (len(text.split()) <= 3 and not named and not previous_end):
+    if _REPORTS.search(text) or (len(text.split()) <= 3 and not named_paths and not previous_end):
         return replace(situation, nothing_coming=True, notes=(Note(cause=NoteCause.NO_ACTION),))
     return replace(
         situation,

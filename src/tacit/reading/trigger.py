@@ -75,8 +75,8 @@ def make_trigger(
     read_table(prose_of(content), _TABLE, evidence)
     for name, chance in nature.actions:
         evidence.add(((name, chance),), 0.7)
-    named = find_paths(content)
-    for path in (*named, *files):
+    named_paths = find_paths(content)
+    for path in (*named_paths, *files):
         for name, chance in file_actions(path, "named"):
             evidence.add(((name, chance),), 0.7)
     spans = code_spans(content)
@@ -92,7 +92,7 @@ def make_trigger(
     # What a rule prescribes ("run `make lint`") is not what the situation must touch, nor is the action itself
     # ("before committing"): both would keep the rule from the moment it is for.
     prescribed = commands if nature.standing else ()
-    objects = _objects(content, paths=named, spans=spans, prescribed=prescribed, actions=actions)
+    objects = _objects(content, paths=named_paths, spans=spans, prescribed=prescribed, actions=actions)
     return Trigger(
         actions=actions,
         objects=objects,
@@ -100,7 +100,10 @@ def make_trigger(
         languages=languages_in(content),
         commands=commands,
         breadth=_breadth(
-            content, kind=nature, actions=actions, specific=len(named) + len(IDENTIFIER.findall(content))
+            content,
+            kind=nature,
+            actions=actions,
+            specific=len(named_paths) + len(IDENTIFIER.findall(content)),
         ),
     )
 
@@ -128,11 +131,11 @@ def _weights(evidence: Evidence) -> tuple[tuple[str, float], ...]:
     """Chances as the three weights of the protocol: 1.0 exactly then, 0.67 often, 0.33 sometimes."""
     ranked = evidence.ranked(least=0.2, most=_MOST_ACTIONS)
     top = max(ranked[0][1], 0.5) if ranked else 0.5  # weak evidence alone never becomes "exactly then"
-    found: list[tuple[str, float]] = []
+    weights: list[tuple[str, float]] = []
     for name, chance in ranked:
         share = chance / top
-        found.append((name, 1.0 if share >= 0.85 else 0.67 if share >= 0.55 else 0.33))
-    return tuple(found)
+        weights.append((name, 1.0 if share >= 0.85 else 0.67 if share >= 0.55 else 0.33))
+    return tuple(weights)
 
 
 def _objects(
@@ -143,33 +146,33 @@ def _objects(
     prescribed: tuple[str, ...],
     actions: tuple[tuple[str, float], ...],
 ) -> tuple[str, ...]:
-    said = {light_stem(word) for name, _ in actions for word in name.split("_")}
+    action_stems = {light_stem(word) for name, _ in actions for word in name.split("_")}
     orders = {word for command in prescribed for word in command.lower().split()}
-    found: dict[str, None] = {}
+    objects: dict[str, None] = {}
     for path in paths:
-        found.setdefault(path.lower())
+        objects.setdefault(path.lower())
     for span in spans:
         if len(span) <= 40 and not set(span.lower().split()) <= orders:
-            found.setdefault(span.lower().removesuffix("()"))
+            objects.setdefault(span.lower().removesuffix("()"))
     for identifier in IDENTIFIER.findall(content):
-        found.setdefault(identifier.lower().removesuffix("()"))
+        objects.setdefault(identifier.lower().removesuffix("()"))
     for name in re.findall(r"(?<=[a-z,;] )[A-Z][A-Za-z0-9.+#-]{2,}", content):
-        found.setdefault(name.lower().rstrip("."))
-    if len(found) < _MOST_OBJECTS:
+        objects.setdefault(name.lower().rstrip("."))
+    if len(objects) < _MOST_OBJECTS:
         for word in informative_words(prose_of(content), limit=24):
-            if word not in GENERIC_TOPICS and len(word) > 3 and light_stem(word) not in said:
-                found.setdefault(word)
-    return tuple(found)[:_MOST_OBJECTS]
+            if word not in GENERIC_TOPICS and len(word) > 3 and light_stem(word) not in action_stems:
+                objects.setdefault(word)
+    return tuple(objects)[:_MOST_OBJECTS]
 
 
 def _commands_of(spans: tuple[str, ...]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    commands: dict[str, None] = {}
     for span in spans:
         if _COMMAND_WORD.match(span) and (" " in span or command_actions(span) != (("run_command", 0.7),)):
             for command in split_commands(span):
                 if command_actions(command) != (("run_command", 0.7),):
-                    found.setdefault(command)
-    return tuple(found)[:6]
+                    commands.setdefault(command)
+    return tuple(commands)[:6]
 
 
 def _pattern(path: str) -> str:

@@ -169,23 +169,23 @@ class CallMatcher:
         goal = max((w * self._goal.get(n, 0.0) for n, w in trigger.actions), default=0.0)
         if match:
             reasons.append(f"deed: {name}")
-        wanted = met = 0.0
+        conditions = met = 0.0
         hits, missed = 0, 0.0
         guessed = trigger.maker == "local"
         # For inferred triggers, match only commands of the call's action class; other commands are what the rule prescribes.
         own = tuple(item for item in trigger.commands if not guessed or self._is_of_this_action(item))
         chosen = (*own, *(item for item in trigger.objects if as_command(item)))
         named_too = tuple(item for item in commands if self._is_of_this_action(item))
-        named = self._command((*chosen, *named_too), reasons)
+        command_named = self._command((*chosen, *named_too), reasons)
         if chosen or named_too:
-            wanted, met, hits = wanted + 1, met + named, hits + named
+            conditions, met, hits = conditions + 1, met + command_named, hits + command_named
         paths = tuple(item for item in trigger.objects if as_path(item))
         # The patterns of a guess are the files at hand when it was said, no more.
         file = self._file(paths if guessed else (*paths, *files), reasons)
         pattern = self._pattern(trigger.paths, reasons)
         if paths or trigger.paths:
             touched = file or pattern or self._folder(paths)
-            wanted, met, hits = wanted + 1, met + touched, hits + touched
+            conditions, met, hits = conditions + 1, met + touched, hits + touched
         free = (
             guessed and bool(match) and not _RARE_ACTION_NAMES.get(name, _NONE).isdisjoint(item_tokens(said))
         )
@@ -196,23 +196,23 @@ class CallMatcher:
             if forms <= self._action_words or item in _LANGUAGES or forms <= _ANYTHING:
                 free = True
             elif forms <= self._words:
-                wanted, met, hits = wanted + 1, met + 1, hits + 1
+                conditions, met, hits = conditions + 1, met + 1, hits + 1
                 reasons.append(f"about: {item}")
             else:
                 missed += _GUESSED_WORD if guessed else 1.0
                 met += 0.5 if forms <= self._told else 0.0
         # Where the action itself is named, the other words mostly say how it is done, not when.
-        wanted += missed * (UNMET_SHARE if free else 1.0)
+        conditions += missed * (UNMET_SHARE if free else 1.0)
         if free:
-            wanted, met = wanted + 1, met + 1
+            conditions, met = conditions + 1, met + 1
         return TriggerFit(
             action_match=match,
             unspecific_match=unspecific,
             goal=round(goal, 4),
-            about=round(min(1.0, met / wanted), 4) if wanted else 1.0,
+            about=round(min(1.0, met / conditions), 4) if conditions else 1.0,
             hits=hits,
             file=file or (pattern and not guessed),
-            named=named,
+            named=command_named,
             free=free,
             elsewhere=self._elsewhere(trigger, touched=file or pattern),
             rare=free and name in RARE_ACTIONS,
@@ -228,10 +228,10 @@ class CallMatcher:
                 best, label = weight * chance, name
         return round(best, 4), label
 
-    def _command(self, named: Iterable[str], reasons: list[str]) -> bool:
-        for command in named:
+    def _command(self, commands: Iterable[str], reasons: list[str]) -> bool:
+        for command in commands:
             for normal in split_commands(command):
-                if any(one == normal or one.startswith(normal + " ") for one in self._commands):
+                if any(called == normal or called.startswith(normal + " ") for called in self._commands):
                     reasons.append(f"command: {normal}")
                     return True
         return False
@@ -239,7 +239,7 @@ class CallMatcher:
     def _is_of_this_action(self, command: str) -> bool:
         """Whether a command is one way to do what this call does (`go build` where the call runs a linter)."""
         mine = set(self.certain_actions)
-        return any(name in mine for one in split_commands(command) for name, _ in command_actions(one))
+        return any(name in mine for simple in split_commands(command) for name, _ in command_actions(simple))
 
     def _file(self, items: Iterable[str], reasons: list[str]) -> bool:
         for item in items:
@@ -294,10 +294,10 @@ def item_tokens(item: str) -> frozenset[str]:
 
 
 def _tokens(items: Iterable[str]) -> frozenset[str]:
-    found: set[str] = set()
+    tokens: set[str] = set()
     for item in items:
-        found |= item_tokens(item)
-    return frozenset(found)
+        tokens |= item_tokens(item)
+    return frozenset(tokens)
 
 
 def _singular(word: str) -> str:

@@ -88,12 +88,12 @@ def parse_phrases_with(items: Sequence[str], *, maker: str, read_words: Callable
             phrases.append(item)
     if not (parts.said or phrases):
         raise InvalidInput("When the memory applies is empty.", hint=_EXAMPLE)
-    said = parts.said
+    terms_said = parts.said
     guesses = [read_words(phrase) for phrase in phrases]
     for guessed in guesses:
         _add_actions(guessed, parts)
         parts.always = parts.always or guessed.always
-    if not said and all(guessed.objects for guessed in guesses):
+    if not terms_said and all(guessed.objects for guessed in guesses):
         for word in (word for guessed in guesses for word in guessed.objects):
             parts.put("topics", word)
     for phrase in phrases:
@@ -130,12 +130,12 @@ def _add_actions(guessed: Trigger, parts: _Parts) -> None:
 
 def _trigger(parts: _Parts, maker: str) -> Trigger:
     actions = sorted(parts.actions.items(), key=lambda pair: -pair[1])
-    known: TriggerMaker = next(name for name in ("local", "model", "agent", "user") if name == maker)
+    trigger_maker: TriggerMaker = next(name for name in ("local", "model", "agent", "user") if name == maker)
     return Trigger(
         always=parts.always, actions=tuple(actions), objects=parts.values("objects"), paths=parts.values("paths"),
         languages=parts.values("languages"), commands=parts.values("commands"), tools=parts.values("tools"),
         topics=parts.values("topics"), phrases=parts.values("phrases"), breadth=parts.breadth if parts.breadth is not None else (3.0 if parts.always else 1.0),
-        maker=known, blocking=parts.blocking,
+        maker=trigger_maker, blocking=parts.blocking,
     )  # fmt: skip
 
 

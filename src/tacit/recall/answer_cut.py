@@ -74,13 +74,13 @@ def cut(candidates: Sequence[Candidate], *, share: float) -> Outcome[tuple[Candi
     least = share * max((c.fused for c in candidates), default=0.0)
     near = NEAR_MATCH * max((c.relevance for c in candidates), default=0.0)
     kept = tuple(c for c in candidates if c.fused >= least or c.relevance >= near)
-    there = {c.memory.id for c in kept}
+    kept_ids = {c.memory.id for c in kept}
     drops = tuple(
         Drop(
             memory_id=c.memory.id,
             why=DropReason(cause=DropCause.FAR_BELOW_BEST, value=round(c.fused, 4), bound=round(least, 4)),
         )
         for c in candidates
-        if c.memory.id not in there
+        if c.memory.id not in kept_ids
     )
     return Outcome(kept=kept, drops=drops)

@@ -154,12 +154,14 @@ def pack(
                 Drop(memory_id=memory.id, why=DropReason(cause=DropCause.TOO_MANY, bound=allowance.max_items))
             )
             continue
-        left = room.left if allowance.hand_on else room.unallotted
-        item = _fitted(candidate, text(memory), left, cost) if misses < MAX_CONSECUTIVE_MISSES else None
+        tokens_left = room.left if allowance.hand_on else room.unallotted
+        item = (
+            _fitted(candidate, text(memory), tokens_left, cost) if misses < MAX_CONSECUTIVE_MISSES else None
+        )
         if item is None:
             misses += 1
             drops.append(
-                Drop(memory_id=memory.id, why=DropReason(cause=DropCause.NO_ROOM, bound=max(0, left)))
+                Drop(memory_id=memory.id, why=DropReason(cause=DropCause.NO_ROOM, bound=max(0, tokens_left)))
             )
             continue
         misses = 0
@@ -241,12 +243,12 @@ def adjusted_budget(
 
 def diversified(candidates: Sequence[Candidate], pinned_kinds: Collection[str] = ()) -> tuple[Candidate, ...]:
     """Order by value with diversity: pinned first, then relevance * 0.85 ** (how many of its kind came before)."""
-    seen: dict[str, int] = {}
+    count_by_kind: dict[str, int] = {}
     valued: list[tuple[bool, float, float, str, Candidate]] = []
     for candidate in _by_relevance(candidates):
         memory = candidate.memory
-        count = seen.get(memory.kind, 0)
-        seen[memory.kind] = count + 1
+        count = count_by_kind.get(memory.kind, 0)
+        count_by_kind[memory.kind] = count + 1
         value = candidate.relevance * DIVERSITY**count
         valued.append((not _first(candidate, pinned_kinds), -value, -candidate.fused, memory.id, candidate))
     valued.sort(key=lambda entry: entry[:4])
@@ -258,12 +260,12 @@ def one_of_each(candidates: Sequence[Candidate], pinned_kinds: Collection[str] =
 
     Source: the typed seed, section 5.3 (at least one from each type, if possible).
     """
-    seen: set[str] = set()
+    seen_kinds: set[str] = set()
     ranked: list[tuple[bool, bool, int, Candidate]] = []
     for rank, candidate in enumerate(_by_relevance(candidates)):
         kind = candidate.memory.kind
-        ranked.append((not _first(candidate, pinned_kinds), kind in seen, rank, candidate))
-        seen.add(kind)
+        ranked.append((not _first(candidate, pinned_kinds), kind in seen_kinds, rank, candidate))
+        seen_kinds.add(kind)
     ranked.sort(key=lambda entry: entry[:3])
     return tuple(entry[3] for entry in ranked)
 
@@ -296,14 +298,14 @@ def _first(candidate: Candidate, pinned_kinds: Collection[str]) -> bool:
 
 
 def _fitted(
-    candidate: Candidate, text: str, left: int, cost: Callable[[Candidate, str], int]
+    candidate: Candidate, text: str, tokens_left: int, cost: Callable[[Candidate, str], int]
 ) -> PackItem | None:
     tokens = cost(candidate, text)
-    if tokens <= left:
+    if tokens <= tokens_left:
         return PackItem(candidate=candidate, text=text, tokens=tokens)
-    if left <= 0:
+    if tokens_left <= 0:
         return None
-    short = shorten_at_sentence(text, lambda part: cost(candidate, part) <= left)
+    short = shorten_at_sentence(text, lambda shortened: cost(candidate, shortened) <= tokens_left)
     if not short or short == text:
         return None
     return PackItem(candidate=candidate, text=short, tokens=cost(candidate, short), shortened=True)

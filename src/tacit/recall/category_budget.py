@@ -103,7 +103,7 @@ class Filling:
             )
         if room < LEAST_CUT:
             return None
-        text = cut_to_fit(entry.text, lambda part: self.costs.line(entry, part) <= room)
+        text = cut_to_fit(entry.text, lambda shortened: self.costs.line(entry, shortened) <= room)
         if not text:
             return None
         return PackItem(
@@ -113,7 +113,7 @@ class Filling:
 
 def cut_to_fit(text: str, fits: Callable[[str], bool]) -> str:
     """The longest run of whole sentences of `text` that fits with the mark of a cut, else of whole words; "" for none or few words."""
-    sentences = shorten_at_sentence(text, lambda part: fits(f"{part}{MARK}"))
+    sentences = shorten_at_sentence(text, lambda shortened: fits(f"{shortened}{MARK}"))
     if sentences:
         return sentences if sentences == text else f"{sentences}{MARK}"
     words = text.split()
@@ -129,7 +129,7 @@ def shorten_long_text(text: str, *, above: int, to: int, count: Callable[[str], 
     """A text of more than `above` tokens cut to about `to` of them, and whether it was; `above` 0 = never."""
     if not above or count(text) <= above:
         return text, False
-    return cut_to_fit(text, lambda part: count(part) <= to) or text, True
+    return cut_to_fit(text, lambda shortened: count(shortened) <= to) or text, True
 
 
 def pack_with_carryover(
@@ -149,14 +149,14 @@ def pack_with_carryover(
     for entry in entries:
         by_category.setdefault(entry.category, []).append(entry)
     drops: list[Drop] = []
-    given: set[str] = set()
+    lent: set[str] = set()
     for number, (name, budget) in enumerate(order):
         own = by_category.get(name, [])
         if not own:
-            carried += 0 if name in given else budget
+            carried += 0 if name in lent else budget
             continue
         spare = [(later, tokens) for later, tokens in order[number + 1 : -1] if later not in by_category]
-        given.update(later for later, _ in spare)
+        lent.update(later for later, _ in spare)
         allowed = budget + carried + sum(tokens for _, tokens in spare)
         used, out = filling.fill(own, allowed)
         carried = allowed - used
@@ -171,10 +171,10 @@ def pack_strict(
     entries: Sequence[Entry], *, budgets: Mapping[str, int], reserve: int, filling: Filling
 ) -> tuple[Drop, ...]:
     """Fill each category with its own budget; then `reserve` takes the best of what did not fit."""
-    rest: list[Entry] = []
+    unplaced: list[Entry] = []
     for name, budget in budgets.items():
-        rest += filling.fill([entry for entry in entries if entry.category == name], budget)[1]
-    out = filling.fill(rest, reserve)[1] if reserve else rest
+        unplaced += filling.fill([entry for entry in entries if entry.category == name], budget)[1]
+    out = filling.fill(unplaced, reserve)[1] if reserve else unplaced
     return tuple(
         Drop(memory_id=e.candidate.memory.id, why=DropReason(cause=DropCause.NO_ROOM, detail=e.category))
         for e in out

@@ -47,12 +47,12 @@ def near_identical(left: str, right: str) -> bool:
 def drop_known(state: RecallState) -> Outcome[RecallState]:
     """What the context does not hold yet, without copies; pinned memories may come again where their blocks leave the history."""
     passed, context = state.passed or (), state.context
-    held: dict[str, DropReason] = {}
+    why_known: dict[str, DropReason] = {}
     for candidate in passed:
         in_context = context.pinned_in_context if PINNED in candidate.reasons else context.in_context
         if why := in_context(candidate.memory):
-            held[candidate.memory.id] = why
-    done = dedupe(passed, in_context=held, digest_apart=state.layout.digest_apart)
+            why_known[candidate.memory.id] = why
+    done = dedupe(passed, in_context=why_known, digest_apart=state.layout.digest_apart)
     return Outcome(kept=state.changed(fresh=done.kept), drops=done.drops)
 
 
@@ -71,7 +71,7 @@ def dedupe(
     """
     kept: list[Candidate] = []
     drops: list[Drop] = []
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     texts = tuple(
         c.memory.id if digest_apart and c.memory.kind == DIGEST else c.memory.content for c in candidates
     )
@@ -84,13 +84,13 @@ def dedupe(
     }
     for number, candidate in enumerate(candidates):
         memory = candidate.memory
-        if memory.id in seen:
+        if memory.id in seen_ids:
             drops.append(Drop(memory_id=memory.id, why=DropReason(cause=DropCause.REPEATED)))
             continue
-        seen.add(memory.id)
-        held = in_context.get(memory.id)
-        if held:
-            drops.append(Drop(memory_id=memory.id, why=held))
+        seen_ids.add(memory.id)
+        why = in_context.get(memory.id)
+        if why:
+            drops.append(Drop(memory_id=memory.id, why=why))
             continue
         first = first_of[number]
         if first in by_text:
@@ -120,21 +120,21 @@ def without_similar(
     """
     kept: list[Candidate] = []
     drops: list[Drop] = []
-    held = [name for name in window if name in vectors]
+    context_ids = [name for name in window if name in vectors]
     places = {name: place for place, name in enumerate(vectors)}
     rows = np.stack(list(vectors.values())) if vectors else np.zeros((0, 0), np.float32)
     all_cosines = rows @ rows.T
     for candidate in candidates:
         memory_id = candidate.memory.id
-        others = [c.memory.id for c in kept if c.memory.id in vectors]
+        compared_ids = [c.memory.id for c in kept if c.memory.id in vectors]
         if PINNED not in candidate.reasons:
-            others += [name for name in held if name != memory_id]
-        if memory_id in vectors and others:
-            cosines = all_cosines[places[memory_id], [places[name] for name in others]]
+            compared_ids += [name for name in context_ids if name != memory_id]
+        if memory_id in vectors and compared_ids:
+            cosines = all_cosines[places[memory_id], [places[name] for name in compared_ids]]
             nearest = int(np.argmax(cosines))
             if float(cosines[nearest]) > threshold:
                 why = DropReason(
-                    cause=DropCause.SIMILAR, value=float(cosines[nearest]), detail=others[nearest]
+                    cause=DropCause.SIMILAR, value=float(cosines[nearest]), detail=compared_ids[nearest]
                 )
                 drops.append(Drop(memory_id=memory_id, why=why))
                 continue
@@ -151,25 +151,25 @@ def copies_among(texts: tuple[str, ...]) -> tuple[int, ...]:
     if len(texts) <= PAIRS_UP_TO:
         return _by_pairs(texts)
     copies = _Copies(texts)
-    found: list[int] = []
+    originals: list[int] = []
     for number, text in enumerate(texts):
         first = copies.find(text)
         if first is None:
             copies.add(text, number)
-        found.append(number if first is None else first)
-    return tuple(found)
+        originals.append(number if first is None else first)
+    return tuple(originals)
 
 
 def _by_pairs(texts: Sequence[str]) -> tuple[int, ...]:
     """The same, pair by pair."""
     firsts: list[int] = []
-    found: list[int] = []
+    originals: list[int] = []
     for number, text in enumerate(texts):
-        first = next((one for one in firsts if near_identical(text, texts[one])), number)
+        first = next((earlier for earlier in firsts if near_identical(text, texts[earlier])), number)
         if first == number:
             firsts.append(number)
-        found.append(first)
-    return tuple(found)
+        originals.append(first)
+    return tuple(originals)
 
 
 class _Copies:

@@ -92,11 +92,11 @@ def traced(
 ) -> tuple[TracedCandidate, ...]:
     """All candidates as the trace keeps them: the `most` best and what was injected whole, the others by their numbers."""
     chosen = set(block.memory_ids)
-    found: list[TracedCandidate] = []
+    traced_candidates: list[TracedCandidate] = []
     for place, candidate in enumerate(scored):
         memory = candidate.memory
         whole = place < most or memory.id in chosen
-        found.append(
+        traced_candidates.append(
             TracedCandidate(
                 memory_id=memory.id,
                 kind=memory.kind,
@@ -107,7 +107,7 @@ def traced(
                 reasons=candidate.reasons if whole else (),
             )
         )
-    return tuple(found)
+    return tuple(traced_candidates)
 
 
 def _as_passed(candidate: Candidate, passed: Candidate | None) -> Candidate:

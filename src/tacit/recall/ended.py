@@ -42,23 +42,23 @@ NO_PAST = frozenset(
 def rank_ended(tools: Tools, state: RecallState) -> Ranking:
     """Semantic ranking of the ended memories that a question about the past may mean; those without a vector have 0."""
     query, store = state.query, tools.store
-    where = replace(ENDED, kinds=query.kinds)
-    by_words = store.find_memories(query.text, where, scope=query.scope, limit=MAX_BY_WORDS)
-    newest = store.list_memories(where, scope=query.scope, limit=MAX_NEWEST)
+    ended = replace(ENDED, kinds=query.kinds)
+    by_words = store.find_memories(query.text, ended, scope=query.scope, limit=MAX_BY_WORDS)
+    newest = store.list_memories(ended, scope=query.scope, limit=MAX_NEWEST)
     cosines = _cosines(tools, state, [memory.id for memory in newest])
-    nearest = sorted(cosines, key=lambda name: (-cosines[name], name))[:MAX_BY_WORDS]
+    nearest = sorted(cosines, key=lambda memory_id: (-cosines[memory_id], memory_id))[:MAX_BY_WORDS]
     ids = list(dict.fromkeys((*(hit.memory_id for hit in by_words), *nearest)))
-    cosines |= _cosines(tools, state, [name for name in ids if name not in cosines])
-    kept = [memory.id for memory in store.get(ids, scope=query.scope) if held_once(memory, query, store)]
-    hits = [Hit(memory_id=name, score=cosines.get(name, 0.0)) for name in kept]
+    cosines |= _cosines(tools, state, [memory_id for memory_id in ids if memory_id not in cosines])
+    ended_ids = [memory.id for memory in store.get(ids, scope=query.scope) if held_once(memory, query, store)]
+    hits = [Hit(memory_id=memory_id, score=cosines.get(memory_id, 0.0)) for memory_id in ended_ids]
     return Ranking(space="semantic", hits=tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id))))
 
 
 def find_replaced(pool: Sequence[Memory], query: Query, store: SearchableStore) -> tuple[Memory, ...]:
     """The ended memories that those of `pool` replaced, in the order of their ids, without those of the pool."""
-    there = {memory.id for memory in pool}
-    edges = store.relations(sorted(there), scope=query.scope)
-    old = {e.target_id for e in edges if e.type == "updates" and e.source_id in there} - there
+    pool_ids = {memory.id for memory in pool}
+    edges = store.relations(sorted(pool_ids), scope=query.scope)
+    old = {e.target_id for e in edges if e.type == "updates" and e.source_id in pool_ids} - pool_ids
     return tuple(m for m in store.get(sorted(old), scope=query.scope) if held_once(m, query, store))
 
 
@@ -76,4 +76,4 @@ def _cosines(tools: Tools, state: RecallState, ids: Sequence[str]) -> dict[str, 
     if state.vector is None or not ids:
         return {}
     stored = tools.store.get_vectors(ids, scope=state.query.scope, identity=tools.embedder.identity)
-    return {name: float(one @ state.vector) for name, one in stored.items()}
+    return {memory_id: float(vector @ state.vector) for memory_id, vector in stored.items()}

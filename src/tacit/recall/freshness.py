@@ -63,18 +63,18 @@ class FreshnessProbe:
             root: the project's root, absolute, or "" where it is not known.
             least: relevance below which nobody asks about a candidate's files.
         """
-        asked = [c for c in candidates if c.memory.files and c.relevance >= least]
-        if not root or not asked or not self._look(root).there:
+        with_files = [c for c in candidates if c.memory.files and c.relevance >= least]
+        if not root or not with_files or not self._look(root).there:
             return tuple(candidates)
-        found: list[Candidate] = []
+        marked: list[Candidate] = []
         probed = 0
         for candidate in candidates:
             state: Freshness = ""
             if candidate.memory.files and candidate.relevance >= least and probed < MAX_PROBED:
                 probed += 1
                 state = self._state(candidate.memory, root)
-            found.append(replace(candidate, freshness=state) if state else candidate)
-        return tuple(found)
+            marked.append(replace(candidate, freshness=state) if state else candidate)
+        return tuple(marked)
 
     def stage(self, state: RecallState) -> Outcome[RecallState]:
         """The scored candidates with what their files say."""
@@ -86,15 +86,19 @@ class FreshnessProbe:
         paths = [_inside(root, name) for name in memory.files[:MAX_FILES]]
         if not all(paths) or len(memory.files) > MAX_FILES:
             return ""
-        seen = [self._look(path) for path in paths]
-        if not any(one.there for one in seen):
+        states = [self._look(path) for path in paths]
+        if not any(state.there for state in states):
             return "gone" if all(self._was_here(root, name) for name in memory.files) else ""
-        if not BUILTIN_KINDS.of_stored(memory.kind).describes_code or len(paths) > 1 or seen[0].size < 0:
+        if not BUILTIN_KINDS.of_stored(memory.kind).describes_code or len(paths) > 1 or states[0].size < 0:
             return ""
         symbols = [e.key for e in memory.entities if e.kind == "symbol"]
-        if symbols and 0 < seen[0].size <= MAX_BYTES and not _holds(paths[0], seen[0].changed_ms, symbols):
+        if (
+            symbols
+            and 0 < states[0].size <= MAX_BYTES
+            and not _holds(paths[0], states[0].changed_ms, symbols)
+        ):
             return "moved"
-        return "changed" if seen[0].changed_ms > memory.updated_at_ms else ""
+        return "changed" if states[0].changed_ms > memory.updated_at_ms else ""
 
     def _was_here(self, root: str, name: str) -> bool:
         """Whether a missing file would be below this root: its first folder is. A bare name may be in any folder."""
@@ -104,21 +108,21 @@ class FreshnessProbe:
     def _look(self, path: str) -> _Seen:
         now = monotonic()
         with self._lock:
-            kept = self._seen.get(path)
-        if kept is not None and now - kept[0] < self._kept_s:
-            return kept[1]
+            cached = self._seen.get(path)
+        if cached is not None and now - cached[0] < self._kept_s:
+            return cached[1]
         try:
-            found = os.stat(path)  # noqa: PTH116 - a `Path` takes longer to make than the system to answer
+            file_stat = os.stat(path)  # noqa: PTH116 - a `Path` takes longer to make than the system to answer
         except (OSError, ValueError):
-            seen = _Seen(there=False)
+            file_state = _Seen(there=False)
         else:
-            size = found.st_size if stat.S_ISREG(found.st_mode) else -1
-            seen = _Seen(there=True, changed_ms=found.st_mtime_ns // 1_000_000, size=size)
+            size = file_stat.st_size if stat.S_ISREG(file_stat.st_mode) else -1
+            file_state = _Seen(there=True, changed_ms=file_stat.st_mtime_ns // 1_000_000, size=size)
         with self._lock:
             if len(self._seen) >= MAX_KEPT:
                 self._seen.clear()
-            self._seen[path] = (now, seen)
-        return seen
+            self._seen[path] = (now, file_state)
+        return file_state
 
 
 def _inside(root: str, name: str) -> str:

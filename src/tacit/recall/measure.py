@@ -29,14 +29,17 @@ def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     What whoever asks may not see is taken out here, so that no later stage, model or trace reads it.
     """
     query = state.query
-    known = [memory_id for memory_id, _ in state.order]
+    ranked_ids = [memory_id for memory_id, _ in state.order]
     armed = state.context.armed if state.score.gated and query.surface in ARMED_SURFACES else None
-    named = (*(state.judged or ()), *(one.memory_id for one in (armed.memories if armed else ())))
-    further = dict.fromkeys((*state.recent, *filter(None, (state.last_session,)), *named))
+    named_ids = (
+        *(state.judged or ()),
+        *(armed_memory.memory_id for armed_memory in (armed.memories if armed else ())),
+    )
+    further = dict.fromkeys((*state.recent, *filter(None, (state.last_session,)), *named_ids))
     for name in state.spaces:
         if reach := SPACES[name].reach:
-            further.update(dict.fromkeys(reach(tools.store, query, known)))
-    order = (*state.order, *((memory_id, 0.0) for memory_id in further if memory_id not in known))
+            further.update(dict.fromkeys(reach(tools.store, query, ranked_ids)))
+    order = (*state.order, *((memory_id, 0.0) for memory_id in further if memory_id not in ranked_ids))
     unread = [memory_id for memory_id, _ in order if memory_id not in state.read]
     memories = {m.id: m for m in tools.store.get(unread, scope=query.scope)} if unread else {}
     memories |= {name: state.read[name] for name, _ in order if name in state.read}
@@ -72,14 +75,14 @@ def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 
 def _still_armed(armed: Armed, memories: Mapping[str, Memory]) -> dict[str, float]:
     """The probability of each loaded memory that the model saw as it is now; 0 = it was not named."""
-    named = {one.memory_id: one for one in armed.memories}
+    armed_by_id = {armed_memory.memory_id: armed_memory for armed_memory in armed.memories}
     listed = frozenset(armed.listed)
     holding: dict[str, float] = {}
     for memory in memories.values():
-        one = named.get(memory.id)
-        if one is not None:
-            if one.content_hash == memory.content_hash:
-                holding[memory.id] = one.probability
+        armed_memory = armed_by_id.get(memory.id)
+        if armed_memory is not None:
+            if armed_memory.content_hash == memory.content_hash:
+                holding[memory.id] = armed_memory.probability
         elif memory.id in listed and memory.updated_at_ms <= armed.at_ms:
             holding[memory.id] = 0.0
     return holding
@@ -91,7 +94,7 @@ def measure(state: RecallState) -> Outcome[RecallState]:
     shortlist = state.shortlist or Shortlist(memories=())
     weighed = WEIGHED if state.source == "answer" and state.score.by_match else ()
     measured = measure_spaces(state.query, shortlist, spaces=state.spaces, kinds=state.kinds, weighed=weighed)
-    found = tuple(
+    candidates = tuple(
         Candidate(
             memory=memory,
             scores=measured[memory.id],
@@ -101,7 +104,7 @@ def measure(state: RecallState) -> Outcome[RecallState]:
         )
         for memory, (_, fused) in zip(shortlist.memories, state.order, strict=True)
     )
-    return Outcome(kept=state.changed(found=found, domain_similarity=domain_similarity))
+    return Outcome(kept=state.changed(found=candidates, domain_similarity=domain_similarity))
 
 
 def measure_spaces(
@@ -117,7 +120,7 @@ def measure_spaces(
     Those of `weighed` were asked of every memory before, and are not measured again.
     """
     shortlist = replace(shortlist, kinds=kinds)
-    known = {
+    scores_by_space = {
         name: space.measure(query, shortlist)
         if space.measure is not None and name not in weighed
         else shortlist.found.get(name, {})
@@ -126,7 +129,9 @@ def measure_spaces(
     }
     return {
         memory.id: tuple(
-            (name, round(scores[memory.id], 4)) for name, scores in known.items() if memory.id in scores
+            (name, round(scores[memory.id], 4))
+            for name, scores in scores_by_space.items()
+            if memory.id in scores
         )
         for memory in shortlist.memories
     }

@@ -117,19 +117,20 @@ def answer(
     remaining_ms: Callable[[], float] = lambda: 1e9,
 ) -> Outcome[Answer]:
     """Weigh all memories that share a word with the query or are among the nearest by meaning; losses name what missed the deadline."""
-    asked = _read(query.text)
+    asked_words = _read(query.text)
     losses: list[Loss] = []
     meanings = [_by_name(rankings, "semantic")]
-    if asked.heading and meanings[0]:
-        meanings.append(_near_heading(asked.heading, query, store, embedder, remaining_ms))
+    if asked_words.heading and meanings[0]:
+        meanings.append(_near_heading(asked_words.heading, query, store, embedder, remaining_ms))
     near_in_meaning = {
-        name: sum(one.get(name, 0.0) for one in meanings) for name in {*meanings[0], *meanings[-1]}
+        name: sum(cosines_by_id.get(name, 0.0) for cosines_by_id in meanings)
+        for name in {*meanings[0], *meanings[-1]}
     }
-    nothing = np.zeros(len(asked.words), np.float32)
-    table = WordTable(ids=(), scores=np.zeros((0, len(asked.words)), np.float32), weights=nothing)
-    if "lexical" in spaces and asked.words:
+    nothing = np.zeros(len(asked_words.words), np.float32)
+    table = WordTable(ids=(), scores=np.zeros((0, len(asked_words.words)), np.float32), weights=nothing)
+    if "lexical" in spaces and asked_words.words:
         table = store.search.word_table(
-            asked.words,
+            asked_words.words,
             scope=query.scope,
             limit=breadth(query, CANDIDATES_PER_SPACE),
             also=sorted(near_in_meaning),
@@ -141,25 +142,27 @@ def answer(
     names = [memory.id for memory in memories]
     places = [session_position(memory) if "sequence" in spaces else None for memory in memories]
     near = find_turn_neighbors(places)
-    held = _held(table, names)
-    parts = _lexical(asked, held, near)
-    cosines = np.array([[max(0.0, one.get(name, 0.0)) for one in meanings] for name in names], np.float32)
+    word_scores = _held(table, names)
+    shares = _lexical(asked_words, word_scores, near)
+    cosines = np.array(
+        [[max(0.0, cosines_by_id.get(name, 0.0)) for cosines_by_id in meanings] for name in names], np.float32
+    )
     spread = add_neighbor_scores(cosines, near)
-    parts += [_share(spread[:, column]) for column, one in enumerate(meanings) if one]
-    scores = {"lexical": dict(zip(names, held.sum(axis=1).tolist(), strict=True))}
+    shares += [_share(spread[:, column]) for column, cosines_by_id in enumerate(meanings) if cosines_by_id]
+    scores = {"lexical": dict(zip(names, word_scores.sum(axis=1).tolist(), strict=True))}
     matches = token_matches_of(embedder) if "late" in spaces else None
     if matches is not None and remaining_ms() <= 0:
         losses.append(Loss(source="late", cause="late"))
     elif matches is not None:
-        late_scores = _late(asked, memories, near, matches)
-        parts += [_share(one) for one in late_scores]
-        for one in late_scores:
-            scores["late"] = dict(zip(names, one.tolist(), strict=True))
-    parts.append(SESSION_SHARE * session_share(held, [place[0] if place else "" for place in places]))
-    whole = np.mean(parts, axis=0)
-    holds = _holds(asked, table, held, memories)
-    weights = cap_unknown(table.weights, holds)
-    match = match_with(asked, spread, add_neighbor_scores(holds, near), weights)
+        late_scores = _late(asked_words, memories, near, matches)
+        shares += [_share(column_scores) for column_scores in late_scores]
+        for column_scores in late_scores:
+            scores["late"] = dict(zip(names, column_scores.tolist(), strict=True))
+    shares.append(SESSION_SHARE * session_share(word_scores, [place[0] if place else "" for place in places]))
+    whole = np.mean(shares, axis=0)
+    coverage = _holds(asked_words, table, word_scores, memories)
+    weights = cap_unknown(table.weights, coverage)
+    match = match_with(asked_words, spread, add_neighbor_scores(coverage, near), weights)
     if query.about_past:
         whole, match = beside_successors(whole, memories), beside_successors(match, memories)
     order = zip(names, map(float, whole), strict=True)
@@ -201,22 +204,22 @@ def weigh(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         embedder=tools.embedder,
         remaining_ms=state.context.remaining_ms,
     )
-    found = done.kept
+    weighed = done.kept
     size = state.settings.shortlist
     if state.score.by_match:
-        seen = [(name, score) for name, score in found.order if not state.hidden(found.memories[name])]
-        answers = count_answers(seen, found.matches, least=state.threshold)
-        size = max(size, answers + len(found.order) - len(seen))
+        visible = [(name, score) for name, score in weighed.order if not state.hidden(weighed.memories[name])]
+        answers = count_answers(visible, weighed.matches, least=state.threshold)
+        size = max(size, answers + len(weighed.order) - len(visible))
     else:
         size = breadth(state.query, size)
-    order = truncate_fused(tuple(found.order), state.rankings, size)
+    order = truncate_fused(tuple(weighed.order), state.rankings, size)
     facts: tuple[Note, ...] = ()
     scores = state.space_scores
     if state.score.by_match:
-        lexical = sum(score > 0 for score in found.scores.get("lexical", {}).values())
+        lexical = sum(score > 0 for score in weighed.scores.get("lexical", {}).values())
         facts = (Note(cause=NoteCause.SPACE_ASKED, detail="lexical", count=lexical),)
-        scores = {**scores, **found.scores}
-    state = state.changed(order=order, read=found.memories, matches=found.matches, space_scores=scores)
+        scores = {**scores, **weighed.scores}
+    state = state.changed(order=order, read=weighed.memories, matches=weighed.matches, space_scores=scores)
     return Outcome(kept=state, facts=facts, losses=done.losses)
 
 
@@ -227,8 +230,8 @@ def has_heading(text: str) -> bool:
 
 def _read(text: str) -> AskedWords:
     words = content_words(text)[:MAX_QUERY_WORDS]
-    first, _, rest = text.strip().partition("\n")
-    if len(words) < MIN_TEXT_WORDS or not rest.strip():
+    first, _, body = text.strip().partition("\n")
+    if len(words) < MIN_TEXT_WORDS or not body.strip():
         return AskedWords(text=text, words=words)
     heading = first[:HEADING_CHARS]
     head = set(content_words(heading))
@@ -253,10 +256,10 @@ def _near_heading(
     vector = embed_query(heading, embedder=embedder, executor=None, remaining_ms=remaining_ms).kept
     if vector is None:
         return {}
-    found = store.search.semantic(
+    ranking = store.search.semantic(
         vector, identity=embedder.identity, scope=query.scope, limit=CANDIDATES_PER_SPACE, kinds=query.kinds
     )
-    return _by_name((found,), "semantic")
+    return _by_name((ranking,), "semantic")
 
 
 def _pool(
@@ -293,62 +296,66 @@ def beside_successors(values: Scores, memories: Sequence[Memory]) -> Scores:
     return out
 
 
-def cap_unknown(weights: Scores, holds: Scores) -> Scores:
+def cap_unknown(weights: Scores, coverage: Scores) -> Scores:
     """The weights, but a word that nothing holds weighs no more than the rarest that something holds: it may be mere grammar."""
-    held = holds.any(axis=0)
-    return np.where(held, weights, np.minimum(weights, weights[held].max())) if held.any() else weights
+    covered = coverage.any(axis=0)
+    return (
+        np.where(covered, weights, np.minimum(weights, weights[covered].max())) if covered.any() else weights
+    )
 
 
-def match_with(asked: AskedWords, cosines: Scores, holds: Scores, weights: Scores) -> Scores:
+def match_with(asked_words: AskedWords, cosines: Scores, coverage: Scores, weights: Scores) -> Scores:
     """How well each memory matches the question, 0 to 1; of a long text the better of itself and its heading.
 
     Args:
-        asked: the question.
+        asked_words: of the question.
         cosines: with the question and with its heading, shape (memories, 1 or 2).
-        holds: share of every word that is held, 0 to 1, shape (memories, words).
+        coverage: share of every word that is held, 0 to 1, shape (memories, words).
         weights: of the words, shape (words,).
     """
-    shares = [_weighted_share(holds, weights)]
-    if asked.heading:
-        columns = list(asked.heading_columns)
-        shares.append(_weighted_share(holds[:, columns], weights[columns]))
+    shares = [_weighted_share(coverage, weights)]
+    if asked_words.heading:
+        columns = list(asked_words.heading_columns)
+        shares.append(_weighted_share(coverage[:, columns], weights[columns]))
     share = np.max(shares, axis=0)
     if not cosines.any():
         return share  # words alone must do
     return np.minimum(1.0, cosines.max(axis=1) + np.float32(WORDS_SHARE) * share).astype(np.float32)
 
 
-def _weighted_share(holds: Scores, weights: Scores) -> Scores:
+def _weighted_share(coverage: Scores, weights: Scores) -> Scores:
     whole = float(weights.sum())
-    return (holds @ weights / np.float32(whole)) if whole > 0 else np.zeros(len(holds), np.float32)
+    return (coverage @ weights / np.float32(whole)) if whole > 0 else np.zeros(len(coverage), np.float32)
 
 
-def _holds(asked: AskedWords, table: WordTable, held: Scores, memories: Sequence[Memory]) -> Scores:
+def _holds(
+    asked_words: AskedWords, table: WordTable, word_scores: Scores, memories: Sequence[Memory]
+) -> Scores:
     """1 where a memory holds a word; of what is in no index its own text is read."""
-    holds = (held > 0).astype(np.float32)
+    coverage = (word_scores > 0).astype(np.float32)
     unindexed = [row for row, memory in enumerate(memories) if memory.status != "active"]
     if unindexed and table.weights.any():
         for row in unindexed:
-            there = stems(memories[row].content)
-            holds[row] = [bool(stems(word) & there) for word in asked.words]
-    return holds
+            memory_stems = stems(memories[row].content)
+            coverage[row] = [bool(stems(word) & memory_stems) for word in asked_words.words]
+    return coverage
 
 
-def session_share(held: Scores, sessions: Sequence[str]) -> Scores:
+def session_share(word_scores: Scores, sessions: Sequence[str]) -> Scores:
     """What the session of every memory says of the question, 0 to 1; 0 where there is none ("") or only one.
 
     Args:
-        held: BM25 by memory and word, shape (memories, words).
+        word_scores: BM25 by memory and word, shape (memories, words).
         sessions: of every memory.
     """
     numbers = {name: number for number, name in enumerate(sorted({*sessions} - {""}))}
     shares = np.zeros(len(sessions), np.float32)
-    if len(numbers) < 2 or not held.any():
+    if len(numbers) < 2 or not word_scores.any():
         return shares
     rows = [row for row, name in enumerate(sessions) if name]
     of = [numbers[sessions[row]] for row in rows]
-    best = np.zeros((len(numbers), held.shape[1]), np.float32)
-    np.maximum.at(best, of, held[rows])
+    best = np.zeros((len(numbers), word_scores.shape[1]), np.float32)
+    np.maximum.at(best, of, word_scores[rows])
     sums = best.sum(axis=1)
     spread = float(sums.max() - sums.min())
     if spread > 0:
@@ -359,39 +366,39 @@ def session_share(held: Scores, sessions: Sequence[str]) -> Scores:
 def _held(table: WordTable, names: Sequence[str]) -> Scores:
     """The table's rows in the order of `names`; zeros for those it lacks."""
     at = {name: row for row, name in enumerate(table.ids)}
-    held = np.zeros((len(names), table.scores.shape[1]), np.float32)
+    word_scores = np.zeros((len(names), table.scores.shape[1]), np.float32)
     rows = [(row, at[name]) for row, name in enumerate(names) if name in at]
     if rows:
-        held[[row for row, _ in rows]] = table.scores[[place for _, place in rows]]
-    return held
+        word_scores[[row for row, _ in rows]] = table.scores[[place for _, place in rows]]
+    return word_scores
 
 
-def _lexical(asked: AskedWords, held: Scores, near: TurnNeighbors) -> list[Scores]:
-    if not held.any():
+def _lexical(asked_words: AskedWords, word_scores: Scores, near: TurnNeighbors) -> list[Scores]:
+    if not word_scores.any():
         return []
-    spread = add_neighbor_scores(held, near)
-    parts = [_share(spread.sum(axis=1), floor=0.0)]
-    if asked.heading:
-        parts.append(_share(spread[:, list(asked.heading_columns)].sum(axis=1), floor=0.0))
-    return parts
+    spread = add_neighbor_scores(word_scores, near)
+    shares = [_share(spread.sum(axis=1), floor=0.0)]
+    if asked_words.heading:
+        shares.append(_share(spread[:, list(asked_words.heading_columns)].sum(axis=1), floor=0.0))
+    return shares
 
 
 def _late(
-    asked: AskedWords, memories: Sequence[Memory], near: TurnNeighbors, matches: TokenMatches
+    asked_words: AskedWords, memories: Sequence[Memory], near: TurnNeighbors, matches: TokenMatches
 ) -> list[Scores]:
     """How well the tokens are matched; of a long text the heading's alone, with headings."""
-    if asked.heading:
+    if asked_words.heading:
         texts = [memory.content.lstrip().split("\n", 1)[0][:HEADING_CHARS] for memory in memories]
     else:
         texts = [memory.content[: late.MAX_CHARS] for memory in memories]
     lengths = np.cumsum([len(text) for text in texts])
     count = max(1, int(np.searchsorted(lengths, MATCHED_CHARS, side="right")))
-    question = asked.heading or asked.text[: late.MAX_CHARS]
-    found = matches(question, texts[:count])
-    if not found.shape[1]:
+    question = asked_words.heading or asked_words.text[: late.MAX_CHARS]
+    token_scores = matches(question, texts[:count])
+    if not token_scores.shape[1]:
         return []
-    own = np.zeros((len(texts), found.shape[1]), np.float32)
-    own[:count] = found
+    own = np.zeros((len(texts), token_scores.shape[1]), np.float32)
+    own[:count] = token_scores
     return [late.idf_weighted_mean(add_neighbor_scores(own, near), own)]
 
 

@@ -152,7 +152,7 @@ class RecallPipeline:
         if query.surface is Surface.ON_DEMAND and asks_about_past(query.text):
             query = replace(query, about_past=True)
         gated = score.gated and query.surface is Surface.PROMPT
-        fits = gated and self._prompt_transform.speaks_of(self.tools.embedder.identity)
+        transform_fits = gated and self._prompt_transform.speaks_of(self.tools.embedder.identity)
         return RecallState(
             query=query,
             settings=settings,
@@ -164,7 +164,7 @@ class RecallPipeline:
             render=context.render or renderer(self._kinds, str, layout),
             start_pool=START_POOLS[settings.start_pool],
             spaces=spaces_at(settings, query.surface),
-            reference=self._prompt_transform if fits else None,
+            reference=self._prompt_transform if transform_fits else None,
         )
 
     def _transaction(self, state: RecallState) -> AbstractContextManager[None]:

@@ -100,13 +100,15 @@ def build_query(
         read: reads prompts and tasks; by rules alone unless told otherwise.
         follow_ups: whether a prompt of few words is read together with the one before it.
     """
-    asked = _ask(signal, state, files, read, follow_ups=follow_ups)
+    query_parts = _ask(signal, state, files, read, follow_ups=follow_ups)
     call = signal.call if isinstance(signal, ToolStarting | ToolFinished | ToolFailed) else None
-    text = clip(asked.text)
-    top = asked.situation.actions[0][0] if asked.situation.actions else ""
-    moments = _moment_keys(signal, offer=state.last_message_end if asked.situation.accepted else "")
+    text = clip(query_parts.text)
+    top = query_parts.situation.actions[0][0] if query_parts.situation.actions else ""
+    moments = _moment_keys(signal, offer=state.last_message_end if query_parts.situation.accepted else "")
     # A prompt that orders an act by its name is no small talk, whatever the reading made of it.
-    situation = replace(asked.situation, nothing_coming=asked.situation.nothing_coming and not moments)
+    situation = replace(
+        query_parts.situation, nothing_coming=query_parts.situation.nothing_coming and not moments
+    )
     query = Query(
         surface=surface,
         text=text,
@@ -116,18 +118,18 @@ def build_query(
         at_ms=at_ms,
         budget_tokens=budget_for(budgets, surface),
         entities=find_entities(text),
-        files=asked.files,
-        error_signature=asked.signature,
+        files=query_parts.files,
+        error_signature=query_parts.signature,
         session=str(state.key),
         task=ACTION_PARENTS.get(top, ""),
         tool=call.tool if call else "",
         call=call,
         turn=state.turn,
         finished=isinstance(signal, ToolFinished),
-        goal=asked.goal,
+        goal=query_parts.goal,
         moments=moments,
     )
-    return Outcome(kept=query, facts=(*asked.facts, *asked.situation.notes))
+    return Outcome(kept=query, facts=(*query_parts.facts, *query_parts.situation.notes))
 
 
 def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") -> ScopeFilter:
@@ -135,12 +137,20 @@ def with_situation(scope: ScopeFilter, situation: Situation, *, task: str = "") 
 
     A scope that was narrowed to one kind stays as it is.
     """
-    projects = [one for one in scope.scopes if one.kind is ScopeKind.PROJECT and not one.task]
-    shared = any(one.kind is ScopeKind.UNIVERSAL for one in scope.scopes)
+    projects = [
+        visible_scope
+        for visible_scope in scope.scopes
+        if visible_scope.kind is ScopeKind.PROJECT and not visible_scope.task
+    ]
+    shared = any(visible_scope.kind is ScopeKind.UNIVERSAL for visible_scope in scope.scopes)
     more: list[Scope] = []
     if projects and shared:
         more += [Scope(kind=ScopeKind.LANGUAGE, key=name) for name in situation.languages]
-        more += [Scope(kind=ScopeKind.PROJECT, key=f"{one.key}{TASK_MARK}{task}") for one in projects if task]
+        more += [
+            Scope(kind=ScopeKind.PROJECT, key=f"{project.key}{TASK_MARK}{task}")
+            for project in projects
+            if task
+        ]
     return ScopeFilter.of(*scope.scopes, *more) if more else scope
 
 

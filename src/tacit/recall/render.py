@@ -66,10 +66,10 @@ def source_of(candidate: Candidate) -> str:
         and memory.status == "active"
     ):
         return f"worked before, {since}{_STALE[candidate.freshness]}"
-    who = (
+    source = (
         origin if memory.provenance.read_from or "." in origin or "/" in origin else memory.provenance.speaker
     )
-    return f"{who}, {since}{mark_of(candidate)}"
+    return f"{source}, {since}{mark_of(candidate)}"
 
 
 def mark_of(candidate: Candidate) -> str:

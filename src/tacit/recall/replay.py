@@ -65,17 +65,19 @@ def replay(trace: Trace, *, threshold: float, most: int) -> Replayed:
     before = would_have(trace)
     passing: list[str] = []
     unsure: list[str] = []
-    for candidate in sorted(trace.candidates, key=lambda one: (-one.relevance, one.memory_id)):
-        name = candidate.memory_id
-        if candidate.relevance < threshold or name in passing:
+    for candidate in sorted(
+        trace.candidates, key=lambda candidate: (-candidate.relevance, candidate.memory_id)
+    ):
+        memory_id = candidate.memory_id
+        if candidate.relevance < threshold or memory_id in passing:
             continue
-        stage, why = dropped.get(name, ("", None))
+        stage, why = dropped.get(memory_id, ("", None))
         gated = why is not None and why.cause is DropCause.BELOW_THRESHOLD
-        if name not in before and not gated and stage not in OPEN_STAGES:
+        if memory_id not in before and not gated and stage not in OPEN_STAGES:
             continue
-        passing.append(name)
+        passing.append(memory_id)
         if gated:
-            unsure.append(name)
+            unsure.append(memory_id)
     after = tuple(passing[:most])
     return Replayed(
         trace_id=trace.id,
@@ -86,8 +88,8 @@ def replay(trace: Trace, *, threshold: float, most: int) -> Replayed:
         was=trace.threshold,
         before=before,
         after=after,
-        added=tuple(name for name in after if name not in before),
-        gone=tuple(name for name in before if name not in after),
-        unsure=tuple(name for name in unsure if name in after),
+        added=tuple(memory_id for memory_id in after if memory_id not in before),
+        gone=tuple(memory_id for memory_id in before if memory_id not in after),
+        unsure=tuple(memory_id for memory_id in unsure if memory_id in after),
         shadow=in_shadow(trace),
     )

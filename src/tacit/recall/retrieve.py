@@ -150,12 +150,12 @@ def ask(
     query, limit = state.query, state.settings.candidates_per_space
     search, remaining_ms = tools.store.search, state.context.remaining_ms
     losses: list[Loss] = []
-    found: dict[str, Ranking] = {}
+    by_space: dict[str, Ranking] = {}
     if query.error_signature:
-        found["error"] = search.error(query.error_signature, scope=query.scope, limit=max(limit, wide))
+        by_space["error"] = search.error(query.error_signature, scope=query.scope, limit=max(limit, wide))
     if state.score.moments and query.moments:
-        named = search.entity(query.moments, scope=query.scope, limit=max(limit, wide))
-        found["moment"] = replace(named, space="moment")
+        moment_ranking = search.entity(query.moments, scope=query.scope, limit=max(limit, wide))
+        by_space["moment"] = replace(moment_ranking, space="moment")
     for name in state.spaces:
         space = SPACES[name]
         if space.retrieve is None or name in besides or (space.embeds and state.vector is None):
@@ -164,10 +164,12 @@ def ask(
             losses.append(Loss(source=name, cause="late"))
             continue
         most = limit if space.measure is not None else max(limit, wide)
-        asked = SpaceQuery(query=query, limit=most, vector=state.vector, identity=tools.embedder.identity)
-        found[name] = space.retrieve(search, asked)
+        space_query = SpaceQuery(
+            query=query, limit=most, vector=state.vector, identity=tools.embedder.identity
+        )
+        by_space[name] = space.retrieve(search, space_query)
     order = ("error", "moment", *SPACES)
-    rankings = (*(found[name] for name in order if name in found), *state.rankings)
+    rankings = (*(by_space[name] for name in order if name in by_space), *state.rankings)
     scores: dict[str, dict[str, float]] = {}
     for ranking in rankings:
         scores.setdefault(ranking.space, {}).update({hit.memory_id: hit.score for hit in ranking.hits})
@@ -191,9 +193,11 @@ def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) ->
     Quarantined memories are in no index on purpose: however many somebody adds, they cannot crowd out what the user said.
     They are few and read in full here; the likeliest by characters are embedded (mostly from the cache) and compared.
     """
-    where = MemoryFilter(statuses=("quarantined",))
+    quarantined = MemoryFilter(statuses=("quarantined",))
     waiting = (
-        store.list_memories(where, scope=query.scope, limit=MAX_UNCONFIRMED) if query.text.strip() else ()
+        store.list_memories(quarantined, scope=query.scope, limit=MAX_UNCONFIRMED)
+        if query.text.strip()
+        else ()
     )
     likely = sorted(waiting, key=lambda m: (-closeness(query.text, m.content), m.id))[
         :MAX_UNCONFIRMED_COMPARED

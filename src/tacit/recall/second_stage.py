@@ -48,8 +48,8 @@ def rerank(
         (c for c in candidates if c.relevance >= threshold and PINNED not in c.reasons),
         key=lambda c: (-c.relevance, c.memory.id),
     )[: settings.candidates]
-    found = _scores(query, (c.memory for c in due), model, remaining_ms, total=len(due))
-    low = {name: value for name, value in found.kept.items() if value < settings.least}
+    scored = _scores(query, (c.memory for c in due), model, remaining_ms, total=len(due))
+    low = {name: value for name, value in scored.kept.items() if value < settings.least}
     drops = tuple(
         Drop(
             memory_id=name,
@@ -60,7 +60,7 @@ def rerank(
         for name, value in low.items()
     )
     kept = tuple(c for c in candidates if c.memory.id not in low)
-    return Outcome(kept=kept, drops=drops, losses=found.losses)
+    return Outcome(kept=kept, drops=drops, losses=scored.losses)
 
 
 def read_again(tools: Tools, state: RecallState) -> Outcome[RecallState]:
@@ -84,9 +84,9 @@ def expand(
     """Scores of every memory by the sparse encoder; None where it could not read all of them in time."""
     if model is None or not query.text.strip():
         return Outcome(kept=None)
-    found = _scores(query, memories, model, remaining_ms, total=len(memories))
-    whole = len(found.kept) == len(memories)
-    return Outcome(kept=found.kept if whole else None, losses=found.losses)
+    scored = _scores(query, memories, model, remaining_ms, total=len(memories))
+    whole = len(scored.kept) == len(memories)
+    return Outcome(kept=scored.kept if whole else None, losses=scored.losses)
 
 
 def _scores(
@@ -97,21 +97,21 @@ def _scores(
     *,
     total: int,
 ) -> Outcome[Scores]:
-    found: Scores = {}
+    scores: Scores = {}
     longest = 0.0
     text = query.text[:ASKED_CHARS]
     try:
         if total and not model.ready:
             return Outcome(
-                kept=found, losses=(Loss(source=model.name, cause="late", detail="it is being loaded"),)
+                kept=scores, losses=(Loss(source=model.name, cause="late", detail="it is being loaded"),)
             )
         for memory in memories:
             if remaining_ms() <= longest:
-                late = Loss(source=model.name, cause="late", detail=f"after {len(found)} of {total}")
-                return Outcome(kept=found, losses=(late,))
+                late = Loss(source=model.name, cause="late", detail=f"after {len(scores)} of {total}")
+                return Outcome(kept=scores, losses=(late,))
             since = perf_counter()
-            found[memory.id] = model.score(text, memory.content)
+            scores[memory.id] = model.score(text, memory.content)
             longest = max(longest, (perf_counter() - since) * 1000)
     except ProviderError as error:
         return Outcome(kept={}, losses=(Loss(source=model.name, cause="failed", detail=str(error)),))
-    return Outcome(kept=found)
+    return Outcome(kept=scores)

@@ -126,5 +126,5 @@ def _tool(signal: ToolStarting | ToolFinished) -> Surface | SilenceReason:
     return Surface.ACTION
 
 
-def _not_asked(what: NotAsked, *, bound: float | None = None, detail: str = "") -> SilenceReason:
-    return SilenceReason(cause=SilenceCause.NOT_ASKED, not_asked=what, bound=bound, detail=detail)
+def _not_asked(not_asked: NotAsked, *, bound: float | None = None, detail: str = "") -> SilenceReason:
+    return SilenceReason(cause=SilenceCause.NOT_ASKED, not_asked=not_asked, bound=bound, detail=detail)

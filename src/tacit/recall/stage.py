@@ -247,8 +247,8 @@ class RecallState:
             return "pool"
         if self.nothing_coming:
             return "nothing"
-        asked = self.query.surface is Surface.ON_DEMAND and bool(self.settings.spaces_on_demand)
-        return "answer" if asked else "search"
+        answers = self.query.surface is Surface.ON_DEMAND and bool(self.settings.spaces_on_demand)
+        return "answer" if answers else "search"
 
     @property
     def from_pool(self) -> bool:

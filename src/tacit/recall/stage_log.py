@@ -82,13 +82,13 @@ class StageLog:
         return round(self._since_ms - self._began_ms, 3)
 
 
-def _joined(first: StageRecord, then: StageRecord) -> StageRecord:
+def _joined(first: StageRecord, second: StageRecord) -> StageRecord:
     """Two steps of one stage as one record; what is kept is what the last step kept."""
     return StageRecord(
         stage=first.stage,
-        took_ms=round(first.took_ms + then.took_ms, 3),
-        kept=then.kept,
-        drops=(*first.drops, *then.drops),
-        facts=(*first.facts, *then.facts),
-        losses=(*first.losses, *then.losses),
+        took_ms=round(first.took_ms + second.took_ms, 3),
+        kept=second.kept,
+        drops=(*first.drops, *second.drops),
+        facts=(*first.facts, *second.facts),
+        losses=(*first.losses, *second.losses),
     )

@@ -65,11 +65,11 @@ class _Listing:
         """Of those that are used."""
         return tuple(rank[-1] for rank in self.ranks[: self.limit])
 
-    def changed(self, ids: Collection[str], now: Sequence[Memory], *, at_ms: int) -> _Listing | None:
-        """The list after the memories of `ids` became `now` (or went); None = it must be read anew."""
+    def changed(self, ids: Collection[str], current: Sequence[Memory], *, at_ms: int) -> _Listing | None:
+        """The list after the memories of `ids` became `current` (or went); None = it must be read anew."""
         coming = [
             _rank(memory)
-            for memory in now
+            for memory in current
             if (memory.kind in self.kinds) is not self.rest
             and memory.status == "active"
             and memory.validity.holds_at(at_ms)
@@ -114,12 +114,20 @@ class StartPools:
         """The pool of `scope` at `at_ms`, as the store is now and `settings.start_pool` wants it."""
         # Asked before reading: a write in between makes the pool look older than it is, never newer.
         change = self._store.change()
-        own = tuple(one for one in scope.scopes if one.kind is ScopeKind.SESSION)
+        own = tuple(
+            visible_scope for visible_scope in scope.scopes if visible_scope.kind is ScopeKind.SESSION
+        )
         if own:
             # Every session has a scope of its own, nearly always empty: then it shares the pool of the others.
             if self._holds_any(ScopeFilter.of(*own)):
                 return self._made(scope, settings, change=change, at_ms=at_ms)
-            scope = ScopeFilter.of(*(one for one in scope.scopes if one.kind is not ScopeKind.SESSION))
+            scope = ScopeFilter.of(
+                *(
+                    visible_scope
+                    for visible_scope in scope.scopes
+                    if visible_scope.kind is not ScopeKind.SESSION
+                )
+            )
         key = (scope, settings.start_pool, settings.typed)
         with self._lock:
             pool = self._pools.get(key)
@@ -148,10 +156,10 @@ class StartPools:
         query = state.query
         # Without a start pack, a compaction brings back what it dropped and nothing else.
         pool = state.pool if state.settings.budgets.start else ()
-        found = self.with_first(pool, first=state.context.first, scope=query.scope, at_ms=query.at_ms)
-        hidden = {c.memory.id: why for c in found if (why := state.hidden(c.memory))}
+        candidates = self.with_first(pool, first=state.context.first, scope=query.scope, at_ms=query.at_ms)
+        hidden = {c.memory.id: why for c in candidates if (why := state.hidden(c.memory))}
         state = state.changed(
-            found=tuple(c for c in found if c.memory.id not in hidden),
+            found=tuple(c for c in candidates if c.memory.id not in hidden),
             withheld=tuple(Drop(memory_id=memory_id, why=why) for memory_id, why in hidden.items()),
         )
         return Outcome(kept=state, facts=(Note(cause=NoteCause.ORDERED_BY_NEED),))
@@ -164,7 +172,7 @@ class StartPools:
             return tuple(pool)
         dropped = self._store.get(first, scope=scope)
         again = {memory.id for memory in dropped}
-        rest = (replace(c, relevance=c.relevance / 2) for c in pool if c.memory.id not in again)
+        remaining = (replace(c, relevance=c.relevance / 2) for c in pool if c.memory.id not in again)
         back = (
             Candidate(
                 memory=memory,
@@ -174,7 +182,7 @@ class StartPools:
             )
             for memory in dropped
         )
-        return (*back, *rest)
+        return (*back, *remaining)
 
     def _holds_any(self, scope: ScopeFilter) -> bool:
         return self._store.count_active(scope=scope) > 0
@@ -192,22 +200,22 @@ class StartPools:
         kinds = [kind.name for kind in self._kinds if kind.standing or kind.at_start]
         # A kind that was removed from the settings still names what is stored.
         removed = self._kinds.unknown(self._store.kinds(scope=scope))
-        rest = [*(kind.name for kind in self._kinds if kind.name not in kinds), *removed]
-        found: list[_Listing] = []
-        for names, limit in ((kinds, START_POOL), (rest, START_POOL // SPECIFIC_SHARE)):
+        other_kinds = [*(kind.name for kind in self._kinds if kind.name not in kinds), *removed]
+        listings: list[_Listing] = []
+        for names, limit in ((kinds, START_POOL), (other_kinds, START_POOL // SPECIFIC_SHARE)):
             room = limit + RESERVE
             hits = self._store.search.standing(names, scope=scope, limit=room, broadest=True).hits
             memories = self._store.get([hit.memory_id for hit in hits], scope=scope)
-            found.append(
+            listings.append(
                 _Listing(
                     kinds=frozenset(kinds),
-                    rest=names is rest,
+                    rest=names is other_kinds,
                     limit=limit,
                     ranks=tuple(sorted(map(_rank, memories))),
                     whole=len(hits) < room,
                 )
             )
-        return tuple(found)
+        return tuple(listings)
 
     def _followed(self, pool: StartPool, scope: ScopeFilter, *, change: int, at_ms: int) -> StartPool | None:
         """`pool` with what was written since; None = it must be made anew."""
@@ -216,17 +224,17 @@ class StartPools:
         ids = self._store.changed(pool.change, scope=scope, limit=MOST_CHANGED)
         if ids is None:
             return None
-        now = self._store.get(ids, scope=scope)
+        current = self._store.get(ids, scope=scope)
         listings: list[_Listing] = []
-        for one in pool.listings:
-            after = one.changed(frozenset(ids), now, at_ms=at_ms)
+        for listing in pool.listings:
+            after = listing.changed(frozenset(ids), current, at_ms=at_ms)
             if after is None:
                 return None
             listings.append(after)
-        before = {name for one in pool.listings for name in one.ids}
+        before = {name for listing in pool.listings for name in listing.ids}
         before.update(candidate.memory.id for candidate in pool.candidates)
-        same = all(one.ids == after.ids for one, after in zip(pool.listings, listings, strict=True))
-        if same and before.isdisjoint(ids) and all(memory.kind != DIGEST for memory in now):
+        same = all(listing.ids == after.ids for listing, after in zip(pool.listings, listings, strict=True))
+        if same and before.isdisjoint(ids) and all(memory.kind != DIGEST for memory in current):
             return replace(pool, change=change, listings=tuple(listings))
         return self._ordered(tuple(listings), scope, change=change, at_ms=at_ms, read_at_ms=pool.read_at_ms)
 
@@ -234,7 +242,7 @@ class StartPools:
         self, listings: tuple[_Listing, ...], scope: ScopeFilter, *, change: int, at_ms: int, read_at_ms: int
     ) -> StartPool:
         """The memories of `listings` by expected need, and of all digests the last one."""
-        standing, specific = (one.ids for one in listings)
+        standing, specific = (listing.ids for listing in listings)
         digests = self._store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=scope, limit=DIGESTS_READ)
         last = sorted(digests, key=lambda memory: (memory.updated_at_ms, memory.id))[-1:]
         listed = self._store.get(list(dict.fromkeys((*standing, *specific))), scope=scope)
@@ -242,12 +250,12 @@ class StartPools:
         needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms)
         candidates = tuple(
             Candidate(
-                memory=one.memory,
-                scores=(("recent", round(self._recent(one.memory, at_ms), 4)),),
-                fused=one.need,
-                relevance=one.gain,
+                memory=needed.memory,
+                scores=(("recent", round(self._recent(needed.memory, at_ms), 4)),),
+                fused=needed.need,
+                relevance=needed.gain,
             )
-            for one in by_marginal_need(memories, needs)
+            for needed in by_marginal_need(memories, needs)
         )
         return StartPool(
             candidates=candidates,
@@ -271,14 +279,14 @@ def keep_changes(state: RecallState) -> Outcome[RecallState]:
     changed = context.changed
     if changed is None:
         return Outcome(kept=state)
-    rest = tuple(c for c in passed if c.memory.id not in context.first)
+    not_first = tuple(c for c in passed if c.memory.id not in context.first)
     whole = pack_candidates(
-        state, dedupe(rest, in_context={}, digest_apart=state.layout.digest_apart).kept
+        state, dedupe(not_first, in_context={}, digest_apart=state.layout.digest_apart).kept
     ).kept
     listed = {item.candidate.memory.id for item in whole.items}
     new = {
         c.memory.id
-        for c in rest
+        for c in not_first
         if c.memory.id in listed and not context.in_context(c.memory) and changed(c.memory)
     }.union(context.first)
     drops = tuple(

@@ -41,7 +41,7 @@ def counted(days: Days, sent: Sequence[RequestUsage], *, at_ms: int) -> Days:
     today = dict(days.get(day, {}))
     for usage in sent:
         row = today.get(usage.placement, (0,) * len(_FIELDS))
-        now = (
+        added = (
             usage.requests,
             usage.before,
             usage.kept,
@@ -50,22 +50,22 @@ def counted(days: Days, sent: Sequence[RequestUsage], *, at_ms: int) -> Days:
             usage.input_tokens,
             usage.cached_tokens,
         )
-        today[usage.placement] = tuple(old + new for old, new in zip(row, now, strict=True))
+        today[usage.placement] = tuple(old + new for old, new in zip(row, added, strict=True))
     return dict(sorted({**days, day: today}.items(), key=lambda pair: int(pair[0])))
 
 
 def counted_requests(days: Days, host: str, requests: Iterable[tuple[int, int, int]], *, now_ms: int) -> Days:
     """The sums with requests of a host: (milliseconds since the epoch or 0, tokens read, of these from the cache) of each."""
     for at_ms, read, cached in requests:
-        one = RequestUsage(placement=host, requests=1, input_tokens=read, cached_tokens=cached)
-        days = counted(days, (one,), at_ms=at_ms or now_ms)
+        usage = RequestUsage(placement=host, requests=1, input_tokens=read, cached_tokens=cached)
+        days = counted(days, (usage,), at_ms=at_ms or now_ms)
     return days
 
 
 def shares_of_hosts(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:
     """Return the shares of the caches in that time (whole days, UTC), by host."""
-    found = shares(days, since_ms=since_ms, until_ms=until_ms)
-    return tuple(replace(one, placement="", host=one.placement) for one in found)
+    cache_shares = shares(days, since_ms=since_ms, until_ms=until_ms)
+    return tuple(replace(share, placement="", host=share.placement) for share in cache_shares)
 
 
 def shares(days: Days, *, since_ms: int, until_ms: int) -> tuple[CacheShare, ...]:

@@ -23,7 +23,7 @@ def with_descendants(
     return (*first, *sorted(family.difference(first), key=str))
 
 
-def _parents(key: SessionKey, told: SessionKey | None) -> set[SessionKey]:
+def _parents(key: SessionKey, reported_parent: SessionKey | None) -> set[SessionKey]:
     own, mark, _ = key.session_id.rpartition(AGENT_MARK)
-    named = {SessionKey(host=key.host, session_id=own)} if mark and own else set[SessionKey]()
-    return named | {told} if told else named
+    parents = {SessionKey(host=key.host, session_id=own)} if mark and own else set[SessionKey]()
+    return parents | {reported_parent} if reported_parent else parents

@@ -44,9 +44,9 @@ def _texts(message: Mapping[str, object]) -> list[str]:
         return [content]
     if not isinstance(content, Sequence):
         return []
-    parts = [
-        cast(Mapping[str, object], part)
-        for part in cast(Sequence[object], content)
-        if isinstance(part, Mapping)
+    blocks = [
+        cast(Mapping[str, object], block)
+        for block in cast(Sequence[object], content)
+        if isinstance(block, Mapping)
     ]
-    return [text for part in parts if isinstance(text := part.get("text"), str)]
+    return [text for block in blocks if isinstance(text := block.get("text"), str)]

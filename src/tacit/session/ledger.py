@@ -76,22 +76,26 @@ def recent_share(state: SessionState, *, surface: Surface, budget: int) -> float
 
 def without_surface(state: SessionState, surface: Surface) -> SessionState:
     """Forget what `surface` handed over: its block stands in the system prompt and is about to be written anew."""
-    kept = tuple(e for e in state.ledger if e.surface is not surface)
-    return replace(state, ledger=kept)
+    remaining = tuple(e for e in state.ledger if e.surface is not surface)
+    return replace(state, ledger=remaining)
 
 
 def dropped_by_compaction(state: SessionState) -> tuple[str, ...]:
     """Ids of memories that were in context in an earlier epoch and are not in this one, oldest exposure first."""
-    now = {
+    in_context = {
         entry.memory_id
         for entry in state.ledger
         if entry.epoch == state.epoch and entry.surface is not Surface.HOST
     }
-    seen: dict[str, None] = {}
+    dropped: dict[str, None] = {}
     for entry in state.ledger:
-        if entry.epoch < state.epoch and entry.surface is not Surface.HOST and entry.memory_id not in now:
-            seen.setdefault(entry.memory_id)
-    return tuple(seen)
+        if (
+            entry.epoch < state.epoch
+            and entry.surface is not Surface.HOST
+            and entry.memory_id not in in_context
+        ):
+            dropped.setdefault(entry.memory_id)
+    return tuple(dropped)
 
 
 def record(
@@ -122,19 +126,19 @@ def keep_block(state: SessionState, *, message_id: str, text: str) -> SessionSta
     """
     if not message_id or (not text and message_id.startswith(CALL_PREFIX)):
         return state
-    others = [
+    blocks = [
         b
         for b in state.blocks
         if b.epoch >= state.epoch - 1 and (b.message_id, b.epoch) != (message_id, state.epoch)
     ]
-    others.append(RenderedBlock(message_id=message_id, epoch=state.epoch, text=text))
-    surplus = len(others) - MAX_BLOCKS
+    blocks.append(RenderedBlock(message_id=message_id, epoch=state.epoch, text=text))
+    surplus = len(blocks) - MAX_BLOCKS
     if surplus > 0:
-        going = sorted(range(len(others)), key=lambda at: (_lasting(others[at]), bool(others[at].text), at))[
+        going = sorted(range(len(blocks)), key=lambda at: (_lasting(blocks[at]), bool(blocks[at].text), at))[
             :surplus
         ]
-        others = [block for at, block in enumerate(others) if at not in set(going)]
-    return replace(state, blocks=tuple(others))
+        blocks = [block for at, block in enumerate(blocks) if at not in set(going)]
+    return replace(state, blocks=tuple(blocks))
 
 
 def _lasting(block: RenderedBlock) -> bool:
@@ -161,9 +165,11 @@ def bounded(state: SessionState, *, most: int | None) -> Callable[[str], bool]:
 
 def staying_blocks(state: SessionState, *, most: int | None) -> tuple[str, ...] | None:
     """Ids of the messages of this epoch whose blocks stay in the history; None where no block has to go."""
-    held = [b.message_id for b in state.blocks if b.epoch == state.epoch and b.text and not _lasting(b)]
+    message_ids = [
+        b.message_id for b in state.blocks if b.epoch == state.epoch and b.text and not _lasting(b)
+    ]
     stays = bounded(state, most=most)
-    return None if all(map(stays, held)) else tuple(filter(stays, held))
+    return None if all(map(stays, message_ids)) else tuple(filter(stays, message_ids))
 
 
 def kept_block(state: SessionState, message_id: str) -> str | None:
@@ -226,7 +232,7 @@ def carried_start_pack(signal: Signal, state: SessionState) -> StartPack | None:
 
 def _of_ledger(state: SessionState) -> StartPack | None:
     """The last pack of a record that an earlier version wrote."""
-    shown = [one for one in state.ledger if one.surface in _START_SURFACES]
+    shown = [exposure for exposure in state.ledger if exposure.surface in _START_SURFACES]
     if not shown:
         return None
     return StartPack(epoch=shown[-1].epoch, at_ms=shown[-1].at_ms, surface=shown[-1].surface)
@@ -255,7 +261,7 @@ def changed_since(
     """Tells whether a memory says something else than it did at `before`; `versions_of` gives its versions, newest first."""
 
     def changed(memory: Memory) -> bool:
-        old = next((one.memory for one in versions_of(memory) if one.at_ms < before.at_ms), None)
+        old = next((version.memory for version in versions_of(memory) if version.at_ms < before.at_ms), None)
         return old is None or old.status != "active" or old.content_hash != memory.content_hash
 
     return changed

@@ -56,9 +56,9 @@ def _git_folders(dot_git: Path) -> tuple[Path, Path] | tuple[None, None]:
         target = _resolved(dot_git)
     if target is None or not target.is_dir():
         return None, None
-    named = _read(target / "commondir").strip()
-    if named:  # a worktree: its administrative folder lies in the repository and names the worktree
-        common = _resolved(target / named)
+    commondir = _read(target / "commondir").strip()
+    if commondir:  # a worktree: its administrative folder lies in the repository and names the worktree
+        common = _resolved(target / commondir)
         back = _read(target / "gitdir").strip()
         place = _resolved((target / back).parent) if back else None
         if common is not None and target.parent == common / "worktrees" and place == folder:
@@ -97,14 +97,14 @@ def _settings(text: str) -> Iterator[tuple[str, str, str, str]]:
     """Section, subsection, key and value of every line. Source: git-config(1), "Syntax"."""
     section = subsection = ""
     for line in re.sub(r"\\\r?\n", "", text).splitlines():
-        rest = line
+        setting_text = line
         header = _SECTION.match(line)
         if header:
             section, dot, old_style = header.group(1).lower().partition(".")
             quoted = header.group(2)
             subsection = old_style if dot else re.sub(r"\\(.)", r"\1", quoted) if quoted else ""
-            rest = line[header.end() :]
-        setting = _SETTING.match(rest)
+            setting_text = line[header.end() :]
+        setting = _SETTING.match(setting_text)
         if setting:
             yield section, subsection, setting.group(1).lower(), _value(setting.group(2) or "")
 
@@ -164,11 +164,11 @@ def project_id(key: str, taken: Iterable[str] = ()) -> str:
     """
     name = key.partition(":")[2].rstrip("/").rsplit("/", 1)[-1] or "root"
     slug = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "project"
-    others = set(taken)
+    taken_ids = set(taken)
     source = key
     while True:
         digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-        if f"{slug}-{digest}" not in others:
+        if f"{slug}-{digest}" not in taken_ids:
             return f"{slug}-{digest}"
         source += "\n"
 
@@ -208,14 +208,14 @@ def relative_path(path: str, *, root: str, cwd: str = "") -> str:
         return path
     raw = Path(path)
     whole = raw if raw.is_absolute() else Path(cwd or root) / raw
-    parts: list[str] = []
-    for part in whole.parts:
-        if part == "..":
-            if len(parts) > 1:
-                parts.pop()
-        elif part != ".":
-            parts.append(part)
-    flat = Path(*parts) if parts else whole
+    segments: list[str] = []
+    for segment in whole.parts:
+        if segment == "..":
+            if len(segments) > 1:
+                segments.pop()
+        elif segment != ".":
+            segments.append(segment)
+    flat = Path(*segments) if segments else whole
     try:
         return flat.relative_to(root).as_posix()
     except ValueError:

@@ -87,9 +87,9 @@ def _without_suffix(path: str) -> str:
     return path.rstrip("/").removesuffix(".git").rstrip("/")
 
 
-def _from_url(scheme: str, rest: str) -> _Address | None:
-    at = re.search(r"[/?#]", rest)
-    authority, path = (rest[: at.start()], rest[at.start() :]) if at else (rest, "")
+def _from_url(scheme: str, address: str) -> _Address | None:
+    at = re.search(r"[/?#]", address)
+    authority, path = (address[: at.start()], address[at.start() :]) if at else (address, "")
     user, host, port = _split_authority(authority)
     if not host or port == "":
         return None
@@ -147,7 +147,7 @@ def _split_authority(authority: str) -> tuple[str, str, str | None]:
 
 def _decode(path: str) -> str:
     """Take escapes out of a url's path where they change nothing: a reserved character stays escaped."""
-    return _ESCAPE.sub(lambda found: _unreserved(found.group()), path)
+    return _ESCAPE.sub(lambda match: _unreserved(match.group()), path)
 
 
 def _unreserved(escape: str) -> str:

@@ -176,9 +176,9 @@ def _failed(state: SessionState, signal: ToolFailed, signature: str) -> SessionS
         error=signal.error[-MESSAGE_END_CHARS:],
         turn=state.turn,
     )
-    others = tuple(
+    other_failures = tuple(
         f
         for f in state.pending_failures
         if (f.tool, f.command, f.signature) != (failure.tool, failure.command, signature)
     )
-    return replace(state, pending_failures=(*others, failure)[-MAX_FAILURES:])
+    return replace(state, pending_failures=(*other_failures, failure)[-MAX_FAILURES:])

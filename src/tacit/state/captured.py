@@ -203,12 +203,12 @@ class PendingSession:
     @property
     def spoken(self) -> bool:
         """Whether the user said anything."""
-        return any(one.role == "user" for one in self.messages)
+        return any(message.role == "user" for message in self.messages)
 
     @property
     def chars(self) -> int:
         """Characters of all messages."""
-        return sum(len(one.text) for one in self.messages)
+        return sum(len(message.text) for message in self.messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

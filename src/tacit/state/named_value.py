@@ -127,15 +127,15 @@ class NamedValue(Generic[T, *Ks]):
 
     def read(self, store: ValueStore, *key: *Ks) -> T:
         """The stored value, or the empty one."""
-        found = self.find(store, *key)
-        return self.codec.empty() if found is None else found
+        stored = self.find(store, *key)
+        return self.codec.empty() if stored is None else stored
 
     def every(self, store: ValueStore) -> Iterator[T]:
         """All stored values that can be read, by name."""
         for name in self.names(store):
-            found = self.parse(store.get_value(name))
-            if found is not None:
-                yield found
+            stored = self.parse(store.get_value(name))
+            if stored is not None:
+                yield stored
 
     def is_stored(self, store: ValueStore, *key: *Ks) -> bool:
         """Whether anything is stored for `key`."""

@@ -54,12 +54,12 @@ def _checkpoint(raw: dict[str, Any]) -> dict[str, Any]:
     work = raw["work"]
     if isinstance(work["commits"], int):
         work["commits"] = [f"#{number + 1}" for number in range(work["commits"])]
-    return {**raw, "failures": [one for one in raw["failures"] if not one.get("path")]}
+    return {**raw, "failures": [failure for failure in raw["failures"] if not failure.get("path")]}
 
 
 def _pending(raw: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Earlier versions kept failures of tools on files, too."""
-    return [one for one in raw if not one["failure"].get("path")]
+    return [failure for failure in raw if not failure["failure"].get("path")]
 
 
 def _waiting(raw: dict[str, Any]) -> dict[str, Any]:
@@ -344,14 +344,16 @@ DECLARED: Final[tuple[Declaration, ...]] = tuple(
 
 def declaration_of(name: str) -> Declaration | None:
     """The declaration that `name` belongs to; None = nobody declared it: another version stored it."""
-    found = (one for one in DECLARED if one.matches(name))
-    return max(found, key=lambda one: (len(one.prefix), one.keyed_by.parts), default=None)
+    matching = (declaration for declaration in DECLARED if declaration.matches(name))
+    return max(
+        matching, key=lambda declaration: (len(declaration.prefix), declaration.keyed_by.parts), default=None
+    )
 
 
 def undeclared(store: ValueStore) -> tuple[str, ...]:
     """Names of the stored values that no declaration knows."""
-    known = tuple(one.prefix for one in DECLARED)
-    return tuple(name for name in store.value_names("") if not name.startswith(known))
+    prefixes = tuple(declaration.prefix for declaration in DECLARED)
+    return tuple(name for name in store.value_names("") if not name.startswith(prefixes))
 
 
 def may_hold_words(name: str) -> bool:
@@ -394,7 +396,7 @@ def forget_session(store: ValueStore, key: SessionKey) -> None:
 
 
 def _deleted() -> tuple[Declaration, ...]:
-    return tuple(one for one in DECLARED if one.at_purge is AtPurge.DELETE)
+    return tuple(declaration for declaration in DECLARED if declaration.at_purge is AtPurge.DELETE)
 
 
 def _project_of(scope: str) -> str | None:

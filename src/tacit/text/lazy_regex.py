@@ -26,8 +26,8 @@ class _LazyRegex:
 
     def __getattr__(self, name: str) -> Any:
         compiled = re.compile(self.pattern, self._flags)
-        for kept in _KEPT:
-            self.__dict__[kept] = getattr(compiled, kept)
+        for attribute in _KEPT:
+            self.__dict__[attribute] = getattr(compiled, attribute)
         return getattr(compiled, name)
 
 
@@ -63,8 +63,8 @@ class KeywordRegex:
         """Whether `text` holds one of the words; a long one is taken to."""
         if len(text) > _LONGEST_TESTED:
             return True
-        lower, held = _lowered_with_words(text)
-        return not held.isdisjoint(self._words) or any(part in lower for part in self._parts)
+        lower, text_words = _lowered_with_words(text)
+        return not text_words.isdisjoint(self._words) or any(part in lower for part in self._parts)
 
     def search(self, text: str) -> re.Match[str] | None:
         """As of a compiled pattern."""

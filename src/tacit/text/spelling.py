@@ -62,28 +62,30 @@ def near_words(word: str, vocabulary: Iterable[str], *, limit: int) -> tuple[str
     letters = set(word)
     shortest = min(map(len, forms)) - most
     matches: list[tuple[int, int, str]] = []
-    for other in vocabulary:
-        if not shortest <= len(other) <= len(word) + most or len(set(other) - letters) > most:
+    for stem in vocabulary:
+        if not shortest <= len(stem) <= len(word) + most or len(set(stem) - letters) > most:
             continue
-        best = min((edits(form, other, most=most), cut) for cut, form in enumerate(forms))
-        if best[0] <= most and other != word:
-            matches.append((*best, other))
-    return tuple(other for _, _, other in sorted(matches)[:limit])
+        best = min((edits(form, stem, most=most), cut) for cut, form in enumerate(forms))
+        if best[0] <= most and stem != word:
+            matches.append((*best, stem))
+    return tuple(stem for _, _, stem in sorted(matches)[:limit])
 
 
-def holds_words(text: str, asked: str) -> bool:
-    """Whether `text` holds every content word of `asked`, in any order: inflected, longer, or misspelled."""
-    held = _stems(text)
-    return all(_holds(held, word) for word in content_words(asked))
+def holds_words(text: str, query: str) -> bool:
+    """Whether `text` holds every content word of `query`, in any order: inflected, longer, or misspelled."""
+    text_stems = _stems(text)
+    return all(_holds(text_stems, word) for word in content_words(query))
 
 
-def _holds(held: frozenset[str], word: str) -> bool:
-    wanted = porter_stem(word)
-    if wanted in held:
+def _holds(text_stems: frozenset[str], word: str) -> bool:
+    query_stem = porter_stem(word)
+    if query_stem in text_stems:
         return True
-    if not wanted.isalpha() or len(wanted) < LEAST_PREFIX:
+    if not query_stem.isalpha() or len(query_stem) < LEAST_PREFIX:
         return False
-    return any(stem.startswith(wanted) for stem in held) or bool(near_words(word, held, limit=1))
+    return any(stem.startswith(query_stem) for stem in text_stems) or bool(
+        near_words(word, text_stems, limit=1)
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -212,9 +212,13 @@ def light_stem(word: str) -> str:
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
         word = word[:-1]
     for ending in ("ing", "ed"):
-        rest = word.removesuffix(ending)
-        if rest != word and len(rest) >= 3 and re.search(r"[aeiouy]", rest):
-            word = rest[:-1] if len(rest) > 3 and rest[-1] == rest[-2] and rest[-1] not in "lsz" else rest
+        stripped = word.removesuffix(ending)
+        if stripped != word and len(stripped) >= 3 and re.search(r"[aeiouy]", stripped):
+            word = (
+                stripped[:-1]
+                if len(stripped) > 3 and stripped[-1] == stripped[-2] and stripped[-1] not in "lsz"
+                else stripped
+            )
             break
     return word.removesuffix("e") if len(word) > 4 else word
 

@@ -93,16 +93,16 @@ def code_words(text: str, extra: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def _parts(chunk: str) -> list[str]:
-    parts: list[str] = []
+    words: list[str] = []
     for run in _INDEX_WORD.findall(chunk):
         pieces = [piece.lower() for piece in _PART.findall(run)]
-        parts += [piece for piece in pieces if len(piece) > 1 or len(pieces) == 1]
-    return parts
+        words += [piece for piece in pieces if len(piece) > 1 or len(pieces) == 1]
+    return words
 
 
 def code_query_words(text: str) -> tuple[str, ...]:
     """Words to look up in the code index: parts of code-like text, and plain words that are no stop words."""
     text = text[:QUERY_CHARS]
     plain = (word.lower() for word in _INDEX_WORD.findall(text))
-    kept = (word for word in plain if word not in FUNCTION_WORDS and len(word) > 1)
-    return tuple(dict.fromkeys((*code_words(text), *kept)))
+    plain_words = (word for word in plain if word not in FUNCTION_WORDS and len(word) > 1)
+    return tuple(dict.fromkeys((*code_words(text), *plain_words)))

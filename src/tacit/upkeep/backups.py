@@ -85,8 +85,8 @@ def _has_room(home: Home) -> bool:
 
 
 def _next_path(home: Home, clock: Clock) -> Path:
-    known = home.automatic_backups()
-    found = _NAME.match(known[0].name) if known else None
-    number = int(found["number"]) + 1 if found else 1
+    backups = home.automatic_backups()
+    match = _NAME.match(backups[0].name) if backups else None
+    number = int(match["number"]) + 1 if match else 1
     moment = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).strftime("%Y%m%dT%H%M%S")
     return home.backups_dir / f"tacit-{number:06d}-{moment}.db"

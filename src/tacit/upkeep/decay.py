@@ -124,25 +124,30 @@ def _consolidated(
     remaining: list[Memory] = []
     changes: list[Change] = []
     for group in groups.values():
-        best, *others = sorted(
+        best, *duplicates = sorted(
             group,
-            key=lambda one: (not is_stated(one, kinds), -one.provenance.tier, one.created_at_ms, one.id),
+            key=lambda memory: (
+                not is_stated(memory, kinds),
+                -memory.provenance.tier,
+                memory.created_at_ms,
+                memory.id,
+            ),
         )
-        if others:
-            best = _merged(best, others)
+        if duplicates:
+            best = _merged(best, duplicates)
             changes.append(
                 Merge(
                     memory=best,
-                    reason=ChangeReason(cause=ChangeCause.CONSOLIDATED, terms=(str(len(others)),)),
+                    reason=ChangeReason(cause=ChangeCause.CONSOLIDATED, terms=(str(len(duplicates)),)),
                 )
             )
             changes += [
                 Retire(
-                    memory_id=one.id,
+                    memory_id=memory.id,
                     at_ms=now_ms,
                     reason=ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(best.id,)),
                 )
-                for one in others
+                for memory in duplicates
             ]
         remaining.append(best)
     return remaining, changes
@@ -154,10 +159,10 @@ def words_of(content: str) -> str:
     return flat[:1].lower() + flat[1:]
 
 
-def _merged(best: Memory, others: Sequence[Memory]) -> Memory:
-    spans = (span for memory in (best, *others) for span in (*memory.evidence, memory.provenance.span))
+def _merged(best: Memory, duplicates: Sequence[Memory]) -> Memory:
+    spans = (span for memory in (best, *duplicates) for span in (*memory.evidence, memory.provenance.span))
     evidence = tuple(dict.fromkeys(span for span in spans if span and span != best.provenance.span))
-    everyone = (best, *others)
+    everyone = (best, *duplicates)
     return replace(
         best,
         frequency=sum(memory.frequency for memory in everyone),
@@ -169,7 +174,7 @@ def _merged(best: Memory, others: Sequence[Memory]) -> Memory:
         pinned=any(memory.pinned for memory in everyone),
         evidence=evidence[-MAX_EVIDENCE:],
         files=tuple(dict.fromkeys(path for memory in everyone for path in memory.files)),
-        trigger=best.trigger if not best.trigger.empty else others[0].trigger,
+        trigger=best.trigger if not best.trigger.empty else duplicates[0].trigger,
     )
 
 

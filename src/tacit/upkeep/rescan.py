@@ -49,8 +49,8 @@ class Rescan:
 
 def note_copy(store: ValueStore, target: Path) -> None:
     """Remember that texts of the store were written to `target`."""
-    known = [path for path in COPIES.read(store) if path != str(target)]
-    COPIES.write(store, (*known, str(target)))
+    other_copies = [path for path in COPIES.read(store) if path != str(target)]
+    COPIES.write(store, (*other_copies, str(target)))
 
 
 def rescan(

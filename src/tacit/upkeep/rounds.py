@@ -58,12 +58,12 @@ def run_upkeep_round(
     for scope in sorted(store.scopes().scopes, key=str):
         visible = ScopeFilter.of(scope)
         memories = tuple(_all(store, MemoryFilter(), visible))
-        made = plan_decay(
+        plan = plan_decay(
             memories, kinds, now_ms=clock.now_ms(), fade=settings.fade_half_lives, most=settings.memories
         )
-        if made.changes:
-            store.apply(made.changes)
-        done += made.tended
+        if plan.changes:
+            store.apply(plan.changes)
+        done += plan.tended
     return replace(done, relations=_unrelate(store))
 
 
@@ -118,7 +118,7 @@ def _all(store: MemoryStore, where: MemoryFilter, scope: ScopeFilter) -> Iterato
 
 
 def _ordered(counts: Counter[str]) -> dict[str, int]:
-    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+    return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

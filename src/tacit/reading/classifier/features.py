@@ -70,12 +70,12 @@ class WordRows:
         self._pairs: dict[str, dict[str, int]] = {}
         self._firsts: tuple[dict[str, int], dict[str, int]] = ({}, {})
         for number, name in enumerate(names):
-            sort, _, rest = name.partition(":")
+            sort, _, term = name.partition(":")
             if sort == "b":
-                first, _, second = rest.partition(" ")
+                first, _, second = term.partition(" ")
                 self._pairs.setdefault(first, {})[second] = number
             else:
-                {"w": self._words, "f0": self._firsts[0], "f1": self._firsts[1]}[sort][rest] = number
+                {"w": self._words, "f0": self._firsts[0], "f1": self._firsts[1]}[sort][term] = number
 
     def of(self, text: str) -> list[int]:
         """Rows of the known words of `text`, ascending, without repeats."""
@@ -84,7 +84,7 @@ class WordRows:
     def single(self, word: str) -> list[int]:
         """Rows of single words alone in what stands between two spaces; code and paths are not told apart."""
         stems = map(light_stem, READER_TOKEN.findall(word.lower()))
-        return [self._words[one] for one in stems if one in self._words]
+        return [self._words[stem] for stem in stems if stem in self._words]
 
     def of_stems(self, stems: Sequence[str]) -> list[int]:
         """Rows of the known words of the stems of a text, ascending, without repeats."""

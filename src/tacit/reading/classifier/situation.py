@@ -88,16 +88,16 @@ class SituationModel:
         """The action classes it tells apart, `none` among them."""
         return self._classes
 
-    def chances(self, rules: Situation, asked: PromptInput) -> Row:
+    def chances(self, rules: Situation, prompt: PromptInput) -> Row:
         """Calibrated chance of every class of `classes`, given what the rules read."""
-        return self._chances(self._said(rules), rules, asked)
+        return self._chances(self._said(rules), rules, prompt)
 
     def _said(self, rules: Situation) -> Row:
         chances = dict(rules.actions)
-        said = np.array([chances.get(name, 0.0) for name in self._classes], np.float32)
+        by_rules = np.array([chances.get(name, 0.0) for name in self._classes], np.float32)
         if rules.nothing_coming and NOTHING in self._classes:
-            said[self._classes.index(NOTHING)] = 1.0
-        return said
+            by_rules[self._classes.index(NOTHING)] = 1.0
+        return by_rules
 
     def _chances(self, by_rules: Row, rules: Situation, prompt: PromptInput) -> Row:
         with_vector = prompt.vector is not None and VECTORS in self._sets
@@ -155,10 +155,10 @@ class SituationModel:
         rows = sorted(self._end_index[word] for word in end_words(previous_end) if word in self._end_index)
         if not rows:
             return ()
-        parts = [_sum(matrices["end_word"], rows) / np.sqrt(np.float32(len(rows)))]
+        additions = [_sum(matrices["end_word"], rows) / np.sqrt(np.float32(len(rows)))]
         if "end_word_accepted" in matrices:
-            parts.append(_sum(matrices["end_word_accepted"], rows) * np.float32(len(rows) ** -0.5))
-        return tuple(parts)
+            additions.append(_sum(matrices["end_word_accepted"], rows) * np.float32(len(rows) ** -0.5))
+        return tuple(additions)
 
 
 def _by_vectors(matrices: Mapping[str, Matrix], prompt: PromptInput, *, accepted: bool) -> Row:
@@ -173,8 +173,8 @@ def _by_vectors(matrices: Mapping[str, Matrix], prompt: PromptInput, *, accepted
 
 
 def _plus(total: Row, ends: tuple[Row, ...], *, accepted: bool) -> Row:
-    for part in ends if accepted else ends[:1]:
-        total += part
+    for addition in ends if accepted else ends[:1]:
+        total += addition
     return total
 
 
@@ -183,8 +183,8 @@ def _sum(matrix: Matrix, rows: list[int]) -> Row:
 
 
 def _logit(chances: Row) -> Row:
-    kept = np.minimum(np.maximum(chances, _FLOOR), 1.0 - _FLOOR)
-    return np.log(kept / (1.0 - kept))
+    clamped = np.minimum(np.maximum(chances, _FLOOR), 1.0 - _FLOOR)
+    return np.log(clamped / (1.0 - clamped))
 
 
 def shipped_situation() -> SituationModel:

@@ -167,8 +167,8 @@ def statement_cues(content: str) -> Row:
 
 
 def _logit(chances: Row) -> Row:
-    kept = np.clip(chances, _FLOOR, 1.0 - _FLOOR)
-    return np.log(kept / (1.0 - kept)).astype(np.float32)
+    clamped = np.clip(chances, _FLOOR, 1.0 - _FLOOR)
+    return np.log(clamped / (1.0 - clamped)).astype(np.float32)
 
 
 def shipped_trigger() -> TriggerModel:

@@ -129,15 +129,15 @@ _CASED = frozenset({"PR", "PRs", "MR", "MRs"})
 
 def acts_said(text: str) -> tuple[tuple[int, int, str], ...]:
     """(start, end, act) for each act that `text` names, by place; of two at one place the first of the table."""
-    found: list[tuple[int, int, str]] = []
+    acts: list[tuple[int, int, str]] = []
     for pattern, name in _SAID:
         for match in pattern.finditer(text):
             start, end = match.span()
             if match[0].upper() in ("PR", "PRS", "MR", "MRS") and match[0] not in _CASED:
                 continue
-            if not any(start < other_end and other_start < end for other_start, other_end, _ in found):
-                found.append((start, end, name))
-    return tuple(sorted(found))
+            if not any(start < other_end and other_start < end for other_start, other_end, _ in acts):
+                acts.append((start, end, name))
+    return tuple(sorted(acts))
 
 
 def act_ordered(text: str) -> str:

@@ -22,15 +22,15 @@ _STEPS: dict[str, frozenset[str]] = {
 """A subcommand, and those of the same program that it mostly leads to."""
 
 
-def leads_to_command(wanted: Command, commands: Sequence[Command]) -> bool:
-    """A step of the same program that mostly leads to `wanted`: `terraform plan` before `terraform apply`."""
+def leads_to_command(target_command: Command, commands: Sequence[Command]) -> bool:
+    """A step of the same program that mostly leads to `target_command`: `terraform plan` before `terraform apply`."""
     return any(
-        command[0] == wanted[0] and not _STEPS.get(word, frozenset()).isdisjoint(wanted[1:])
+        command[0] == target_command[0] and not _STEPS.get(word, frozenset()).isdisjoint(target_command[1:])
         for command in commands
         for word in command[1:3]
     )
 
 
-def leads_to_path(target: Target, seen: Sequence[str]) -> bool:
+def leads_to_path(target: Target, viewed_paths: Sequence[str]) -> bool:
     """A look at the files themselves."""
-    return any(touches(pattern, path) for pattern in target.paths for path in seen)
+    return any(touches(pattern, path) for pattern in target.paths for path in viewed_paths)

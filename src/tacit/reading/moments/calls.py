@@ -128,9 +128,11 @@ class CallFacts:
 def read_call_facts(call: ToolCall) -> CallFacts:
     """What `call` does."""
     commands = simple_commands(call.command)
-    named = [(one[0], word) for one in commands for word in one[1:] if not word.startswith("-")]
-    removed = tuple(word for program, word in named if program in _REMOVERS)
-    changed = tuple(word for program, word in named if program in _CHANGERS)
+    operands = [
+        (command[0], word) for command in commands for word in command[1:] if not word.startswith("-")
+    ]
+    removed = tuple(word for program, word in operands if program in _REMOVERS)
+    changed = tuple(word for program, word in operands if program in _CHANGERS)
     edits = call.tool in _EDITS
     return CallFacts(
         tool=call.tool,
@@ -141,11 +143,11 @@ def read_call_facts(call: ToolCall) -> CallFacts:
         removed=removed,
         seen=(
             *(call.paths if call.tool in _LOOKS else ()),
-            *(word for program, word in named if program in _VIEWERS),
+            *(word for program, word in operands if program in _VIEWERS),
         ),
         read=(
             *(call.paths if call.tool in _LOOKS and call.tool not in ("glob", "ls", "list") else ()),
-            *(word for program, word in named if program in _READERS),
+            *(word for program, word in operands if program in _READERS),
         ),
         hosts=frozenset(host.lower() for host in _HOST.findall(f"{call.command}\n{call.text[:400]}"))
         if call.command or call.tool in _NETWORK
@@ -184,7 +186,7 @@ def keys_of_call(facts: CallFacts) -> tuple[Entity, ...]:
             dict.fromkeys(f"option:{word.split('=', 1)[0]}" for word in command[1:] if word.startswith("-"))
         )
     for path in (*facts.changed, *facts.seen, *facts.read):
-        keys.update(dict.fromkeys(f"path:{part}" for part in sorted(parts_of(path))))
+        keys.update(dict.fromkeys(f"path:{path_key}" for path_key in sorted(parts_of(path))))
     keys.update(dict.fromkeys(f"host:{host}" for name in sorted(facts.hosts) for host in parents_of(name)))
     keys[f"tool:{facts.tool}"] = None
     if _switched(facts):
@@ -194,8 +196,8 @@ def keys_of_call(facts: CallFacts) -> tuple[Entity, ...]:
 
 def parents_of(host: str) -> tuple[str, ...]:
     """A server and the domains it is in."""
-    parts = host.split(".")
-    return tuple(".".join(parts[start:]) for start in range(max(1, len(parts) - 1)))
+    labels = host.split(".")
+    return tuple(".".join(labels[start:]) for start in range(max(1, len(labels) - 1)))
 
 
 def keys_of_acts(acts: frozenset[str]) -> tuple[Entity, ...]:
@@ -226,8 +228,8 @@ def _is_now(target: Target, facts: CallFacts) -> bool:
         )
     if target.commands:
         hit = any(
-            begins(wanted, command) and _is_at(target, command)
-            for wanted in target.commands
+            begins(target_command, command) and _is_at(target, command)
+            for target_command in target.commands
             for command in facts.commands
         )
         return (
@@ -254,7 +256,11 @@ def _is_now(target: Target, facts: CallFacts) -> bool:
             and (not target.options or any(_has_all(target.options, command) for command in facts.commands))
         )
     if target.options:
-        return any(_has_all(target.options[:1], one) for one in facts.commands if one[0] not in _SEARCHERS)
+        return any(
+            _has_all(target.options[:1], command)
+            for command in facts.commands
+            if command[0] not in _SEARCHERS
+        )
     if (target.creates and facts.tool in _REWORKS) or (
         target.topics and facts.written and not _is_about(target, facts)
     ):
@@ -275,12 +281,12 @@ def _is_at(target: Target, command: Command) -> bool:
     """Whether a command names a file that is meant, or none at all."""
     if not target.paths:
         return True
-    named = [
+    file_words = [
         word
         for word in command[2:]
         if not word.startswith("-") and ("." in word or "/" in word) and word != "."
     ]
-    return not named or _touches(target, named)
+    return not file_words or _touches(target, file_words)
 
 
 def _asks_hosts(target: Target, facts: CallFacts) -> bool:
@@ -298,9 +304,9 @@ def _is_next(target: Target, facts: CallFacts) -> bool:
         return any(word in facts.text for word in target.words)
     if target.commands:
         done = frozenset[str]().union(*map(acts_done, target.commands))
-        return any(leads_to_command(wanted, facts.commands) for wanted in target.commands) or (
-            not facts.ahead.isdisjoint(done & _PRECEDED)
-        )
+        return any(
+            leads_to_command(target_command, facts.commands) for target_command in target.commands
+        ) or (not facts.ahead.isdisjoint(done & _PRECEDED))
     if target.acts:
         return not facts.ahead.isdisjoint(target.acts) and "database" not in target.acts
     if target.options or target.hosts:
@@ -308,24 +314,29 @@ def _is_next(target: Target, facts: CallFacts) -> bool:
     return leads_to_path(target, facts.seen)
 
 
-def begins(wanted: Command, command: Command) -> bool:
-    """Whether `command` begins as `wanted` does; options of `wanted` may stand anywhere in it."""
+def begins(target_command: Command, command: Command) -> bool:
+    """Whether `command` begins as `target_command` does; options of `target_command` may stand anywhere in it."""
     plain = [word for word in command if not word.startswith("-")]
-    named = [word for word in wanted if not word.startswith("-")]
-    if len(named) == 1 and "/" in named[0]:
-        script = named[0].removeprefix("./")
+    target_words = [word for word in target_command if not word.startswith("-")]
+    if len(target_words) == 1 and "/" in target_words[0]:
+        script = target_words[0].removeprefix("./")
         if not any(word.removeprefix("./").endswith(script) for word in plain[:3]):
             return False
-    elif plain[: len(named)] != named and not _follows(named, command):
+    elif plain[: len(target_words)] != target_words and not _follows(target_words, command):
         return False
-    return _has_all(tuple(word for word in wanted if word.startswith("-")), command)
+    return _has_all(tuple(word for word in target_command if word.startswith("-")), command)
 
 
-def _follows(named: list[str], command: Command) -> bool:
+def _follows(target_words: list[str], command: Command) -> bool:
     """The same where an option with its value stands between program and subcommand (`fly -a web deploy`)."""
-    if len(named) != 2 or command[0] != named[0] or not command[1:2] or not command[1].startswith("-"):
+    if (
+        len(target_words) != 2
+        or command[0] != target_words[0]
+        or not command[1:2]
+        or not command[1].startswith("-")
+    ):
         return False
-    return named[1] in command[2:4]
+    return target_words[1] in command[2:4]
 
 
 def _has_all(options: Sequence[str], command: Command) -> bool:
@@ -348,16 +359,20 @@ def _names_words(target: Target, facts: CallFacts) -> bool:
     if "commit" in target.acts or "database" in target.acts or "remote_shell" in target.acts:
         return False  # a commit never names its branch; a database that is not named is the local one
     if target.commands:
-        done = [one for one in facts.commands if any(begins(wanted, one) for wanted in target.commands)]
+        done = [
+            command
+            for command in facts.commands
+            if any(begins(target_command, command) for target_command in target.commands)
+        ]
         longest = max(map(len, target.commands))
         return any(
-            not _SCOPE_OPTIONS.intersection(word.split("=", 1)[0] for word in one)
-            and len([word for word in one if not word.startswith("-")]) <= longest + 1
-            and not any("@" in word or "://" in word for word in one)
-            and (one[0] not in ("psql", "ssh", "scp"))
-            for one in done
+            not _SCOPE_OPTIONS.intersection(word.split("=", 1)[0] for word in command)
+            and len([word for word in command if not word.startswith("-")]) <= longest + 1
+            and not any("@" in word or "://" in word for word in command)
+            and (command[0] not in ("psql", "ssh", "scp"))
+            for command in done
         )
-    plain = [[word for word in one if not word.startswith("-")] for one in facts.commands]
+    plain = [[word for word in command if not word.startswith("-")] for command in facts.commands]
     return all(len(words) <= 2 for words in plain if acts_done(tuple(words)) & frozenset(target.acts))
 
 
@@ -371,22 +386,22 @@ def _runs(target: Target, facts: CallFacts) -> bool:
     """Whether a run of tests is by a program that is meant, or of a sort that its command names."""
     if not target.runners:
         return True
-    lines = [" ".join(one) for one in facts.commands if "test" in acts_done(one)]
+    lines = [" ".join(command) for command in facts.commands if "test" in acts_done(command)]
     return any(re.search(rf"(?<![\w-])(?:{runner})", line) for runner in target.runners for line in lines)
 
 
 def _switched(facts: CallFacts) -> bool:
-    return any(one[0] == "git" and one[1:2] and one[1] in _SWITCHES for one in facts.commands)
+    return any(command[0] == "git" and command[1:2] and command[1] in _SWITCHES for command in facts.commands)
 
 
 @lru_cache(maxsize=64)
 def acts_asked(prompt: str) -> frozenset[str]:
     """The acts that a prompt orders: those at the beginning of one of its clauses (`looks good, commit it`)."""
-    found: set[str] = set()
+    acts: set[str] = set()
     for match in _ORDER_BREAK.finditer(prompt[:1_000]):
         if not _REFUSAL.search(prompt[: match.end()]) and (act := act_ordered(prompt[match.end() :])):
-            found.add(act)
-    return frozenset(found)
+            acts.add(act)
+    return frozenset(acts)
 
 
 def acts_proposed(message: str) -> frozenset[str]:

@@ -48,17 +48,17 @@ def failing_commands(statement: str) -> tuple[Command, ...]:
 
 def _is_command(span: str) -> bool:
     """Whether code in a statement is a command line, and not an identifier, a file or an assignment."""
-    first, *rest = span.split() or [""]
+    first, *arguments = span.split() or [""]
     return (
         bool(_PROGRAM.fullmatch(first))
         and " = " not in span
-        and (bool(rest) or first in PROGRAMS or "/" in first)
+        and (bool(arguments) or first in PROGRAMS or "/" in first)
     )
 
 
-def runs_again(known: tuple[Command, ...], line: str) -> bool:
-    """Whether a command line runs all of the commands `known`; each exactly as it is."""
-    return bool(known) and set(known) <= set(exact_commands(line))
+def runs_again(commands: tuple[Command, ...], line: str) -> bool:
+    """Whether a command line runs all of `commands`; each exactly as it is."""
+    return bool(commands) and set(commands) <= set(exact_commands(line))
 
 
 @lru_cache(maxsize=256)
@@ -71,8 +71,8 @@ def exact_commands(line: str) -> tuple[Command, ...]:
         return f"\ue002{len(quoted) - 1}\ue003"
 
     plain = _REDIRECTION.sub(" ", _QUOTED.sub(keep, line[:_CUT]))
-    found = (_exact(part.split(), quoted) for part in _SEPARATOR.split(plain))
-    return tuple(dict.fromkeys(command for command in found if command))
+    commands = (_exact(segment.split(), quoted) for segment in _SEPARATOR.split(plain))
+    return tuple(dict.fromkeys(command for command in commands if command))
 
 
 def _exact(words: list[str], quoted: list[str]) -> Command:
@@ -86,20 +86,20 @@ def _exact(words: list[str], quoted: list[str]) -> Command:
     if not words:
         return ()
     options = sorted(word for word in words[1:] if word.startswith("-"))
-    named = [word for word in words[1:] if not word.startswith("-")]
+    operands = [word for word in words[1:] if not word.startswith("-")]
     shown = [option for option in options if option.split("=", 1)[0] not in _SHOWS]
-    return (words[0].removeprefix("./"), *named, *shown)
+    return (words[0].removeprefix("./"), *operands, *shown)
 
 
 def _without_values(words: list[str]) -> list[str]:
     """The words of a call of Git without its folder and its message, which are others each time."""
     if words[1:2] == [_FOLDER]:
         words = [words[0], *words[3:]]
-    kept: list[str] = []
+    kept_words: list[str] = []
     for before, word in zip(("", *words), words, strict=False):
         if before in _MESSAGES:
             continue
         if word == "-am":
-            kept.append("-a")
-        kept.append(_MESSAGE if word in _MESSAGES or word.startswith(f"{_MESSAGE}=") else word)
-    return kept
+            kept_words.append("-a")
+        kept_words.append(_MESSAGE if word in _MESSAGES or word.startswith(f"{_MESSAGE}=") else word)
+    return kept_words

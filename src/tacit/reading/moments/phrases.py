@@ -164,14 +164,14 @@ class Phrases:
         text = _SPAN.sub(lambda match: self._keep("code", match[1].strip()), statement)
         text = _ADDRESS.sub(self._keep_address, text)
         text = _PLACE.sub(self._keep_place, text)
-        parts: list[str] = []
+        pieces: list[str] = []
         end = 0
-        for start, stop, said, certain in commands_in(text):
+        for start, stop, command, certain in commands_in(text):
             if start < end or not (certain or self._is_called(text, start, stop)):
                 continue
-            parts += [text[end:start], self._keep("code" if certain else "program", said)]
+            pieces += [text[end:start], self._keep("code" if certain else "program", command)]
             end = stop
-        self.masked = "".join((*parts, text[end:]))
+        self.masked = "".join((*pieces, text[end:]))
 
     @staticmethod
     def _is_called(text: str, start: int, stop: int) -> bool:
@@ -195,35 +195,39 @@ class Phrases:
 
         A file is one only where the phrase says that it is changed, or where the caller knows (`changes`).
         """
-        found = self._own_target(phrase, changes=changes)
-        takes_files = not found.paths and any(command[:2] in _FILE_COMMANDS for command in found.commands)
-        if "\ue000" in phrase and not found.empty and not takes_files:
-            return found
+        target = self._own_target(phrase, changes=changes)
+        takes_files = not target.paths and any(command[:2] in _FILE_COMMANDS for command in target.commands)
+        if "\ue000" in phrase and not target.empty and not takes_files:
+            return target
         if (
-            not found.empty
-            and not found.acts
+            not target.empty
+            and not target.acts
             and not takes_files
-            and not (found.paths and _PRONOUN.search(phrase))
+            and not (target.paths and _PRONOUN.search(phrase))
         ):
-            return found
+            return target
         if _PRONOUN.search(phrase) is None or (antecedent := self._antecedent(phrase)) is None:
-            return found
+            return target
         resolved = self._own_target(f"{_PRONOUN.sub(antecedent, phrase, count=1)}", changes=changes)
         return (
-            resolved if not resolved.empty and (found.empty or resolved.commands == found.commands) else found
+            resolved
+            if not resolved.empty and (target.empty or resolved.commands == target.commands)
+            else target
         )
 
-    def satisfied_by(self, target: Target, rest: str) -> Target:
-        """`target` with the options that `rest` prescribes: a call that has them is as the rule wants it."""
-        options = tuple(dict.fromkeys(_OPTION.findall(rest)))
+    def satisfied_by(self, target: Target, sentence: str) -> Target:
+        """`target` with the options that `sentence` prescribes: a call that has them is as the rule wants it."""
+        options = tuple(dict.fromkeys(_OPTION.findall(sentence)))
         own = {word for command in target.commands for word in command}
         return replace(target, satisfied=tuple(option for option in options if option not in own))
 
     def files(self, phrase: str) -> Target:
         """The files and folders that `phrase` names, as changed ones; a dotted name of another kind (`os.path`) is none."""
         marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
-        named = [text for sort, text in marks if sort == "path" or (sort == "code" and _is_place(text))]
-        return Target(paths=tuple(dict.fromkeys(path_pattern(text) for text in named if find_paths(text))))
+        place_texts = [text for sort, text in marks if sort == "path" or (sort == "code" and _is_place(text))]
+        return Target(
+            paths=tuple(dict.fromkeys(path_pattern(text) for text in place_texts if find_paths(text)))
+        )
 
     def places(self, phrase: str) -> tuple[str, ...]:
         """Patterns of the files that `phrase` names, by their paths or by their kind."""
@@ -237,17 +241,17 @@ class Phrases:
             "", phrase, flags=re.IGNORECASE,
         )  # fmt: skip
         commands: list[Command] = []
-        rest = begin
-        while (mark := _MARK.match(rest)) is not None:
+        unread = begin
+        while (mark := _MARK.match(unread)) is not None:
             sort, text = self._kept[int(mark[1])]
             if sort in ("code", "program"):
                 commands += _as_commands(text)
-            rest = re.sub(r"^\s*(?:,|or|and|/)\s*(?:the |plain )?", "", rest[mark.end() :])
+            unread = re.sub(r"^\s*(?:,|or|and|/)\s*(?:the |plain )?", "", unread[mark.end() :])
         if commands:
             return Target(commands=tuple(dict.fromkeys(commands)))
-        for start, _stop, said, _certain in commands_in(begin):
+        for start, _stop, command, _certain in commands_in(begin):
             if start == 0:
-                return Target(commands=simple_commands(said))
+                return Target(commands=simple_commands(command))
         tool = _TOOL.match(begin)
         if tool is None:
             return Target()
@@ -262,7 +266,7 @@ class Phrases:
         hosts = tuple(text for sort, text in marks if sort == "host")
         removes = bool(_REMOVES.search(phrase))
         commands = self._commands(phrase, marks)
-        tools = tuple((one or other).lower() for one, other in _TOOL.findall(phrase))
+        tools = tuple((name or spoken_name).lower() for name, spoken_name in _TOOL.findall(phrase))
         if tools and not commands:
             return Target(
                 tools=tools, paths=self._paths(phrase, marks, acts=False), topics=self._topics(phrase)
@@ -274,14 +278,14 @@ class Phrases:
             paths = self._paths(phrase, marks, acts=True) or kinds_said(phrase) if files else ()
             words = self._words(phrase, first, commands=True)
             return Target(
-                commands=tuple((*command, *(one for one in more if one not in command)) for command in commands),
+                commands=tuple((*command, *(option for option in more if option not in command)) for command in commands),
                 acts=(first,) if first and alone and first not in ("download", "remote_shell") else (), words=words, paths=paths, hosts=hosts,
             )  # fmt: skip
         words = self._words(phrase, first)
         edits = changes or bool(_EDITS.search(phrase)) or removes
         reads = bool(_READS.search(phrase))
-        named = self._paths(phrase, marks, acts=bool(first))
-        paths = named if edits or reads else ()
+        named_paths = self._paths(phrase, marks, acts=bool(first))
+        paths = named_paths if edits or reads else ()
         if paths and not (first and acts[0][0] < phrase.find("\ue000")):
             secret = changes and any(_SECRET.search(path) for path in paths)
             folders = all(path.endswith("/") or "*" in path for path in paths)
@@ -293,7 +297,7 @@ class Phrases:
             options = _OPTION.findall(phrase)
             if first != "test" and options and first not in ("force_push", "reset"):
                 return Target(acts=(first,), words=words, options=tuple(options), hosts=hosts)
-            narrow = (named or (kinds_said(phrase))) if first in _FILE_ACTS else ()
+            narrow = (named_paths or (kinds_said(phrase))) if first in _FILE_ACTS else ()
             return Target(
                 acts=(first,), words=words, hosts=hosts, paths=narrow, runners=self._runners(phrase, first), topics=self._topics(phrase)
             )  # fmt: skip
@@ -322,49 +326,51 @@ class Phrases:
         return None
 
     def _commands(self, phrase: str, marks: list[tuple[str, str]]) -> tuple[Command, ...]:
-        found = [
-            one
+        commands = [
+            command
             for sort, text in marks
             if sort == "code" and not _is_place(text)
-            for one in _as_commands(text)
+            for command in _as_commands(text)
         ]
-        if not found and _RUNS.search(phrase):
-            found = [
+        if not commands and _RUNS.search(phrase):
+            commands = [
                 (text,)
                 for sort, text in marks
                 if sort == "path" and not text.endswith("/") and "/" in text and "*" not in text
             ]
-        if not found:
-            found = [one for sort, text in marks if sort == "program" for one in simple_commands(text)]
-        return tuple(dict.fromkeys(found))
+        if not commands:
+            commands = [
+                command for sort, text in marks if sort == "program" for command in simple_commands(text)
+            ]
+        return tuple(dict.fromkeys(commands))
 
     def _paths(self, phrase: str, marks: list[tuple[str, str]], *, acts: bool) -> tuple[str, ...]:
-        named = [
+        file_texts = [
             text
             for sort, text in marks
             if sort == "path" or (sort == "code" and _is_place(text) and find_paths(text))
         ]
-        named = [text for text in named if not (acts and _BRANCH_WORD.match(text))]
+        file_texts = [text for text in file_texts if not (acts and _BRANCH_WORD.match(text))]
         folders = [
             f"{first or second}/"
             for first, second in FOLDER.findall(phrase)
             if "\ue000" not in (first or second)
         ]
-        return tuple(dict.fromkeys(path_pattern(text) for text in (*named, *folders)))
+        return tuple(dict.fromkeys(path_pattern(text) for text in (*file_texts, *folders)))
 
     def _words(self, phrase: str, act: str, *, commands: bool = False) -> tuple[str, ...]:
-        found: list[str] = []
+        words: list[str] = []
         if commands or act in _ENVIRONMENT_ACTS:
-            found += [
+            words += [
                 "prod" if word.lower() == "production" else word.lower()
                 for word in _ENVIRONMENT.findall(phrase)
             ]
             scopes = (self._plain(first or second).lower() for first, second in _SCOPE.findall(phrase))
-            found += ["prod" if word == "production" else word for word in scopes if word not in _NO_SCOPE]
+            words += ["prod" if word == "production" else word for word in scopes if word not in _NO_SCOPE]
         if act in _BRANCH_ACTS:
-            named = (self._plain(word) for word in _BRANCH.findall(phrase))
-            found += [word.lower().rstrip("*") for word in named if _BRANCH_WORD.match(word)]
-        return tuple(dict.fromkeys(found))
+            branches = (self._plain(word) for word in _BRANCH.findall(phrase))
+            words += [word.lower().rstrip("*") for word in branches if _BRANCH_WORD.match(word)]
+        return tuple(dict.fromkeys(words))
 
     def _topics(self, phrase: str) -> tuple[str, ...]:
         match = _TOPIC.search(phrase)
@@ -378,11 +384,11 @@ class Phrases:
         if act != "test":
             return ()
         names = [str(name).lower() for name in _RUNNER_WORD.findall(phrase)]
-        named: list[str] = [
+        runners: list[str] = [
             _END_TO_END if name in ("e2e", "end-to-end", "browser", "ui") else RUNNERS.get(name, name)
             for name in names
         ]
-        return tuple(dict.fromkeys(named))
+        return tuple(dict.fromkeys(runners))
 
     def _keep(self, sort: str, text: str) -> str:
         self._kept.append((sort, text))
@@ -412,7 +418,9 @@ def _as_commands(text: str) -> tuple[Command, ...]:
     """The commands of a code span; none for an identifier, an option or a value."""
     if not re.match(r"(?:\./)?[a-zA-Z][\w./-]*(?: |$)", text) or " = " in text:
         return ()
-    found = simple_commands(re.sub(r"\s*(?:<[\w /-]+>|\.\.\.|\[[\w /-]+\])", "", text))
+    commands = simple_commands(re.sub(r"\s*(?:<[\w /-]+>|\.\.\.|\[[\w /-]+\])", "", text))
     return tuple(
-        one for one in found if len(one) > 1 or not KNOWN.keys().isdisjoint(one) or text.startswith("./")
+        command
+        for command in commands
+        if len(command) > 1 or not KNOWN.keys().isdisjoint(command) or text.startswith("./")
     )

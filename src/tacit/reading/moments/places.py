@@ -43,7 +43,7 @@ _LANGUAGE_ENDINGS: dict[str, tuple[str, ...]] = {
     "elixir": ("*.ex", "*.exs"), "dart": ("*.dart",), "lua": ("*.lua",), "graphql": ("*.graphql",), "toml": ("*.toml",), "yaml": ("*.yaml", "*.yml"), "json": ("*.json",), "markdown": ("*.md",),
 }  # fmt: skip
 _SAID = tuple(
-    (lazy_regex(rf"(?<![\w/.`-])(?:{said})(?![\w/])", re.IGNORECASE), patterns) for said, patterns in _KINDS
+    (lazy_regex(rf"(?<![\w/.`-])(?:{words})(?![\w/])", re.IGNORECASE), patterns) for words, patterns in _KINDS
 )
 _ENDING = lazy_regex(r"(?<![\w/*])\*?(\.[a-z][a-z0-9]{0,9})(?= |$|[,;:)])", re.IGNORECASE)
 FOLDER = lazy_regex(
@@ -58,8 +58,8 @@ def kinds_said(text: str, *, words: bool = False) -> tuple[str, ...]:
     for pattern, patterns in _SAID:
         match = pattern.search(text)
         if match and (best is None or match.start() < best[0]):
-            found = patterns or _LANGUAGE_ENDINGS[match[0].lower().split()[0]]
-            best = (match.start(), found, match[0])
+            matching = patterns or _LANGUAGE_ENDINGS[match[0].lower().split()[0]]
+            best = (match.start(), matching, match[0])
     if words:
         return (best[2],) if best else ()
     endings = tuple(f"*{ending.lower()}" for ending in _ENDING.findall(text))
@@ -86,17 +86,17 @@ def parts_of(path: str) -> frozenset[str]:
     """Everything that `key_of` of a matching pattern can be."""
     plain = path.replace("\\", "/").lower()
     names = [name for name in plain.split("/") if name]
-    found = set(names)
+    keys = set(names)
     if names and "." in names[-1]:
         stem, _, ending = names[-1].rpartition(".")
-        found |= {f"*.{names[-1].split('.', start)[start]}" for start in range(1, names[-1].count(".") + 1)}
-        found |= {
+        keys |= {f"*.{names[-1].split('.', start)[start]}" for start in range(1, names[-1].count(".") + 1)}
+        keys |= {
             f"*.{ending}",
             f"{stem}.*",
             f"{stem.split('.')[0]}*",
             f".{names[-1].lstrip('.').split('.')[0]}*",
         }
-    return frozenset(found)
+    return frozenset(keys)
 
 
 def touches(pattern: str, path: str) -> bool:

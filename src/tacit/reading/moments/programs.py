@@ -128,12 +128,12 @@ _WORDS = frozenset(
 
 
 def _read_known() -> dict[str, frozenset[str]]:
-    known: dict[str, frozenset[str]] = dict.fromkeys((*_ALONE_TEXT.split(), *PROGRAMS), frozenset())
+    subcommands_of: dict[str, frozenset[str]] = dict.fromkeys((*_ALONE_TEXT.split(), *PROGRAMS), frozenset())
     for line in _KNOWN_TEXT.strip().splitlines():
         names, _, subcommands = line.partition(":")
         for name in names.split():
-            known[name] = frozenset(subcommands.split())
-    return known
+            subcommands_of[name] = frozenset(subcommands.split())
+    return subcommands_of
 
 
 KNOWN: dict[str, frozenset[str]] = _read_known()
@@ -188,27 +188,27 @@ def commands_in(text: str) -> Iterator[tuple[int, int, str, bool]]:
     """(start, end, words, certain) for each command that `text` names in plain words."""
     for match in _COMMAND.finditer(text):
         program, words = match[1], match[2].split()
-        kept = [program]
+        command_words = [program]
         subcommands = KNOWN[program]
         for number, word in enumerate(words):
             plain = word.rstrip(".,:")
             option = bool(_OPTION.match(plain))
-            free = kept[-1] in _FREE and plain not in _NOT_A_TARGET and number < 2
+            free = command_words[-1] in _FREE and plain not in _NOT_A_TARGET and number < 2
             target = program in _SCRIPTED and bool(_TARGET.match(plain))
-            if not (option or free or target or (plain in subcommands and len(kept) < 5)):
+            if not (option or free or target or (plain in subcommands and len(command_words) < 5)):
                 break
-            kept.append(plain)
+            command_words.append(plain)
             if plain != word:
                 break
         if (
             program in _WORDS
-            and len(kept) == 2
+            and len(command_words) == 2
             and words[1:2]
             and words[1] in ("the", "a", "an", "it", "my", "your", "sure", "them")
         ):
             continue
-        said = " ".join(kept)
-        yield match.start(), match.start() + len(said), said, len(kept) > 1
+        command = " ".join(command_words)
+        yield match.start(), match.start() + len(command), command, len(command_words) > 1
 
 
 def is_word(program: str) -> bool:

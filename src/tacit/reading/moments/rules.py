@@ -143,17 +143,17 @@ def read_moments(statement: str) -> tuple[Moment, ...]:
     """The moments that `statement` names, in its order, at most four."""
     text = statement[:_CUT].replace("\u2019", "'")
     phrases = Phrases(text)
-    found: dict[Moment, None] = {}
+    moments: dict[Moment, None] = {}
     for sentence in _SENTENCE.split(phrases.masked):
         for clause in _CLAUSE.split(sentence):
             moment = _of_clause(clause.strip(" .!?"), phrases) if clause.strip() else None
             if moment is None or moment.target.empty:
                 moment = _asked_about(clause.strip(), sentence, phrases)
             if moment is not None and not moment.target.empty:
-                found.setdefault(_with_options(moment, sentence, phrases))
+                moments.setdefault(_with_options(moment, sentence, phrases))
         if (about := _about_file(sentence, phrases)) is not None:
-            found.setdefault(about)
-    return tuple(found)[:_MOST]
+            moments.setdefault(about)
+    return tuple(moments)[:_MOST]
 
 
 def _with_options(moment: Moment, sentence: str, phrases: Phrases) -> Moment:
@@ -186,10 +186,10 @@ def _asked(clause: str, phrases: Phrases) -> Moment | None:
     match = _ASK.search(clause)
     if match is None:
         return None
-    said = clause[match.end() :]
-    target = phrases.target(_until(said))
-    if target.empty and (example := _EXAMPLE.search(said)) is not None:
-        target = phrases.target(said[example.end() :])
+    asked_for = clause[match.end() :]
+    target = phrases.target(_until(asked_for))
+    if target.empty and (example := _EXAMPLE.search(asked_for)) is not None:
+        target = phrases.target(asked_for[example.end() :])
     return Moment(target=target, forbids=True)
 
 
@@ -211,11 +211,11 @@ def _forbidden(clause: str, phrases: Phrases) -> Moment | None:
     for match in _NEGATION.finditer(clause):
         if condition is not None and condition.start() < match.start() and _names(clause, phrases):
             return None
-        said = clause[match.end() :]
-        if (end := _LIMITED.search(said)) is not None and (end.start() > 0 or end[0] not in ",:"):
-            said = said[: end.start()]
+        forbidden = clause[match.end() :]
+        if (end := _LIMITED.search(forbidden)) is not None and (end.start() > 0 or end[0] not in ",:"):
+            forbidden = forbidden[: end.start()]
         before = clause[: match.start()]
-        passive = not _SUBJECT.match(before) and re.match(r"\s*(?:ever\s+)?be\b|\s+\w+(?:ed|en)\b", said)
+        passive = not _SUBJECT.match(before) and re.match(r"\s*(?:ever\s+)?be\b|\s+\w+(?:ed|en)\b", forbidden)
         if (
             not _SUBJECT.match(before)
             and not passive
@@ -228,7 +228,7 @@ def _forbidden(clause: str, phrases: Phrases) -> Moment | None:
         ):
             continue  # `tests must not touch the network` says what tests are like
         changes = match[0].lower().strip(" ,:") == "no" or bool(passive)
-        whole = f"{_last_part(before)} {said}" if passive else said
+        whole = f"{_last_part(before)} {forbidden}" if passive else forbidden
         if not (target := phrases.target(whole, changes=changes)).empty:
             return Moment(target=target, forbids=True)
     return None
@@ -253,13 +253,13 @@ def _kept_off(clause: str, phrases: Phrases) -> Moment | None:
     match = _KEPT_OFF.search(clause)
     if match is None or not _SUBJECT.match(clause[: match.start()]):
         return None
-    said = match[1]
+    place = match[1]
     if match[0].lower().startswith("leave"):
-        alone = _ALONE.search(said)
+        alone = _ALONE.search(place)
         if alone is None:
             return None
-        said = said[: alone.start()]
-    return Moment(target=phrases.target(_until(said), changes=True), forbids=True)
+        place = place[: alone.start()]
+    return Moment(target=phrases.target(_until(place), changes=True), forbids=True)
 
 
 def _refused(clause: str, phrases: Phrases) -> Moment | None:
@@ -275,27 +275,27 @@ def _refused(clause: str, phrases: Phrases) -> Moment | None:
 
 def _conditional(clause: str, phrases: Phrases) -> Moment | None:
     for match in _CONDITION.finditer(clause):
-        before, said = clause[: match.start()], _until(clause[match.end() :])
+        before, condition = clause[: match.start()], _until(clause[match.end() :])
         leads = bool(_SUBJECT.match(before))
-        rest = clause[match.end() + len(said) :] if leads else before
-        if leads and (order := _NEXT_ORDER.search(said)) is not None:
+        main_clause = clause[match.end() + len(condition) :] if leads else before
+        if leads and (order := _NEXT_ORDER.search(condition)) is not None:
             # Without a comma the order follows the condition: `for every CSS change take a screenshot`.
-            shortened = phrases.target(said[: order.start()])
+            shortened = phrases.target(condition[: order.start()])
             if not shortened.empty:
                 return Moment(target=shortened)
-        target = phrases.target(said)
-        if target.acts == ("commit",) and not target.paths and not leads and _PASSIVE.search(said):
+        target = phrases.target(condition)
+        if target.acts == ("commit",) and not target.paths and not leads and _PASSIVE.search(condition):
             target = replace(target, paths=phrases.places(before))
         if target.empty:
             continue
-        if _WHO.match(match[0]) or _OBLIGES.search(rest.lstrip(" ,:;?").rsplit(": ", 1)[-1]):
+        if _WHO.match(match[0]) or _OBLIGES.search(main_clause.lstrip(" ,:;?").rsplit(": ", 1)[-1]):
             return Moment(target=replace(target, paths=target.paths[:1]) if _WHO.match(match[0]) else target)
     return None
 
 
-def _until(said: str) -> str:
-    end = _BREAK.search(said)
-    return said[: end.start()] if end else said
+def _until(phrase: str) -> str:
+    end = _BREAK.search(phrase)
+    return phrase[: end.start()] if end else phrase
 
 
 def _replaced(clause: str, phrases: Phrases) -> Moment | None:
@@ -338,7 +338,11 @@ def _prescribed(clause: str, phrases: Phrases) -> Moment | None:
         if _TESTS.search(head) and (modal[1] or "run" in modal[0] or "must be" in modal[0]):
             head = f"run {head}"
         target = phrases.target(head)
-        if target.empty and (kept := _KEPT_SO.search(clause)) is not None and kept.start() <= modal.start():
+        if (
+            target.empty
+            and (kept_so := _KEPT_SO.search(clause)) is not None
+            and kept_so.start() <= modal.start()
+        ):
             target = replace(phrases.target(head, changes=True), commands=(), acts=())
         if target.empty:
             continue
@@ -363,7 +367,7 @@ def _about_file(sentence: str, phrases: Phrases) -> Moment | None:
     match = _SUBJECT_FILE.match(sentence)
     if match is None:
         return None
-    clauses = (part.strip() for part in _CLAUSE.split(f"\ue000{sentence[match.end(1) :]}"))
+    clauses = (piece.strip() for piece in _CLAUSE.split(f"\ue000{sentence[match.end(1) :]}"))
     if not any(_ORDERS_AT_FILE.search(clause) for clause in clauses):
         return None
     target = phrases.files(match[1])

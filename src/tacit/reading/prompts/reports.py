@@ -43,5 +43,5 @@ def names_source(text: str) -> bool:
 
 def _by_others(text: str, pattern: re.Pattern[str]) -> bool:
     claim = _REASON.split(text, maxsplit=1)[0]
-    leads = (claim[: found.start()] for found in pattern.finditer(claim))
+    leads = (claim[: match.start()] for match in pattern.finditer(claim))
     return any(not _SELF.match(lead) and not _UNTIL.search(lead) for lead in leads)

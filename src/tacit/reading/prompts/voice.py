@@ -228,9 +228,9 @@ def other_language(text: str) -> bool:
     words = [word.lower().replace("\u2019", "'") for word in TEXT_WORD.findall(text)]
     if not words:
         return False
-    other = sum(word in _ELSEWHERE for word in words) + sum(bool(_ACCENTED.search(word)) for word in words)
+    foreign = sum(word in _ELSEWHERE for word in words) + sum(bool(_ACCENTED.search(word)) for word in words)
     english = sum(word in _ENGLISH for word in words)
-    return other >= 1 and other > english
+    return foreign >= 1 and foreign > english
 
 
 def own_text(prompt: str) -> str:
@@ -245,10 +245,10 @@ def own_text(prompt: str) -> str:
     return "\n".join("" if number in left_out else line for number, line in enumerate(lines))
 
 
-def _without_quotation(found: re.Match[str]) -> str:
+def _without_quotation(match: re.Match[str]) -> str:
     """Nothing for a quotation of several lines, or without an end; a short one belongs to the sentence around it."""
-    closed = len(found[0]) > 1 and found[0][-1] in "\"'\u201c\u201d\u00bb\u300d\u300f"
-    return found[0] if closed and "\n" not in found[0] else "\n\n"
+    closed = len(match[0]) > 1 and match[0][-1] in "\"'\u201c\u201d\u00bb\u300d\u300f"
+    return match[0] if closed and "\n" not in match[0] else "\n\n"
 
 
 def _end_of_own(lines: list[str]) -> int:

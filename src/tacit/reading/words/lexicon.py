@@ -92,15 +92,15 @@ class Evidence:
 
     def ranked(self, *, least: float = 0.08, most: int = 12) -> Weights:
         """(class, chance), highest first, ties by name; chances are capped at 0.97 and rounded to three places."""
-        kept = [(name, round(min(p, 0.97), 3)) for name, p in self.chances.items() if p >= least]
-        return tuple(sorted(kept, key=lambda item: (-item[1], item[0]))[:most])
+        likely = [(name, round(min(p, 0.97), 3)) for name, p in self.chances.items() if p >= least]
+        return tuple(sorted(likely, key=lambda item: (-item[1], item[0]))[:most])
 
 
 def read_words(prose: str, evidence: Evidence, *, scale: float = 1.0) -> None:
     """Add what the words of `prose` announce to `evidence`, every phrase once, longest phrase first."""
     words = PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))
     stems = list(map(light_stem, words))
-    seen: dict[_Step, float] = {}
+    factor_by_step: dict[_Step, float] = {}
     after = 0
     for position, word in enumerate(stems):
         if position < after or word not in _FIRST:
@@ -115,10 +115,10 @@ def read_words(prose: str, evidence: Evidence, *, scale: float = 1.0) -> None:
         if factor <= 0.0:
             evidence.denied.append(" ".join(stems[position:after]))
         chosen = verb if verb is not None and (cue is None or orders) else cue
-        before = seen.get(step, 0.0)
+        before = factor_by_step.get(step, 0.0)
         if chosen is not None and factor > before:
             evidence.add(chosen, scale * (factor - before), words[position:after])
-            seen[step] = factor
+            factor_by_step[step] = factor
 
 
 def _longest(stems: list[str], position: int) -> tuple[_Step, int]:
@@ -140,7 +140,7 @@ def _longest(stems: list[str], position: int) -> tuple[_Step, int]:
 def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
     """Add what the phrases of `table` found in `prose` speak for, every phrase once, longest first. Knows no orders."""
     stems = [light_stem(word) for word in PHRASE_TOKEN.findall(prose.lower().replace("’", "'"))]
-    seen: set[tuple[str, ...]] = set()
+    seen_keys: set[tuple[str, ...]] = set()
     position = 0
     while position < len(stems):
         step = 1
@@ -148,8 +148,8 @@ def read_table(prose: str, table: PhraseTable, evidence: Evidence) -> None:
             key = tuple(stems[position : position + size])
             weights = table.get(key)
             if weights is not None:
-                if key not in seen:
-                    seen.add(key)
+                if key not in seen_keys:
+                    seen_keys.add(key)
                     evidence.add(weights, 1.0, key)
                 step = size
                 break

@@ -65,28 +65,30 @@ class PoolLists:
             prepare: takes secrets out of a text.
             at_ms: the moment.
         """
-        scope = ScopeFilter.of(*(one for one in scope.scopes if one.kind in _LISTED_SCOPES))
+        scope = ScopeFilter.of(
+            *(visible_scope for visible_scope in scope.scopes if visible_scope.kind in _LISTED_SCOPES)
+        )
         change, key = self._store.change(), (scope, kinds)
         with self._lock:
-            kept = self._lists.get(key)
-        if kept is not None and kept[0] == change and 0 <= at_ms - kept[1].at_ms < _KEPT_MS:
-            return kept[1]
+            cached = self._lists.get(key)
+        if cached is not None and cached[0] == change and 0 <= at_ms - cached[1].at_ms < _KEPT_MS:
+            return cached[1]
         memories = self._listed(scope, kinds, at_ms)
         lines = (
             f"{number}. [{self._kinds.of_stored(memory.kind).label.lower()}] {_line(prepare(memory.content))}\n"
             for number, memory in enumerate(memories, start=1)
         )
-        made = PoolList(memories=memories, text="".join(lines), at_ms=at_ms)
+        pool_list = PoolList(memories=memories, text="".join(lines), at_ms=at_ms)
         with self._lock:
-            self._lists[key] = (change, made)
+            self._lists[key] = (change, pool_list)
             self._lists.move_to_end(key)
             while len(self._lists) > _MOST_KEPT:
                 self._lists.popitem(last=False)
-        return made
+        return pool_list
 
     def _listed(self, scope: ScopeFilter, kinds: tuple[str, ...], at_ms: int) -> tuple[Memory, ...]:
-        wanted = [name for name in self._store.kinds(scope=scope) if not kinds or name in kinds]
-        hits = self._store.search.standing(wanted, scope=scope, limit=_READ, broadest=True).hits
+        listed_kinds = [name for name in self._store.kinds(scope=scope) if not kinds or name in kinds]
+        hits = self._store.search.standing(listed_kinds, scope=scope, limit=_READ, broadest=True).hits
         read = self._store.get([hit.memory_id for hit in hits], scope=scope)
         may = [memory for memory in read if memory.validity.holds_at(at_ms) and _may_be_named(memory)]
         return tuple(sorted(may[:MOST_LISTED], key=lambda memory: (memory.created_at_ms, memory.id)))

@@ -113,12 +113,12 @@ def read_named(text: str, listed: Sequence[Memory]) -> Named:
     if not isinstance(entries, list):
         raise ProviderError("The model's answer has no list `memories`.", reason="garbage")
     entries = cast("list[object]", entries)
-    found: dict[str, ArmedMemory] = {}
+    armed_by_id: dict[str, ArmedMemory] = {}
     for entry in entries[:MOST_READ]:
-        one = _named(entry, listed)
-        if one is not None and one.probability > found.get(one.memory_id, _NOTHING).probability:
-            found[one.memory_id] = one
-    best = sorted(found.values(), key=lambda one: (-one.probability, one.memory_id))[:MOST_NAMED]
+        armed = _named(entry, listed)
+        if armed is not None and armed.probability > armed_by_id.get(armed.memory_id, _NOTHING).probability:
+            armed_by_id[armed.memory_id] = armed
+    best = sorted(armed_by_id.values(), key=lambda armed: (-armed.probability, armed.memory_id))[:MOST_NAMED]
     return Named(memories=tuple(best), ignored=len(entries) - len(best))
 
 

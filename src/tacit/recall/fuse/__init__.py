@@ -57,9 +57,9 @@ def truncate_fused(
     that the context holds (`held`) take none of the `size` places from the others: the best `KEPT_IN_CONTEXT` of them come besides.
     """
     if held:
-        there = frozenset(held)
-        again = [entry for entry in fused if entry[0] in there][:KEPT_IN_CONTEXT]
-        short = truncate_fused(tuple(entry for entry in fused if entry[0] not in there), rankings, size)
+        held_ids = frozenset(held)
+        again = [entry for entry in fused if entry[0] in held_ids][:KEPT_IN_CONTEXT]
+        short = truncate_fused(tuple(entry for entry in fused if entry[0] not in held_ids), rankings, size)
         return tuple(sorted((*short, *again), key=lambda entry: (-entry[1], entry[0])))
     heads = {hit.memory_id for ranking in rankings for hit in ranking.hits[:BEST_PER_SPACE]}
     chosen = [entry for entry in fused if entry[0] in heads]

@@ -26,6 +26,6 @@ def convex_min_max(
         scores = [hit.score for hit in ranking.hits]
         low, span = min(scores), max(scores) - min(scores)
         for hit in ranking.hits:
-            part = (hit.score - low) / span if span > 0 else 1.0
-            total[hit.memory_id] = total.get(hit.memory_id, 0.0) + share * part
+            normalized = (hit.score - low) / span if span > 0 else 1.0
+            total[hit.memory_id] = total.get(hit.memory_id, 0.0) + share * normalized
     return tuple(sorted(total.items(), key=lambda item: (-item[1], item[0])))

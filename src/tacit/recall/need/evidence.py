@@ -46,13 +46,13 @@ def evidence_of(memories: Sequence[Memory]) -> NDArray[np.float64]:
     """
     if not memories:
         return np.zeros((0, len(EVIDENCE)))
-    known = _known(memories)
+    frequencies = _known(memories)
     times = np.array([memory.updated_at_ms for memory in memories])
     older = np.searchsorted(np.sort(times), times, side="left") / len(memories)
     rows = [
         (
             memory.trigger.reach / GREATEST_BREADTH,
-            known[number],
+            frequencies[number],
             float(older[number]),
             -math.log(LINE_TOKENS + len(memory.content) / CHARS_PER_TOKEN),
             0.0 if from_rule_file(memory) else 1.0,
@@ -73,14 +73,14 @@ def _known(memories: Sequence[Memory]) -> list[float]:
             holding[word] = holding.get(word, 0) | bit
     counted: dict[str, int] = {}
 
-    def count(thing: str) -> int:
-        found = counted.get(thing)
-        if found is None:
-            words = words_in(thing)
+    def count(object_name: str) -> int:
+        frequency = counted.get(object_name)
+        if frequency is None:
+            words = words_in(object_name)
             common = -1 if words else 0
             for word in words:
                 common &= holding.get(word, 0)
-            found = counted[thing] = common.bit_count()
-        return found
+            frequency = counted[object_name] = common.bit_count()
+        return frequency
 
     return [math.log1p(max(map(count, memory.trigger.objects), default=1)) for memory in memories]

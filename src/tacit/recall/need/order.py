@@ -65,10 +65,10 @@ def by_marginal_need(memories: Sequence[Memory], needs: NDArray[np.float64]) -> 
         done[best] = True
         chosen.append(Needed(memory=rows[best], need=float(need[best]), gain=gains[best]))
         for number in near[best]:
-            left = 1.0 - float(overlap[best, number])
-            if not done[number] and left < room[number]:
-                room[number] = left
-                gains[number] = float(need[number]) * left
+            novelty = 1.0 - float(overlap[best, number])
+            if not done[number] and novelty < room[number]:
+                room[number] = novelty
+                gains[number] = float(need[number]) * novelty
                 heapq.heappush(waiting, (-gains[number], number))
     return tuple(chosen)
 
@@ -79,10 +79,10 @@ def overlaps(texts: Sequence[str]) -> NDArray[np.float64]:
     counts = Counter(chain.from_iterable(words))
     shared = [word for word, count in counts.items() if count > 1]
     columns = {word: number for number, word in enumerate(shared)}
-    held = np.zeros((len(texts), len(columns)), dtype=np.float32)
+    incidence = np.zeros((len(texts), len(columns)), dtype=np.float32)
     for number, own in enumerate(words):
-        held[number, [columns[word] for word in own if word in columns]] = 1.0
-    common = (held @ held.T).astype(np.float64)
+        incidence[number, [columns[word] for word in own if word in columns]] = 1.0
+    common = (incidence @ incidence.T).astype(np.float64)
     sizes = np.array([max(len(own), LEAST_WORDS) for own in words], dtype=np.float64)
     share = common / np.minimum(sizes[:, None], sizes[None, :])
     return np.clip((share - OVERLAP_FROM) / (1.0 - OVERLAP_FROM), 0.0, 1.0)

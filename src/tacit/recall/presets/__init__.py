@@ -16,11 +16,15 @@ __all__ = ["LAYOUTS", "SCORES", "START_POOLS"]
 _PARTS: tuple[PresetParts, ...] = tuple(
     import_module(f"{__name__}.{module.name}").PARTS for module in iter_modules(__path__)
 )
-SCORES: dict[str, Score] = {name: part for parts in _PARTS for name, part in parts.scores.items()}
+SCORES: dict[str, Score] = {
+    name: score for preset_parts in _PARTS for name, score in preset_parts.scores.items()
+}
 """By the value of `recall.score`."""
 START_POOLS: dict[str, StartPoolDesign] = {
-    name: part for parts in _PARTS for name, part in parts.start_pools.items()
+    name: start_pool for preset_parts in _PARTS for name, start_pool in preset_parts.start_pools.items()
 }
 """By the value of `recall.start_pool`."""
-LAYOUTS: dict[str, Layout] = {name: part for parts in _PARTS for name, part in parts.layouts.items()}
+LAYOUTS: dict[str, Layout] = {
+    name: layout for preset_parts in _PARTS for name, layout in preset_parts.layouts.items()
+}
 """By the value of `recall.render`."""

@@ -38,9 +38,9 @@ _SPARE = 4
 def add_pinned(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     """Pinned memories before what the guard let through."""
     pinned = pinned_candidates(state.query, store=tools.store, settings=state.settings)
-    known = {candidate.memory.id for candidate in pinned}
-    rest = (candidate for candidate in state.passed or () if candidate.memory.id not in known)
-    return Outcome(kept=state.changed(passed=(*pinned, *rest)))
+    pinned_ids = {candidate.memory.id for candidate in pinned}
+    unpinned = (candidate for candidate in state.passed or () if candidate.memory.id not in pinned_ids)
+    return Outcome(kept=state.changed(passed=(*pinned, *unpinned)))
 
 
 def pinned_candidates(
@@ -53,18 +53,18 @@ def pinned_candidates(
     if not settings.ambient_enabled or query.surface not in PINNED_SURFACES:
         return ()
     by_hand = store.list_memories(MemoryFilter(pinned=True), scope=query.scope, limit=settings.max_items)
-    found = {memory.id: memory for memory in _ordered(_admitted(by_hand, query), settings)}
+    pinned_by_id = {memory.id: memory for memory in _ordered(_admitted(by_hand, query), settings)}
     for kind in settings.pinned_kinds:
-        asked = settings.pinned_limit + _SPARE
+        limit = settings.pinned_limit + _SPARE
         if settings.pinned_sort == "recent":
-            memories = store.list_memories(MemoryFilter(kinds=(kind,)), scope=query.scope, limit=asked)
+            memories = store.list_memories(MemoryFilter(kinds=(kind,)), scope=query.scope, limit=limit)
         else:
-            hits = store.search.standing([kind], scope=query.scope, limit=asked).hits
+            hits = store.search.standing([kind], scope=query.scope, limit=limit).hits
             memories = store.get([hit.memory_id for hit in hits], scope=query.scope)
-        found |= {memory.id: memory for memory in _admitted(memories, query)[: settings.pinned_limit]}
+        pinned_by_id |= {memory.id: memory for memory in _admitted(memories, query)[: settings.pinned_limit]}
     return tuple(
         Candidate(memory=memory, fused=1.0 - place / 1000, relevance=1.0, reasons=(PINNED,))
-        for place, memory in enumerate(found.values())
+        for place, memory in enumerate(pinned_by_id.values())
     )
 
 
@@ -79,7 +79,7 @@ def _admitted(memories: Sequence[Memory], query: Query) -> list[Memory]:
 def _ordered(memories: list[Memory], settings: RecallSettings) -> list[Memory]:
     if settings.pinned_sort == "recent":
         return memories
-    return sorted(memories, key=lambda one: (-one.importance, one.id))
+    return sorted(memories, key=lambda memory: (-memory.importance, memory.id))
 
 
 def drop_similar(tools: Tools, state: RecallState) -> Outcome[RecallState]:
@@ -136,12 +136,12 @@ def ambient_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] =
     if not pack.items:
         return ""
     first, last = _delimiters(pack.surface)
-    parts: list[str] = []
+    lines: list[str] = []
     for title, pinned in ((PINNED_TITLE, True), (_title(pack.surface), False)):
         items = [i for i in pack.items if (PINNED in i.candidate.reasons) is pinned]
         if items:
-            parts += [title, *(ambient_line(i.candidate, i.text, kinds, clean) for i in items)]
-    return "\n".join((first, MARK, *parts, last))
+            lines += [title, *(ambient_line(i.candidate, i.text, kinds, clean) for i in items)]
+    return "\n".join((first, MARK, *lines, last))
 
 
 def _title(surface: Surface) -> str:
@@ -155,8 +155,8 @@ def _delimiters(surface: Surface) -> tuple[str, str]:
 
 def pack_ambient(state: RecallState) -> Outcome[Pack]:
     """One cap on every surface; an answer is bounded by its budget."""
-    asked = state.query.surface is Surface.ON_DEMAND
-    return pack_candidates(state, state.fresh or (), most=None if asked else state.settings.max_items)
+    on_demand = state.query.surface is Surface.ON_DEMAND
+    return pack_candidates(state, state.fresh or (), most=None if on_demand else state.settings.max_items)
 
 
 PARTS = PresetParts(

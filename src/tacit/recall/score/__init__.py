@@ -25,16 +25,16 @@ def judge(gate: Gate, state: RecallState, *, weights: ArmedWeights | None = None
         state: of the recall.
         weights: of what a model in the pause named; None = those that ship.
     """
-    found = state.found or ()
+    candidates = state.found or ()
     answers = state.source == "answer" and state.score.by_match
     if answers or (state.from_pool and state.start_pool.ranked):
-        return Outcome(kept=state.changed(scored=found))
+        return Outcome(kept=state.changed(scored=candidates))
     scored = [
         candidate.judged(1.0, candidate.reasons)
         if LAST_SESSION in candidate.reasons
         else candidate.judged(round(relevance, 4), reasons)
         for candidate, (relevance, reasons) in zip(
-            found, _with_answer(state, _with_moments(state, _judge(gate, state, weights))), strict=True
+            candidates, _with_answer(state, _with_moments(state, _judge(gate, state, weights))), strict=True
         )
     ]
     scored.sort(key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.id))
@@ -51,8 +51,8 @@ def _with_moments(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Ju
     if not state.score.moments or state.judged is not None:
         return judged
     return [
-        judge_moment(state.query, candidate, state.kinds.of_stored(candidate.memory.kind)) or one
-        for candidate, one in zip(state.found or (), judged, strict=True)
+        judge_moment(state.query, candidate, state.kinds.of_stored(candidate.memory.kind)) or judgment
+        for candidate, judgment in zip(state.found or (), judged, strict=True)
     ]
 
 
@@ -69,19 +69,22 @@ def _with_answer(state: RecallState, judged: Sequence[Judgment]) -> Sequence[Jud
 def _judge(gate: Gate, state: RecallState, weights: ArmedWeights | None) -> Sequence[Judgment]:
     """Relevance of each candidate: by the model at the prompt, else by local evidence with what a model armed."""
     if state.judged is not None:
-        named = state.judged
-        return [(named.get(one.memory.id, 0.0), _named_reason(named, one)) for one in state.found or ()]
+        chances = state.judged
+        return [
+            (chances.get(candidate.memory.id, 0.0), _named_reason(chances, candidate))
+            for candidate in state.found or ()
+        ]
     judged = _judge_locally(gate, state)
     if state.armed is None:
         return judged
     return [
-        _with_armed(state, candidate, one, weights)
-        for candidate, one in zip(state.found or (), judged, strict=True)
+        _with_armed(state, candidate, judgment, weights)
+        for candidate, judgment in zip(state.found or (), judged, strict=True)
     ]
 
 
-def _named_reason(named: Mapping[str, float], candidate: Candidate) -> tuple[str, ...]:
-    return (NAMED,) if candidate.memory.id in named else ()
+def _named_reason(chances: Mapping[str, float], candidate: Candidate) -> tuple[str, ...]:
+    return (NAMED,) if candidate.memory.id in chances else ()
 
 
 def _with_armed(
@@ -92,22 +95,22 @@ def _with_armed(
     if chance is None:
         return judged
     relevance, reasons = judged
-    told = (f"{ARMED} {chance:.2f}", *reasons) if chance else reasons
-    return fuse(candidate, relevance, chance, surface=state.query.surface, weights=weights), told
+    armed_reasons = (f"{ARMED} {chance:.2f}", *reasons) if chance else reasons
+    return fuse(candidate, relevance, chance, surface=state.query.surface, weights=weights), armed_reasons
 
 
 def _judge_locally(gate: Gate, state: RecallState) -> Sequence[Judgment]:
     """Relevance of each candidate: by the fitted gate where it covers the surface, else by the formula."""
-    query, found, score = state.query, state.found or (), state.score
-    if score.gated and found and gate.covers(query.surface):
+    query, candidates, score = state.query, state.found or (), state.score
+    if score.gated and candidates and gate.covers(query.surface):
         return gate.judge(
             query,
-            found,
+            candidates,
             kinds=state.kinds,
             among=state.memories_asked,
             domain_similarity=state.domain_similarity,
         )
     return [
         score.judge(query, candidate, state.kinds.of_stored(candidate.memory.kind), state.settings)
-        for candidate in found
+        for candidate in candidates
     ]

@@ -89,9 +89,9 @@ def action_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[fl
     memory = candidate.memory
     if query.finished and (after := follow_up_relevance(query, candidate, kind)):
         return after, ("follows an edit",)
-    said = tuple(entity.key for entity in memory.entities if entity.kind == "command")
+    commands = tuple(entity.key for entity in memory.entities if entity.kind == "command")
     fit = call_matcher_for(query.situation, query.goal).fit(
-        memory.trigger, files=memory.files, commands=said, said=memory.content
+        memory.trigger, files=memory.files, commands=commands, said=memory.content
     )
     looks = query.tool in _LOOKS
     moment = _action_match(fit, looks=looks) if kind.standing or not looks else 0.0
@@ -172,15 +172,15 @@ def failure_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple[f
     A pattern without a signature was told, not seen to work: it counts a fifth less.
     """
     memory = candidate.memory
-    asked = query.error_signature
-    if asked and memory.error_signature == asked:
+    signature = query.error_signature
+    if signature and memory.error_signature == signature:
         return EXACT_SIGNATURE_RELEVANCE, ("same error signature",)
     if not kind.explains_errors:
         return 0.0, ()
     if not memory.error_signature:
         value, reasons = _quoted_error(query, candidate, kind)
         return value * _UNVERIFIED, reasons
-    ours, theirs = _parts(asked), _parts(memory.error_signature)
+    ours, theirs = _parts(signature), _parts(memory.error_signature)
     common = ours[1] & theirs[1]
     least = min(len(ours[1]), len(theirs[1]))
     names = len(common) == least >= _TELLING_WORDS and any("_" in word for word in common)
@@ -201,10 +201,12 @@ def _quoted_error(query: Query, candidate: Candidate, kind: Kind) -> tuple[float
     for phrase in _QUOTED.findall(candidate.memory.content.lower()):
         if len(phrase) >= MIN_QUOTE_CHARS and phrase in shown:
             return action_worth_of(kind), (f"says {phrase[:40]!r}",)
-    asked = {entity.key for entity in query.entities if entity.kind == "error"}
-    named = sorted(e.key for e in candidate.memory.entities if e.kind == "error" and e.key in asked)
-    if named:
-        return action_worth_of(kind) * NAMED_ERROR_CLASS_RELEVANCE, (f"names {named[0]}",)
+    query_errors = {entity.key for entity in query.entities if entity.kind == "error"}
+    shared_errors = sorted(
+        e.key for e in candidate.memory.entities if e.kind == "error" and e.key in query_errors
+    )
+    if shared_errors:
+        return action_worth_of(kind) * NAMED_ERROR_CLASS_RELEVANCE, (f"names {shared_errors[0]}",)
     return 0.0, ()
 
 
@@ -216,7 +218,7 @@ def _program(command: str) -> str:
 @lru_cache(maxsize=4096)
 def _parts(signature: str) -> tuple[str, frozenset[str]]:
     """The program of a signature, and the words of what it said."""
-    program, bar, said = signature.partition(" | ")
+    program, bar, message = signature.partition(" | ")
     if not bar:
-        program, said = "", signature
-    return program, frozenset(SIGNATURE_WORD.findall(said))
+        program, message = "", signature
+    return program, frozenset(SIGNATURE_WORD.findall(message))

@@ -82,8 +82,8 @@ def fuse(
 
 def logit(probability: float, least: float) -> float:
     """Log odds of a probability that is kept within `least` and `MOST_CERTAIN`."""
-    kept = min(max(probability, least), MOST_CERTAIN)
-    return math.log(kept / (1.0 - kept))
+    clamped = min(max(probability, least), MOST_CERTAIN)
+    return math.log(clamped / (1.0 - clamped))
 
 
 def _with_more_odds(relevance: float, probability: float) -> float:
@@ -94,6 +94,6 @@ def _with_more_odds(relevance: float, probability: float) -> float:
     return odds / (1.0 + odds)
 
 
-def judge_threshold(named: Mapping[str, float], settings: JudgeSettings) -> float:
+def judge_threshold(chances: Mapping[str, float], settings: JudgeSettings) -> float:
     """The least probability of what is handed over where a model at the prompt decides."""
-    return settings.least if max(named.values(), default=0.0) >= settings.sure else settings.sure
+    return settings.least if max(chances.values(), default=0.0) >= settings.sure else settings.sure

@@ -77,13 +77,13 @@ def _with_related(
     passed = {candidate.memory.id: candidate for candidate in kept}
     far = {d.memory_id for d in drops if d.why is not None and d.why.cause in _BY_COSINE}
     joined = {
-        there
+        to_id
         for relation in relations
-        for here, there in (
+        for from_id, to_id in (
             (relation.source_id, relation.target_id),
             (relation.target_id, relation.source_id),
         )
-        if here in passed and there in far
+        if from_id in passed and to_id in far
     }
     for candidate in scored:
         memory_id = candidate.memory.id
@@ -136,8 +136,8 @@ def _objection(candidate: Candidate, query: Query, floors: Floors, best: float) 
         return DropReason(cause=DropCause.BELOW_IMPORTANCE, value=memory.importance, bound=floors.importance)
     unmeasured = candidate.score("semantic") is None
     similar = similarity_of(query, candidate)
-    rest = floors.similarity.get(type_of(memory.kind), floors.similarity.get(_REST, 0.0))
-    least = floors.similarity.get(memory.kind, rest)
+    default_floor = floors.similarity.get(type_of(memory.kind), floors.similarity.get(_REST, 0.0))
+    least = floors.similarity.get(memory.kind, default_floor)
     if similar < least:
         return DropReason(cause=DropCause.BELOW_SIMILARITY, value=similar, bound=least, detail=memory.kind)
     if not floors.ratio and not floors.cosine:

@@ -31,8 +31,8 @@ def judge_moment(query: Query, candidate: Candidate, kind: Kind) -> Judgment | N
     if query.surface in (Surface.PROMPT, Surface.SUBAGENT):
         acts = acts_of_keys(query.moments)
         # Most prompts order no act: then the words need not be parsed.
-        asked = bool(acts) and any(is_asked(moment, acts) for moment in _moments_of(memory, kind))
-        return (1.0, (MOMENT,)) if asked else None
+        act_ordered = bool(acts) and any(is_asked(moment, acts) for moment in _moments_of(memory, kind))
+        return (1.0, (MOMENT,)) if act_ordered else None
     if query.surface is Surface.ACTION and query.call is not None:
         return _judge_call(read_call_facts(query.call), memory, _moments_of(memory, kind))
     return None
@@ -55,10 +55,10 @@ def _judge_failure(query: Query, memory: Memory) -> Judgment | None:
 
     What an edit of files repaired fails no more, so that its score decides.
     """
-    known = failing_commands(memory.content)
+    failing = failing_commands(memory.content)
     call = query.call if query.surface is Surface.ACTION else None
-    if not known or call is None or not call.command or (memory.error_signature and memory.files):
+    if not failing or call is None or not call.command or (memory.error_signature and memory.files):
         return None
-    if not query.finished and runs_again(known, call.command):
+    if not query.finished and runs_again(failing, call.command):
         return 1.0, (MOMENT,)
     return (0.0, ()) if memory.trigger.maker == "local" else None

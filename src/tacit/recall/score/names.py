@@ -50,44 +50,46 @@ _STARTS_SENTENCE = lazy_regex(r"(?:^|[.!?:;\n])[\s\"'`(\[*#-]*$")
 def find_shared_names(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     """Which candidates share a rare name with the prompt, where a least cosine is asked for or the fitted gate judges."""
     floors, query = state.settings.floors, state.query
-    found, search = state.scored or (), tools.store.search
+    candidates, search = state.scored or (), tools.store.search
     if state.score.gated and query.surface is Surface.PROMPT:
-        return Outcome(kept=state.changed(scored=raise_named(query, found, search=search)))
+        return Outcome(kept=state.changed(scored=raise_named(query, candidates, search=search)))
     asks = query.surface in (Surface.PROMPT, Surface.SUBAGENT)
     if not (floors.ratio or floors.cosine) or not asks:
         return Outcome(kept=state)
-    return Outcome(kept=state.changed(named=shared_names(query, found, search=search)))
+    return Outcome(kept=state.changed(named=shared_names(query, candidates, search=search)))
 
 
-def raise_named(query: Query, found: tuple[Candidate, ...], *, search: Search) -> tuple[Candidate, ...]:
+def raise_named(query: Query, candidates: tuple[Candidate, ...], *, search: Search) -> tuple[Candidate, ...]:
     """The candidates, best first, with at least `NAMED_RELEVANCE` for those that alone hold a name of the prompt."""
     likely = tuple(
         candidate
-        for candidate in found
+        for candidate in candidates
         if candidate.relevance < NAMED_RELEVANCE
         and candidate.similarity_z >= NAMED_DEVIATIONS
         and candidate.memory.kind != DIGEST
     )
     if not likely or len(query.raw_text.split()) > NAMED_WORDS:
-        return found
-    named = shared_names(query, likely, search=search, most_holders=1)
+        return candidates
+    names = shared_names(query, likely, search=search, most_holders=1)
     raised = [
-        candidate.judged(NAMED_RELEVANCE, (NAMED,)) if candidate.memory.id in named else candidate
-        for candidate in found
+        candidate.judged(NAMED_RELEVANCE, (NAMED,)) if candidate.memory.id in names else candidate
+        for candidate in candidates
     ]
-    return tuple(sorted(raised, key=lambda one: (-one.relevance, -one.fused, one.memory.id)))
+    return tuple(
+        sorted(raised, key=lambda candidate: (-candidate.relevance, -candidate.fused, candidate.memory.id))
+    )
 
 
 def shared_names(
-    query: Query, found: tuple[Candidate, ...], *, search: Search, most_holders: int = MOST_HOLDERS
+    query: Query, candidates: tuple[Candidate, ...], *, search: Search, most_holders: int = MOST_HOLDERS
 ) -> dict[str, str]:
     """Memory id -> a name that it shares with the prompt and that at most `most_holders` memories hold."""
-    asked, prompt = set(find_entities(query.raw_text)), _read(query.raw_text)
+    prompt_entities, prompt = set(find_entities(query.raw_text)), _read(query.raw_text)
     holders: dict[str | Entity, frozenset[str]] = {}
     shared: dict[str, str] = {}
-    for candidate in found:
+    for candidate in candidates:
         memory = candidate.memory
-        entities = [entity for entity in memory.entities if entity in asked]
+        entities = [entity for entity in memory.entities if entity in prompt_entities]
         for name in (*entities, *sorted(prompt.names_in(memory.content))):
             if name not in holders and len(holders) < MOST_NAMES:
                 holders[name] = _holders(name, query, search, most_holders)
@@ -130,11 +132,11 @@ class _Prompt:
 
 
 def _read(prompt: str) -> _Prompt:
-    found = list(_WORD.finditer(prompt))
+    matches = list(_WORD.finditer(prompt))
     return _Prompt(
-        words=frozenset(match[0].casefold() for match in found),
-        names=frozenset(match[0].casefold() for match in found if _NAME.search(match[0])),
-        capitals=frozenset(match[0].casefold() for match in found if _is_capital(match, prompt)),
+        words=frozenset(match[0].casefold() for match in matches),
+        names=frozenset(match[0].casefold() for match in matches if _NAME.search(match[0])),
+        capitals=frozenset(match[0].casefold() for match in matches if _is_capital(match, prompt)),
     )
 
 

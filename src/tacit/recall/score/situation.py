@@ -113,8 +113,8 @@ def situation_relevance(query: Query, candidate: Candidate, kind: Kind) -> tuple
         value *= candidate.score("recent") or 0.0
     if value < MIN_EXPLAINED_RELEVANCE:
         return value, ()
-    parts = sorted(
+    gains = sorted(
         ((w * x, name) for name, w, x in zip(EVIDENCE, model.weights, evidence, strict=True) if w * x > 0.2),
-        key=lambda part: (-part[0], part[1]),
+        key=lambda entry: (-entry[0], entry[1]),
     )
-    return value, tuple(f"{name} +{gain:.1f}" for gain, name in parts[:3])
+    return value, tuple(f"{name} +{gain:.1f}" for gain, name in gains[:3])

@@ -42,11 +42,11 @@ def grams(texts: Sequence[str]) -> NDArray[np.uint64]:
     # In the middle of a 3-gram stands a letter. One with an end of a text at its side has the blank before it there.
     whole = middle > _BLANK
     mixed = ((points[:-2] * _FACTORS[0] + middle) * _FACTORS[1] + points[2:]) * _FACTORS[0]
-    found = ((number << _CODE_BITS) | (mixed >> _SPARE_BITS))[whole]
-    found.sort()
-    first = np.ones(len(found), np.bool_)
-    np.not_equal(found[1:], found[:-1], out=first[1:])
-    return found[first]
+    packed = ((number << _CODE_BITS) | (mixed >> _SPARE_BITS))[whole]
+    packed.sort()
+    first = np.ones(len(packed), np.bool_)
+    np.not_equal(packed[1:], packed[:-1], out=first[1:])
+    return packed[first]
 
 
 def _letters(text: str) -> NDArray[np.uint64]:
@@ -59,12 +59,12 @@ def _letters(text: str) -> NDArray[np.uint64]:
 
 def closest(text: str, others: Sequence[str]) -> NDArray[np.float64]:
     """Set cosine of the n-grams of `text` and of each of `others`, 0 to 1, shape (others,)."""
-    found = grams([text, *others])
-    owners = (found >> _CODE_BITS).view(np.int64)
-    codes = found & _CODE
+    packed = grams([text, *others])
+    owners = (packed >> _CODE_BITS).view(np.int64)
+    codes = packed & _CODE
     sizes = np.bincount(owners, minlength=len(others) + 1)
-    asked = np.concatenate((codes[: sizes[0]], _LAST))  # ascending; the last so that every place exists
-    same = asked[asked.searchsorted(codes)] == codes
+    text_codes = np.concatenate((codes[: sizes[0]], _LAST))  # ascending; the last so that every place exists
+    same = text_codes[text_codes.searchsorted(codes)] == codes
     shared = np.bincount(owners[same], minlength=len(others) + 1)
     return shared[1:] / np.sqrt(np.maximum(sizes[0] * sizes[1:], 1))
 

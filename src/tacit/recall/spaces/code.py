@@ -9,11 +9,14 @@ from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, SpaceQuery
 LOW, HIGH = SPACE_THRESHOLDS["code"]
 
 
-def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
+def retrieve(search: Search, space_query: SpaceQuery) -> Ranking:
     """Best memories by shared identifiers; the files at hand count as words of the query."""
-    query = asked.query
+    query = space_query.query
     return search.code(
-        " ".join((query.text, *query.files[-3:])), scope=query.scope, limit=asked.limit, kinds=query.kinds
+        " ".join((query.text, *query.files[-3:])),
+        scope=query.scope,
+        limit=space_query.limit,
+        kinds=query.kinds,
     )
 
 

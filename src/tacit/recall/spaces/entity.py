@@ -10,12 +10,12 @@ from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, SpaceQuery
 LOW, HIGH = SPACE_THRESHOLDS["entity"]
 
 
-def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
+def retrieve(search: Search, space_query: SpaceQuery) -> Ranking:
     """Best memories by shared entities: those the words name and the newest files at hand."""
-    query = asked.query
+    query = space_query.query
     files = tuple(Entity(kind="file", key=path) for path in query.files[-3:])
     entities = tuple(dict.fromkeys((*query.entities, *files)))
-    return search.entity(entities, scope=query.scope, limit=asked.limit, kinds=query.kinds)
+    return search.entity(entities, scope=query.scope, limit=space_query.limit, kinds=query.kinds)
 
 
 SPACE = Space(

@@ -40,21 +40,21 @@ def relevance_model(documents: Mapping[str, Sequence[str]], shares: Mapping[str,
     """
     words: defaultdict[str, float] = defaultdict(float)
     for name, share in shares.items():
-        held = documents[name]
-        for word, times in Counter(held).items():
-            words[word] += share * times / len(held)
-    kept = sorted(words.items(), key=lambda item: (-item[1], item[0]))[:EXPANSION_WORDS]
-    whole = math.fsum(value for _, value in kept)
-    return {word: value / whole for word, value in kept} if whole > 0 else {}
+        document = documents[name]
+        for word, times in Counter(document).items():
+            words[word] += share * times / len(document)
+    likeliest = sorted(words.items(), key=lambda item: (-item[1], item[0]))[:EXPANSION_WORDS]
+    whole = math.fsum(value for _, value in likeliest)
+    return {word: value / whole for word, value in likeliest} if whole > 0 else {}
 
 
-def expand_query(asked: Sequence[str], model: Mapping[str, float]) -> dict[str, float]:
+def expand_query(query_stems: Sequence[str], model: Mapping[str, float]) -> dict[str, float]:
     """P'(w): the query's own words and the model's, half each."""
-    own = Counter(asked)
+    own = Counter(query_stems)
     mixed: defaultdict[str, float] = defaultdict(float)
     share = ORIGINAL_SHARE if model else 1.0
     for word, times in own.items():
-        mixed[word] += share * times / len(asked)
+        mixed[word] += share * times / len(query_stems)
     for word, value in model.items():
         mixed[word] += (1 - ORIGINAL_SHARE) * value
     return dict(mixed)
@@ -64,18 +64,18 @@ def read(
     tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
 ) -> Outcome[Shortlist]:
     """The short list with the scores of the sparse encoder, where one is installed and has the time."""
-    found = expand(query, shortlist.memories, model=tools.sparse, remaining_ms=remaining_ms)
-    return Outcome(kept=replace(shortlist, sparse=found.kept), losses=found.losses)
+    scored = expand(query, shortlist.memories, model=tools.sparse, remaining_ms=remaining_ms)
+    return Outcome(kept=replace(shortlist, sparse=scored.kept), losses=scored.losses)
 
 
 def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     """Score of every memory of the short list that holds an expanded word, by memory id."""
-    asked = stem_list(query.text)
+    query_stems = stem_list(query.text)
     if shortlist.sparse is not None:
         return {name: value for name, value in shortlist.sparse.items() if value > 0}
     documents = {memory.id: stem_list(memory.content) for memory in shortlist.memories}
-    documents = {name: held for name, held in documents.items() if held}
-    if not asked or not documents:
+    documents = {name: document for name, document in documents.items() if document}
+    if not query_stems or not documents:
         return {}
     lexical = shortlist.found.get("lexical", {})
     best = sorted((-lexical[name], name) for name in documents if lexical.get(name, 0.0) > 0)[
@@ -83,29 +83,29 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     ]
     whole = math.fsum(-score for score, _ in best)
     model = relevance_model(documents, {name: -score / whole for score, name in best})
-    return _scores(documents, expand_query(asked, model))
+    return _scores(documents, expand_query(query_stems, model))
 
 
 def _scores(documents: Mapping[str, Sequence[str]], words: Mapping[str, float]) -> dict[str, float]:
     mean = sum(map(len, documents.values())) / len(documents)
     total = len(documents)
     times: dict[str, dict[str, int]] = {word: {} for word in words}
-    for name, held in documents.items():
-        for word in held:
+    for name, document in documents.items():
+        for word in document:
             counts = times.get(word)
             if counts is not None:
                 counts[name] = counts.get(name, 0) + 1
-    norms = {name: _K1 * (1 - _B + _B * len(held) / mean) for name, held in documents.items()}
+    norms = {name: _K1 * (1 - _B + _B * len(document) / mean) for name, document in documents.items()}
     weights: list[float] = []
-    parts: defaultdict[str, list[float]] = defaultdict(list)
+    contributions: defaultdict[str, list[float]] = defaultdict(list)
     for word, share in words.items():
         holding = len(times[word])
         weight = share * math.log(1 + (total - holding + 0.5) / (holding + 0.5))
         weights.append(weight)
         for name, count in times[word].items():
-            parts[name].append(weight * count * (_K1 + 1) / (count + norms[name]))
+            contributions[name].append(weight * count * (_K1 + 1) / (count + norms[name]))
     most = math.fsum(weights) * (_K1 + 1)
-    values = {name: math.fsum(parts[name]) for name in documents if name in parts}
+    values = {name: math.fsum(contributions[name]) for name in documents if name in contributions}
     return {name: value / most for name, value in values.items() if value > 0}
 
 

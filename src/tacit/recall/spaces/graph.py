@@ -90,16 +90,16 @@ def read(
 
 def beyond(ids: Sequence[str], relations: Sequence[Relation]) -> tuple[str, ...]:
     """Memories outside `ids` that an edge leads to, the strongest edges first, ties by id; at most `MOST_BEYOND`."""
-    known = set(ids)
+    known_ids = set(ids)
     reached: dict[str, float] = {}
     for relation in relations:
         weight = relation.weight * TYPE_WEIGHTS[relation.type]
-        for here, there in (
+        for from_id, to_id in (
             (relation.source_id, relation.target_id),
             (relation.target_id, relation.source_id),
         ):
-            if weight > 0 and here in known and there not in known:
-                reached[there] = max(weight, reached.get(there, 0.0))
+            if weight > 0 and from_id in known_ids and to_id not in known_ids:
+                reached[to_id] = max(weight, reached.get(to_id, 0.0))
     return tuple(sorted(reached, key=lambda name: (-reached[name], name))[:MOST_BEYOND])
 
 

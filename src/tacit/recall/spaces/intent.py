@@ -12,11 +12,11 @@ from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, SpaceQuery
 LOW, HIGH = SPACE_THRESHOLDS["intent"]
 
 
-def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
+def retrieve(search: Search, space_query: SpaceQuery) -> Ranking:
     """Memories whose trigger shares the most with the coming actions; a class counts by how much it tells, 1 at most."""
-    query = asked.query
+    query = space_query.query
     actions = relative_strengths(query.situation.actions, _model(query))
-    return search.intent(actions, scope=query.scope, limit=asked.limit, kinds=query.kinds)
+    return search.intent(actions, scope=query.scope, limit=space_query.limit, kinds=query.kinds)
 
 
 def _model(query: Query) -> MatchModel | None:

@@ -9,10 +9,13 @@ from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, SpaceQuery
 LOW, HIGH = SPACE_THRESHOLDS["lexical"]
 
 
-def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
+def retrieve(search: Search, space_query: SpaceQuery) -> Ranking:
     """Best memories by shared words."""
     return search.lexical(
-        asked.query.text, scope=asked.query.scope, limit=asked.limit, kinds=asked.query.kinds
+        space_query.query.text,
+        scope=space_query.query.scope,
+        limit=space_query.limit,
+        kinds=space_query.query.kinds,
     )
 
 

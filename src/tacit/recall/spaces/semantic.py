@@ -11,15 +11,15 @@ from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space, SpaceQuery
 LOW, HIGH = SPACE_THRESHOLDS["semantic"]
 
 
-def retrieve(search: Search, asked: SpaceQuery) -> Ranking:
+def retrieve(search: Search, space_query: SpaceQuery) -> Ranking:
     """Nearest memories by cosine with the vector of the words."""
-    assert asked.vector is not None
+    assert space_query.vector is not None
     return search.semantic(
-        asked.vector,
-        identity=asked.identity,
-        scope=asked.query.scope,
-        limit=asked.limit,
-        kinds=asked.query.kinds,
+        space_query.vector,
+        identity=space_query.identity,
+        scope=space_query.query.scope,
+        limit=space_query.limit,
+        kinds=space_query.query.kinds,
     )
 
 
@@ -62,7 +62,7 @@ def domain_similarity_z(rankings: Sequence[Ranking], *, mean: float, deviation: 
 
     None without a ranking of this space. A prompt of another project is far from everything, which `make_similarity_z` cannot tell.
     """
-    hits = next((one.hits for one in rankings if one.space == "semantic"), ())[:DOMAIN_NEAREST]
+    hits = next((ranking.hits for ranking in rankings if ranking.space == "semantic"), ())[:DOMAIN_NEAREST]
     return (sum(hit.score for hit in hits) / len(hits) - mean) / deviation if hits else None
 
 
@@ -79,13 +79,13 @@ def make_similarity_z(
 
     A memory that the ranking left out is no closer than its last. 0 for all without a ranking of this space.
     """
-    ranking = next((one for one in rankings if one.space == "semantic"), None)
+    ranking = next((ranking for ranking in rankings if ranking.space == "semantic"), None)
     if ranking is None or not ranking.hits or ranking.background is None:
         return lambda _memory_id: 0.0
-    known, k = ranking.background, REFERENCE_COUNT
-    whole = known.count + k
-    middle = (known.count * known.mean + k * mean) / whole
-    inside = known.count * (known.deviation**2 + (known.mean - middle) ** 2)
+    background, k = ranking.background, REFERENCE_COUNT
+    whole = background.count + k
+    middle = (background.count * background.mean + k * mean) / whole
+    inside = background.count * (background.deviation**2 + (background.mean - middle) ** 2)
     outside = k * (deviation**2 + (mean - middle) ** 2)
     spread = ((inside + outside) / whole) ** 0.5
     scores = {hit.memory_id: (hit.score - middle) / spread for hit in ranking.hits}

@@ -36,8 +36,8 @@ SessionPosition = tuple[str, int]
 
 def session_position(memory: Memory) -> SessionPosition | None:
     """Session (`host/id`) and turn of a memory; None when it has no session."""
-    said = memory.provenance
-    return (f"{said.host}/{said.session_id}", said.turn) if said.session_id else None
+    provenance = memory.provenance
+    return (f"{provenance.host}/{provenance.session_id}", provenance.turn) if provenance.session_id else None
 
 
 def closeness(a: SessionPosition, b: SessionPosition, *, sessions: Mapping[str, int]) -> float:
@@ -69,9 +69,9 @@ def measure(query: Query, shortlist: Shortlist) -> dict[str, float]:
     """Closeness of every memory of the short list to the anchors, by memory id; only those above 0."""
     places = {m.id: place for m in shortlist.memories if (place := session_position(m)) is not None}
     if query.session and query.turn:
-        here = (query.session, query.turn)
+        position = (query.session, query.turn)
         sessions = session_order(shortlist.memories, last=query.session)
-        near = {name: closeness(place, here, sessions=sessions) for name, place in places.items()}
+        near = {name: closeness(place, position, sessions=sessions) for name, place in places.items()}
         return {name: value for name, value in near.items() if value > 0}
     return _around(places, anchor_weights(shortlist))
 
@@ -124,15 +124,15 @@ def find_turn_neighbors(places: Sequence[SessionPosition | None]) -> TurnNeighbo
         if place is not None:
             at[place].append(row)
     pairs = [
-        (row, other, NEIGHBOR_DECAY ** abs(step))
+        (row, neighbor, NEIGHBOR_DECAY ** abs(step))
         for (session, turn), rows in at.items()
         for step in (-2, -1, 1, 2)
-        for other in at.get((session, turn + step), ())
+        for neighbor in at.get((session, turn + step), ())
         for row in rows
     ]
-    rows, others, decay = zip(*pairs, strict=True) if pairs else ((), (), ())
+    rows, neighbors, decay = zip(*pairs, strict=True) if pairs else ((), (), ())
     return TurnNeighbors(
-        rows=np.array(rows, np.intp), others=np.array(others, np.intp), decay=np.array(decay, np.float32)
+        rows=np.array(rows, np.intp), others=np.array(neighbors, np.intp), decay=np.array(decay, np.float32)
     )
 
 

@@ -47,7 +47,9 @@ def shipped_thresholds() -> Mapping[str, SpaceThresholds]:
     return load_fitted("space_thresholds", dict[str, SpaceThresholds], values_of)
 
 
-SPACE_THRESHOLDS = {name: (one.low, one.high) for name, one in shipped_thresholds().items()}
+SPACE_THRESHOLDS = {
+    name: (thresholds.low, thresholds.high) for name, thresholds in shipped_thresholds().items()
+}
 """(low, high) by space."""
 
 

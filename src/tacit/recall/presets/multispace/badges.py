@@ -83,24 +83,24 @@ def badges(
         for item in items
         if item.category == "cluster" and item.candidate.memory.provenance.source in WORK_SOURCES
     ]
-    found: list[str] = []
+    hints: list[str] = []
     if "periodic" in spaces:
-        found.append(_same_time(topic, now))
+        hints.append(_same_time(topic, now))
     if "sequence" in spaces:
-        found.append(_yesterday(items, sessions, last_session, now))
+        hints.append(_yesterday(items, sessions, last_session, now))
     if "recent" in spaces:
-        found.append(_recent_files(sessions, now.at_ms))
+        hints.append(_recent_files(sessions, now.at_ms))
     if "periodic" in spaces:
-        found.append(_habit(topic, now))
-    return tuple(text for text in found if text)
+        hints.append(_habit(topic, now))
+    return tuple(text for text in hints if text)
 
 
 def _same_time(topic: Sequence[Candidate], now: LocalTime) -> str:
     high = SPACES["periodic"].high
-    timed = [one for one in topic if (one.score("periodic") or 0.0) >= high]
-    days = {now.day(one.memory.created_at_ms) for one in timed}
-    others = {now.day(one.memory.created_at_ms) for one in topic} - days
-    if len(days) < SAME_TIME_DAYS or len(others) > len(days):
+    timed = [candidate for candidate in topic if (candidate.score("periodic") or 0.0) >= high]
+    days = {now.day(candidate.memory.created_at_ms) for candidate in timed}
+    other_days = {now.day(candidate.memory.created_at_ms) for candidate in topic} - days
+    if len(days) < SAME_TIME_DAYS or len(other_days) > len(days):
         return ""
     return f"Same time of day as previous work on {topic_of(timed[0].memory)}"
 
@@ -137,10 +137,10 @@ def _recent_files(sessions: Sequence[SessionState], at_ms: int) -> str:
 
 def _habit(topic: Sequence[Candidate], now: LocalTime) -> str:
     """Where the topic was worked on on three days in this part of the day, and on no more days in others."""
-    part = now.part_of_day(now.at_ms)
-    made = [one.memory.created_at_ms for one in topic]
-    days = {now.day(at) for at in made if now.part_of_day(at) == part}
-    others = {now.day(at) for at in made} - days
-    if len(days) < HABIT_DAYS or len(others) > len(days):
+    part_of_day = now.part_of_day(now.at_ms)
+    created_ms = [candidate.memory.created_at_ms for candidate in topic]
+    days = {now.day(at) for at in created_ms if now.part_of_day(at) == part_of_day}
+    other_days = {now.day(at) for at in created_ms} - days
+    if len(days) < HABIT_DAYS or len(other_days) > len(days):
         return ""
-    return f"You typically work on {topic_of(topic[0].memory)} {part}"
+    return f"You typically work on {topic_of(topic[0].memory)} {part_of_day}"

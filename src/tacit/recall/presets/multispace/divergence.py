@@ -64,7 +64,7 @@ def current_work(texts: Sequence[str], similarities: Sequence[Sequence[float]], 
     """
     begins, low = 0, SPACES[DECIDING].low
     for number in range(max(1, len(texts) - turns), len(texts)):
-        nearest = max((similarities[number][other] for other in range(begins, number)), default=1.0)
+        nearest = max((similarities[number][earlier] for earlier in range(begins, number)), default=1.0)
         if nearest < low and tells_topic(texts[number]):
             begins = number
     return begins
@@ -108,12 +108,12 @@ def divergences(
     """
     if query.situation.accepted or not tells_topic(query.text):
         return ()
-    found = [alert for name in spaces if (alert := _alert(query, work, name)) is not None]
-    if all(alert.space != DECIDING for alert in found):
+    alerts = [alert for name in spaces if (alert := _alert(query, work, name)) is not None]
+    if all(alert.space != DECIDING for alert in alerts):
         return ()
     order = list(SPACES)
-    found.sort(key=lambda alert: (alert.similarity, order.index(alert.space)))
-    return tuple(found[:MOST_ALERTS])
+    alerts.sort(key=lambda alert: (alert.similarity, order.index(alert.space)))
+    return tuple(alerts[:MOST_ALERTS])
 
 
 def _alert(query: Query, work: Sequence[Candidate], name: str) -> DivergenceAlert | None:

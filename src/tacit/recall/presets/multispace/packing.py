@@ -36,8 +36,8 @@ def divergence_alerts(state: RecallState) -> tuple[DivergenceAlert, ...]:
     """Alerts for a prompt, where recent work was looked for."""
     measured = {candidate.memory.id: candidate for candidate in state.scored or ()}
     work = [*(measured[name] for name in state.recent if name in measured), *state.turns]
-    known = {name for piece in work for name, _ in piece.scores}
-    spaces = [name for name in state.settings.spaces if name in known or name in state.answered]
+    scored_spaces = {name for piece in work for name, _ in piece.scores}
+    spaces = [name for name in state.settings.spaces if name in scored_spaces or name in state.answered]
     return divergences(state.query, work, spaces=spaces)
 
 
@@ -57,14 +57,18 @@ def session_summary(candidate: Candidate, *, beside: Sequence[str] = ()) -> str:
     """What the last session was about and left open, as sentences, without the decisions that `beside` tells."""
     memory = candidate.memory
     lines = lines_of(memory.content)
-    parts = [f"Last session focused on {focus_of(memory.content).rstrip('.')}."]
+    sentences = [f"Last session focused on {focus_of(memory.content).rstrip('.')}."]
     for code, word in (("dec", "Decided"), ("next", "Open"), ("block", "Blocked")):
-        known = beside if code == "dec" else ()  # a decision is a memory as well; what is open is none
-        own = [text.rstrip(".") for name, text in lines if name == code and not finished(text, known)]
-        found = "; ".join(own)
-        if found:
-            parts.append(f"{word}: {found}.")
-    return " ".join(parts)
+        told_elsewhere = (
+            beside if code == "dec" else ()
+        )  # a decision is a memory as well; what is open is none
+        own = [
+            text.rstrip(".") for name, text in lines if name == code and not finished(text, told_elsewhere)
+        ]
+        joined = "; ".join(own)
+        if joined:
+            sentences.append(f"{word}: {joined}.")
+    return " ".join(sentences)
 
 
 def pack_multispace(state: RecallState) -> Outcome[Pack]:
@@ -94,14 +98,14 @@ def pack_multispace(state: RecallState) -> Outcome[Pack]:
     )
     hints: tuple[str, ...] = ()
     if "badges" in settings.sections:
-        made = badges(
+        all_hints = badges(
             [item for item in filling.items if item.category != "session"],
             spaces=state.spaces,
             sessions=state.context.sessions,
             last_session=next((c for c in candidates if LAST_SESSION in c.reasons), None),
             now=LocalTime(at_ms=query.at_ms, offset_ms=state.context.offset_ms),
         )
-        hints = _affordable(made, min(budgets.badges, filling.left), badge_cost)
+        hints = _affordable(all_hints, min(budgets.badges, filling.left), badge_cost)
     sections = Sections(alerts=alerts, badges=hints, tokens=alert_tokens + sum(map(badge_cost, hints)))
     return packed(query, filling.items, drops, sections, count=costs.count)
 
@@ -122,11 +126,11 @@ def _entry(
     return Entry(candidate=candidate, text=text, category=category, value=value, shortened=shortened)
 
 
-def _affordable(made: Sequence[T], budget: int, cost: Callable[[T], int]) -> tuple[T, ...]:
+def _affordable(items: Sequence[T], budget: int, cost: Callable[[T], int]) -> tuple[T, ...]:
     """The first ones that fit into `budget` together."""
     taken: list[T] = []
-    for one in made:
-        if cost(one) <= budget:
-            taken.append(one)
-            budget -= cost(one)
+    for item in items:
+        if cost(item) <= budget:
+            taken.append(item)
+            budget -= cost(item)
     return tuple(taken)

@@ -40,8 +40,8 @@ def _with_recent_work(tools: Tools, state: RecallState) -> RecallState:
     """The state with the work since the last shift; memories that the semantic ranking left out get their cosine."""
     query = state.query
     memories = recent_memories(query, store=tools.store)
-    said = tuple(dict.fromkeys(text[:QUERY_CHARS] for text in state.context.turns if text.strip()))
-    texts = [*(memory.content for memory in memories), *said]
+    turn_texts = tuple(dict.fromkeys(text[:QUERY_CHARS] for text in state.context.turns if text.strip()))
+    texts = [*(memory.content for memory in memories), *turn_texts]
     if not texts:
         return state
     try:
@@ -54,11 +54,11 @@ def _with_recent_work(tools: Tools, state: RecallState) -> RecallState:
     except (ProviderError, TimeoutError):
         return state
     near, between = rows[1:] @ rows[0], rows[1:] @ rows[1:].T
-    begins = current_work(texts, between.tolist(), turns=len(said))
+    begins = current_work(texts, between.tolist(), turns=len(turn_texts))
     ranked = state.space_scores["semantic"]
     fresh = {memory.id: float(value) for memory, value in zip(memories, near, strict=False)}
     since = max(0, begins - len(memories))
-    turns = _turns(query, said, near[len(memories) :])[since:]
+    turns = _turns(query, turn_texts, near[len(memories) :])[since:]
     return state.changed(
         recent={memory.id: memory for memory in memories[begins:]},
         turns=turns,
@@ -66,21 +66,21 @@ def _with_recent_work(tools: Tools, state: RecallState) -> RecallState:
     )
 
 
-def _turns(query: Query, said: Sequence[str], near: Vectors) -> tuple[Candidate, ...]:
+def _turns(query: Query, turn_texts: Sequence[str], near: Vectors) -> tuple[Candidate, ...]:
     """What was said, as candidates of the spaces that can measure plain words."""
-    asked = stems(query.text)
-    named = {entity for entity in query.entities if entity.kind in ("file", "symbol")}
+    query_stems = stems(query.text)
+    query_entities = {entity for entity in query.entities if entity.kind in ("file", "symbol")}
     return tuple(
         Candidate(
             memory=_turn(number, text, at_ms=query.at_ms),
             scores=(
                 ("semantic", float(value)),
-                ("lexical", len(asked & stems(text)) / max(1, len(asked))),
-                ("code", len(named & set(find_entities(text))) / max(1, len(named))),
+                ("lexical", len(query_stems & stems(text)) / max(1, len(query_stems))),
+                ("code", len(query_entities & set(find_entities(text))) / max(1, len(query_entities))),
             ),
             fused=0.0,
         )
-        for number, (text, value) in enumerate(zip(said, near, strict=True))
+        for number, (text, value) in enumerate(zip(turn_texts, near, strict=True))
     )
 
 
@@ -100,17 +100,19 @@ def _turn(number: int, text: str, *, at_ms: int) -> Memory:
 def recent_memories(query: Query, *, store: MemoryStore) -> tuple[Memory, ...]:
     """Memories that are recent work, oldest first; nothing that is newer than the query."""
     newest = store.list_memories(MemoryFilter(), scope=query.scope, limit=WINDOW_MEMORIES)
-    found = [m for m in newest if m.created_at_ms <= query.at_ms and in_window(m, query) and m.kind != DIGEST]
-    return tuple(sorted(found, key=lambda m: (m.created_at_ms, m.id)))
+    recent = [
+        m for m in newest if m.created_at_ms <= query.at_ms and in_window(m, query) and m.kind != DIGEST
+    ]
+    return tuple(sorted(recent, key=lambda m: (m.created_at_ms, m.id)))
 
 
 def last_session(query: Query, *, store: MemoryStore) -> Memory | None:
     """The newest digest of another session; None where there is none."""
     digests = store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=query.scope, limit=DIGESTS_READ)
-    others = [
+    other_digests = [
         m
         for m in digests
         if m.created_at_ms <= query.at_ms
         and f"{m.provenance.host}/{m.provenance.session_id}" != query.session
     ]
-    return max(others, key=lambda m: (m.updated_at_ms, m.id), default=None)
+    return max(other_digests, key=lambda m: (m.updated_at_ms, m.id), default=None)

@@ -63,20 +63,20 @@ def multispace_frame(surface: Surface) -> str:
 
 def multispace_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: text) -> str:
     """The whole block; sections that hold nothing are left out, and so is a block of none."""
-    parts: list[str] = []
+    lines: list[str] = []
     if pack.sections.alerts:
-        parts += [SHIFT, *(alert_text(alert, clean) for alert in pack.sections.alerts), SWITCH]
+        lines += [SHIFT, *(alert_text(alert, clean) for alert in pack.sections.alerts), SWITCH]
     for name, title in SECTIONS:
         items = _of_category(pack.items, name)
         if items:
-            parts.append(title)
-            parts += [multispace_line(item.candidate, item.text, kinds, clean) for item in items]
+            lines.append(title)
+            lines += [multispace_line(item.candidate, item.text, kinds, clean) for item in items]
     if pack.sections.badges:
-        parts += [HINTS, *(badge_text(badge, clean) for badge in pack.sections.badges)]
-    if not parts:
+        lines += [HINTS, *(badge_text(badge, clean) for badge in pack.sections.badges)]
+    if not lines:
         return ""
     first, last = frame_text(pack.surface)
-    return "\n".join((first, TITLE, *parts, last))
+    return "\n".join((first, TITLE, *lines, last))
 
 
 def nothing_text(surface: Surface) -> str:

@@ -63,8 +63,8 @@ def multispace_relevance(query: Query, candidate: Candidate, kind: Kind) -> tupl
         if gain:
             reasons.append((-gain, f"{name} +{gain:.2f}"))
     agreement = weighted_agreement(scores)
-    named = tuple(text for _, text in sorted(reasons)[:3])
-    return reached / reachable, (f"agreement {agreement:.1f}", *named)
+    strongest = tuple(text for _, text in sorted(reasons)[:3])
+    return reached / reachable, (f"agreement {agreement:.1f}", *strongest)
 
 
 def recency_factor(age_ms: int, weights: RecencyWeights) -> float:

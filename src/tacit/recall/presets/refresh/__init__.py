@@ -66,24 +66,26 @@ def sections_start(
     """
     del settings
     names = {*(kind.name for kind in kinds), *kinds.unknown(store.kinds(scope=scope))}
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     facts: list[Note] = []
     for title, _ in SECTIONS:
         own = tuple(sorted(name for name in names if section_of(name) == title))
         listed = store.list_memories(MemoryFilter(kinds=own), scope=scope, limit=SECTION_READ)
         memories = _last_digest([memory for memory in listed if memory.validity.holds_at(at_ms)])
         needs = shipped_need().needs(memories, kinds=kinds, at_ms=at_ms)
-        ordered = sorted(by_marginal_need(memories, needs), key=lambda one: not one.memory.pinned)
-        found += [
-            Candidate(memory=one.memory, scores=(("recent", 1.0),), fused=one.need, relevance=one.gain)
-            for one in ordered[:SECTION_ITEMS]
+        ordered = sorted(by_marginal_need(memories, needs), key=lambda needed: not needed.memory.pinned)
+        candidates += [
+            Candidate(
+                memory=needed.memory, scores=(("recent", 1.0),), fused=needed.need, relevance=needed.gain
+            )
+            for needed in ordered[:SECTION_ITEMS]
         ]
         facts.append(
             Note(
                 cause=NoteCause.LISTED, detail=title, count=min(len(ordered), SECTION_ITEMS), of=len(ordered)
             )
         )
-    return tuple(found), tuple(facts)
+    return tuple(candidates), tuple(facts)
 
 
 def _last_digest(memories: list[Memory]) -> tuple[Memory, ...]:

@@ -140,8 +140,8 @@ class RefreshBlock:
         }
         if not shown:
             return False
-        known = self._current(tuple(shown))
-        return any(known.get(name) != content for name, content in shown.items())
+        current_hashes = self._current(tuple(shown))
+        return any(current_hashes.get(name) != content for name, content in shown.items())
 
     def _refreshed(self, query: Query, state: SessionState, preset: str) -> tuple[Delivered, Trace] | None:
         """The section for this turn; None when the search failed, so that the one before stays."""
@@ -218,5 +218,9 @@ class RefreshBlock:
 
 def _of_project(scope: ScopeFilter) -> ScopeFilter:
     """What belongs to a project; the whole scope where there is none. Preferences stand in the sections already."""
-    own = [one for one in scope.scopes if one.kind in (ScopeKind.PROJECT, ScopeKind.PATH)]
+    own = [
+        visible_scope
+        for visible_scope in scope.scopes
+        if visible_scope.kind in (ScopeKind.PROJECT, ScopeKind.PATH)
+    ]
     return ScopeFilter.of(*own) if own else scope

@@ -85,12 +85,12 @@ def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:
             by_title["Last Session"], key=lambda i: (i.candidate.memory.created_at_ms, i.candidate.memory.id)
         )
         by_title["Last Session"] = [newest]
-    parts: list[str] = []
+    sections: list[str] = []
     for title, _ in SECTIONS:
         lines = [section_line(item.candidate, item.text, kinds) for item in by_title.get(title, [])]
         if lines:
-            parts.append("\n".join((f"## {title}", *lines)))
-    return "\n".join(parts)
+            sections.append("\n".join((f"## {title}", *lines)))
+    return "\n".join(sections)
 
 
 def relevant_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:

@@ -44,14 +44,14 @@ def scoped_start(
     ids: dict[str, None] = {}
     facts: list[Note] = []
     for kind in ScopeKind:
-        own = ScopeFilter.of(*(one for one in scope.scopes if one.kind is kind))
+        own = ScopeFilter.of(*(visible_scope for visible_scope in scope.scopes if visible_scope.kind is kind))
         if own.scopes:
             hits = store.search.standing(names, scope=own, limit=PER_SCOPE).hits
             ids.update(dict.fromkeys(hit.memory_id for hit in hits))
             facts.append(Note(cause=NoteCause.LISTED, detail=kind.value, count=len(hits)))
     digests = store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=scope, limit=DIGESTS)
     facts.append(Note(cause=NoteCause.LISTED, detail="digests", count=len(digests)))
-    found = [
+    candidates = [
         Candidate(
             memory=memory,
             fused=round(scope_score(memory, allowed=scope.scopes, at_ms=at_ms, task=""), 4),
@@ -69,7 +69,7 @@ def scoped_start(
         )
         for memory in (*store.get(list(ids), scope=scope), *digests)
     ]
-    return tuple(found), tuple(facts)
+    return tuple(candidates), tuple(facts)
 
 
 _LAYOUT = Layout(

@@ -39,19 +39,19 @@ def code_lines(digests: Sequence[Candidate]) -> tuple[CodeLine, ...]:
     """
     newest = sorted(digests, key=lambda c: (-c.memory.updated_at_ms, c.memory.id))
     later: list[str] = []
-    seen: set[tuple[str, str]] = set()
-    found: list[CodeLine] = []
+    seen_lines: set[tuple[str, str]] = set()
+    kept_lines: list[CodeLine] = []
     for digest in newest:
         lines = lines_of(digest.memory.content)
         reports = [*later, *(text for code, text in lines if code in _OWN)]
         for code, text in lines:
             key = (code, text.casefold())
-            if key in seen or (code in OPEN_CODES and finished(text, reports)):
+            if key in seen_lines or (code in OPEN_CODES and finished(text, reports)):
                 continue
-            seen.add(key)
-            found.append(CodeLine(code=code, text=text, digest=digest))
+            seen_lines.add(key)
+            kept_lines.append(CodeLine(code=code, text=text, digest=digest))
         later += [text for code, text in lines if code in _LATER]
-    return tuple(found)
+    return tuple(kept_lines)
 
 
 def _costs(state: RecallState) -> Costs:
@@ -93,8 +93,8 @@ def pack_scoped(state: RecallState) -> Outcome[Pack]:
         budgets = budgets.of_an_answer()
     own = {"universal": budgets.universal, "language": budgets.language, "project": budgets.project}
     if not starts:
-        rest = max(0, query.budget_tokens - sum(own.values()))
-        drops = pack_strict(entries, budgets=own, reserve=rest, filling=filling)
+        unallotted = max(0, query.budget_tokens - sum(own.values()))
+        drops = pack_strict(entries, budgets=own, reserve=unallotted, filling=filling)
         return packed(query, filling.items, drops, Sections(), count=state.count)
     # The frame is paid from the reserve, so that every other part has what its design promises.
     reserve = max(0, budgets.reserve - state.frame_tokens)

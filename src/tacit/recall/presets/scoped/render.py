@@ -100,11 +100,11 @@ def scoped_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: te
 
 def _by_heading(items: Iterable[PackItem]) -> list[tuple[str, list[PackItem]]]:
     ranks = {ScopeKind.UNIVERSAL: 0, ScopeKind.AGENT: 0, ScopeKind.SESSION: 0, ScopeKind.LANGUAGE: 1}
-    found: dict[tuple[int, str], list[PackItem]] = {}
+    by_heading: dict[tuple[int, str], list[PackItem]] = {}
     for item in items:
         scope = item.candidate.memory.scope
-        found.setdefault((ranks.get(scope.kind, 2), heading_of(scope)), []).append(item)
+        by_heading.setdefault((ranks.get(scope.kind, 2), heading_of(scope)), []).append(item)
     return [
         (heading, sorted(group, key=lambda i: (-i.candidate.fused, i.candidate.memory.id)))
-        for (_, heading), group in sorted(found.items())
+        for (_, heading), group in sorted(by_heading.items())
     ]

@@ -44,10 +44,10 @@ def task_of(query: Query) -> str:
 
     Every task edits code or answers something: what else is at least half as likely says which one it is.
     """
-    named = next((scope.task for scope in query.scope.scopes if scope.task), "")
+    scope_task = next((scope.task for scope in query.scope.scopes if scope.task), "")
     actions = query.situation.actions
-    if named or not actions:
-        return named
+    if scope_task or not actions:
+        return scope_task
     likely = [action for action, chance in actions if chance >= actions[0][1] / 2]
     tasks = [(action, _task_of_action(action)) for action in likely]
     return next((task for action, task in tasks if task and action != "edit_code"), "") or next(

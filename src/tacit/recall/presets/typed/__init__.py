@@ -56,30 +56,30 @@ def typed_start(
     Ties are broken by memory id.
     """
     weights, enabled = settings.typed, settings.kinds
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     facts: list[Note] = []
-    for wanted in LISTS:
-        names = tuple(kind for kind in wanted.kinds if is_enabled(kind, enabled))
+    for listing in LISTS:
+        names = tuple(kind for kind in listing.kinds if is_enabled(kind, enabled))
         if not names:
             continue
         memories = store.list_memories(MemoryFilter(kinds=names), scope=scope, limit=MOST_READ)
-        fit = [m for m in memories if m.validity.holds_at(at_ms) and _within(m, at_ms, wanted.days)]
+        fit = [m for m in memories if m.validity.holds_at(at_ms) and _within(m, at_ms, listing.days)]
         scored = [(start_relevance(m, kinds.of_stored(m.kind), at_ms=at_ms, weights=weights), m) for m in fit]
         scored.sort(key=lambda entry: (-entry[0], -entry[1].importance, -entry[1].use_count, entry[1].id))
-        found += [
+        candidates += [
             Candidate(memory=m, scores=(("recent", 1.0),), fused=s, relevance=s)
-            for s, m in scored[: wanted.limit]
+            for s, m in scored[: listing.limit]
         ]
         facts.append(
             Note(
                 cause=NoteCause.LISTED,
-                detail=wanted.name,
-                count=min(len(scored), wanted.limit),
+                detail=listing.name,
+                count=min(len(scored), listing.limit),
                 of=len(scored),
             )
         )
-    found.sort(key=lambda c: (-c.relevance, c.memory.id))
-    return tuple(found), tuple(facts)
+    candidates.sort(key=lambda c: (-c.relevance, c.memory.id))
+    return tuple(candidates), tuple(facts)
 
 
 def _within(memory: Memory, at_ms: int, days: int | None) -> bool:

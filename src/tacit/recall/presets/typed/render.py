@@ -66,7 +66,10 @@ def _cut(text: str, most: int) -> str:
     """Whole sentences within `most` characters, else whole words; "" where not even one word fits."""
     if len(text) <= most:
         return text
-    return shorten_at_sentence(text, lambda part: len(part) <= most) or text[: most + 1].rpartition(" ")[0]
+    return (
+        shorten_at_sentence(text, lambda shortened: len(shortened) <= most)
+        or text[: most + 1].rpartition(" ")[0]
+    )
 
 
 def typed_frame(surface: Surface) -> str:
@@ -89,12 +92,12 @@ def typed_block(pack: Pack, kinds: KindRegistry, clean: Callable[[str], str] = l
     by_title: dict[str, list[PackItem]] = {}
     for item in sorted(pack.items, key=_rank):
         by_title.setdefault(section_of(item.candidate.memory.kind), []).append(item)
-    parts: list[str] = []
+    body: list[str] = []
     for title in (*(name for name, _ in SECTIONS), OTHER):
         if title in by_title:
-            parts.append(f"### {title}")
-            parts += [typed_line(item.candidate, item.text, kinds, clean) for item in by_title[title]]
-    return "\n".join((first, TITLE, ABOUT, *parts, "---", last))
+            body.append(f"### {title}")
+            body += [typed_line(item.candidate, item.text, kinds, clean) for item in by_title[title]]
+    return "\n".join((first, TITLE, ABOUT, *body, "---", last))
 
 
 def section_of(kind: str) -> str:

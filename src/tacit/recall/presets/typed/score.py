@@ -163,8 +163,8 @@ def task_in(text: str) -> str:
     return next(
         (
             task
-            for task, known in TASK_WORDS
-            if any(f"{word}{ending}" in words for word in known for ending in _ENDINGS)
+            for task, task_words in TASK_WORDS
+            if any(f"{word}{ending}" in words for word in task_words for ending in _ENDINGS)
         ),
         "general",
     )

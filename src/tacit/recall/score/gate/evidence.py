@@ -80,7 +80,7 @@ def evidence_of(
 def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
     """How rare, among `contents`, the rarest word of `text` is that each of them holds; 0 where they share none."""
     words = {stem for stem in stem_list(text[:PROMPT_CHARS]) if len(stem) >= LEAST_CHARS}
-    found = [0.0] * len(contents)
+    rarities = [0.0] * len(contents)
     lowered = [content.lower() for content in contents]
     longest = math.log(max(len(contents), LEAST_LIST) + 1)
     for word in words:
@@ -88,5 +88,5 @@ def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
         if holding:
             rarity = longest - math.log(len(holding) + 0.5)
             for at in holding:
-                found[at] = max(found[at], rarity)
-    return found
+                rarities[at] = max(rarities[at], rarity)
+    return rarities

@@ -161,15 +161,17 @@ class GateModel:
         values = model.relevance(gains, among=among).tolist()
         share = short_list_share(len(candidates))
         judged: list[tuple[float, tuple[str, ...]]] = []
-        values = [value * _age(one, kinds) for one, value in zip(candidates, values, strict=True)]
-        told = _user_trigger_floor(query, candidates, values)
+        values = [value * _age(candidate, kinds) for candidate, value in zip(candidates, values, strict=True)]
+        user_floors = _user_trigger_floor(query, candidates, values)
         for at, (candidate, row) in enumerate(zip(candidates, gains.tolist(), strict=True)):
             value = values[at]
-            if told.get(at, 0.0) > value:
-                one = (told[at], ("a person said when",))
+            if user_floors.get(at, 0.0) > value:
+                judgment = (user_floors[at], ("a person said when",))
             else:
-                one = (value, _reasons(row) if value >= MIN_EXPLAINED_RELEVANCE else ())
-            judged.append(_trigger_match_floor(one, candidate, kinds, share=share) if share else one)
+                judgment = (value, _reasons(row) if value >= MIN_EXPLAINED_RELEVANCE else ())
+            judged.append(
+                _trigger_match_floor(judgment, candidate, kinds, share=share) if share else judgment
+            )
         return tuple(judged)
 
     def thresholds(self) -> dict[str, float]:
@@ -181,14 +183,14 @@ def _user_trigger_floor(
     query: Query, candidates: Sequence[Candidate], values: Sequence[float]
 ) -> dict[int, float]:
     """The least relevance of those that a person said apply now, by their place in the list: of the best `SHORT_LIST`."""
-    now: list[tuple[float, str, int, float]] = []
+    applicable: list[tuple[float, str, int, float]] = []
     for at, (candidate, value) in enumerate(zip(candidates, values, strict=True)):
         trigger = candidate.memory.trigger
         if trigger.maker == "user":
             chances = [weight * query.situation.probability(name) for name, weight in trigger.actions]
             if (least := max(chances, default=0.0)) >= MIN_USER_TRIGGER:
-                now.append((-value, candidate.memory.id, at, least))
-    return {at: least for _, _, at, least in sorted(now)[:SHORT_LIST]}
+                applicable.append((-value, candidate.memory.id, at, least))
+    return {at: least for _, _, at, least in sorted(applicable)[:SHORT_LIST]}
 
 
 def short_list_share(size: int) -> float:
