@@ -37,8 +37,8 @@ def answer_types() -> str:
         if name not in needed:
             needed.append(name)
             waiting += _references(schemas[name])
-    named = sorted(needed, key=lambda name: (name not in _enums(schemas), name))
-    return "\n".join([_HEAD, "\n\n".join(_definition(name, schemas[name]) for name in named)])
+    ordered = sorted(needed, key=lambda name: (name not in _enums(schemas), name))
+    return "\n".join([_HEAD, "\n\n".join(_definition(name, schemas[name]) for name in ordered)])
 
 
 def _enums(schemas: Mapping[str, Any]) -> set[str]:
@@ -54,28 +54,30 @@ def _definition(name: str, schema: Mapping[str, Any]) -> str:
     if "properties" not in schema:
         return f"{name} = {_type(schema)}\n"
     about = str(schema.get("description", f"See `{name}` in docs/reference/openapi.json.")).partition("\n")[0]
-    fields = "".join(f"    {field}: {_type(part)}\n" for field, part in schema["properties"].items())
+    fields = "".join(
+        f"    {field}: {_type(field_schema)}\n" for field, field_schema in schema["properties"].items()
+    )
     return f'class {name}(TypedDict):\n    """{about}"""\n\n{fields}'
 
 
-def _type(part: Mapping[str, Any]) -> str:
-    if "$ref" in part:
-        return part["$ref"].rpartition("/")[2]
-    if "anyOf" in part:
-        return " | ".join(dict.fromkeys(_type(option) for option in part["anyOf"]))
-    if "enum" in part or "const" in part:
-        return f"Literal[{', '.join(map(repr, part.get('enum') or (part['const'],)))}]"
-    match part.get("type"):
-        case "array" if "prefixItems" in part:
-            return f"tuple[{', '.join(map(_type, part['prefixItems']))}]"
+def _type(schema: Mapping[str, Any]) -> str:
+    if "$ref" in schema:
+        return schema["$ref"].rpartition("/")[2]
+    if "anyOf" in schema:
+        return " | ".join(dict.fromkeys(_type(option) for option in schema["anyOf"]))
+    if "enum" in schema or "const" in schema:
+        return f"Literal[{', '.join(map(repr, schema.get('enum') or (schema['const'],)))}]"
+    match schema.get("type"):
+        case "array" if "prefixItems" in schema:
+            return f"tuple[{', '.join(map(_type, schema['prefixItems']))}]"
         case "array":
-            return f"list[{_type(part['items'])}]"
+            return f"list[{_type(schema['items'])}]"
         case "object":
-            return f"dict[str, {_type(part['additionalProperties'])}]"
+            return f"dict[str, {_type(schema['additionalProperties'])}]"
         case str(plain):
             return _PLAIN[plain]
         case _:
-            raise ValueError(f"No type of Python stands for {part}.")
+            raise ValueError(f"No type of Python stands for {schema}.")
 
 
 if __name__ == "__main__":

@@ -79,8 +79,8 @@ def _view(of: type[Any], name: str, about: str, **other: Any) -> type[Any]:
     """The shape of a value of the program: its fields, with `other` types for some, and those that it has not."""
     hints = get_type_hints(of)
     types: dict[str, Any] = {field.name: hints[field.name] for field in fields(of)} | other
-    held = {"__doc__": about, "__module__": __name__, "__pydantic_config__": ConfigDict(extra="forbid")}
-    return make_dataclass(name, types.items(), namespace=held, kw_only=True, slots=True)
+    namespace = {"__doc__": about, "__module__": __name__, "__pydantic_config__": ConfigDict(extra="forbid")}
+    return make_dataclass(name, types.items(), namespace=namespace, kw_only=True, slots=True)
 
 
 def _fill(shape: Callable[..., _Shape], value: object, **other: object) -> _Shape:
@@ -507,7 +507,8 @@ _LearnedView = _view(
     "What one session taught.",
     statements=Sequence[
         Annotated[
-            LearnedStatement, SentAs(lambda one: _fill(_LearnedStatementView, one), _LearnedStatementView)
+            LearnedStatement,
+            SentAs(lambda statement: _fill(_LearnedStatementView, statement), _LearnedStatementView),
         ]
     ],
 )

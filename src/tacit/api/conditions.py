@@ -58,8 +58,8 @@ def matching(
     Raises:
         RequestRefused: 428 where there must be one, 412 where it names another version; the present one is in `ETag`.
     """
-    wanted = _sent(headers, "If-Match") if endpoint.matched else ""
-    if not wanted:
+    if_match = _sent(headers, "If-Match") if endpoint.matched else ""
+    if not if_match:
         if endpoint.must_match:
             raise RequestRefused(
                 "precondition_required",
@@ -72,8 +72,8 @@ def matching(
         present = (
             engine.admin.options.etag() if endpoint.matched == "settings" else etag_of(engine.show(at["id"]))
         )
-        etags = {tag.strip().removeprefix("W/").strip('"') for tag in wanted.split(",")}
-        if wanted != "*" and present not in etags:
+        etags = {tag.strip().removeprefix("W/").strip('"') for tag in if_match.split(",")}
+        if if_match != "*" and present not in etags:
             raise RequestRefused(
                 "precondition_failed",
                 "It was changed since you read it.",

@@ -96,7 +96,7 @@ _SHARING = "decide which folders share a project"
 
 
 def _group(name: str, *endpoints: Callable[[str], Endpoint]) -> tuple[Endpoint, ...]:
-    return tuple(made(name) for made in endpoints)
+    return tuple(make(name) for make in endpoints)
 
 
 def _get(

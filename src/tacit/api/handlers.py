@@ -177,10 +177,10 @@ def show(engine: Service, at: Parameters, request: ask.AsOf) -> Answer[shapes.On
     """Get one memory by its id, or by a unique beginning or end of it, optionally as of a time."""
     memory = engine.show(at["id"], speaker=at.speaker)
     if request.as_of_ms is not None:
-        then = engine.admin.as_of(memory.id, request.as_of_ms)
-        if then is None or not engine.visible_to(at.speaker, (then,)):
+        version = engine.admin.as_of(memory.id, request.as_of_ms)
+        if version is None or not engine.visible_to(at.speaker, (version,)):
             raise NotFound(f"{memory.id} was not known then.", hint="Ask for a later time.")
-        memory = then
+        memory = version
     return Answer(shapes.OneMemory(memory=memory), etag=shapes.etag_of(memory))
 
 
@@ -291,8 +291,8 @@ def changes(engine: Service, at: Parameters, request: ask.ListChanges) -> Answer
 
 def undo(engine: Service, at: Parameters, request: ask.Undo) -> Answer[shapes.Changed]:  # noqa: ARG001
     """Undo one change as a whole. Ended statements become active again. 409 if a later change touched its memories."""
-    made = engine.review.undo(request.id, memory_id=request.memory, keep_both=request.keep_both)
-    return Answer(shapes.Changed(changes=made))
+    changes = engine.review.undo(request.id, memory_id=request.memory, keep_both=request.keep_both)
+    return Answer(shapes.Changed(changes=changes))
 
 
 def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer[None]:
@@ -308,9 +308,9 @@ def feedback(engine: Service, at: Parameters, request: ask.Feedback) -> Answer[N
 def traces(engine: Service, at: Parameters, request: ask.ListTraces) -> Answer[shapes.Traces]:
     """List the last recalls with every stage's keeps and drops, newest first."""
     surface = Surface(request.surface) if request.surface is not None else None
-    found = engine.why(session=request.session, surface=surface, limit=request.limit, speaker=at.speaker)
-    replayed = engine.replayed(found, threshold=request.threshold) if request.threshold is not None else ()
-    return Answer(shapes.Traces(traces=found, replayed=replayed))
+    recalls = engine.why(session=request.session, surface=surface, limit=request.limit, speaker=at.speaker)
+    replayed = engine.replayed(recalls, threshold=request.threshold) if request.threshold is not None else ()
+    return Answer(shapes.Traces(traces=recalls, replayed=replayed))
 
 
 def tune(engine: Service, at: Parameters, request: ask.Tune) -> Answer[TuneReport]:  # noqa: ARG001
@@ -336,20 +336,20 @@ def init_project(engine: Service, at: Parameters, request: ask.InitProject) -> A
     The statements count as the user's own, unless `confirmed` is false. For any other caller they wait in review.
     """
     speaker = at.speaker if request.confirmed else Speaker.AGENT
-    done = engine.init_project(request.cwd, speaker=speaker, dry_run=request.dry_run)
-    return Answer(shapes.Imported(files=done.files, changes=done.changes))
+    imported = engine.init_project(request.cwd, speaker=speaker, dry_run=request.dry_run)
+    return Answer(shapes.Imported(files=imported.files, changes=imported.changes))
 
 
 def transcripts(engine: Service, at: Parameters, request: ask.FindTranscripts) -> Answer[shapes.Transcripts]:  # noqa: ARG001
     """List past transcripts: at the given paths, else of the folder's project, else of every project. Nothing is learned."""
     paths = [Path(path) for path in request.path]
-    found = engine.transcripts(request.cwd, paths=paths, host=request.host, since_ms=request.since_ms)
-    return Answer(shapes.Transcripts(transcripts=tuple(found)))
+    infos = engine.transcripts(request.cwd, paths=paths, host=request.host, since_ms=request.since_ms)
+    return Answer(shapes.Transcripts(transcripts=tuple(infos)))
 
 
 def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[CaptureReport]:  # noqa: ARG001
     """Learn from past transcripts: files that `transcripts` lists, or, with `named`, files that the user named."""
-    wanted = BackfillOptions(
+    options = BackfillOptions(
         since_ms=request.since_ms,
         subagents=request.subagents,
         dry_run=request.dry_run,
@@ -357,10 +357,10 @@ def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[C
     )
     if request.server:
         infos = served_transcripts(request.server, since_ms=request.since_ms)
-        return Answer(engine.backfill(infos, wanted=wanted))
+        return Answer(engine.backfill(infos, wanted=options))
     if request.named:
-        named = [Path(path) for path in request.paths or ()]
-        return Answer(engine.backfill(engine.transcripts(request.cwd, paths=named), wanted=wanted))
+        named_paths = [Path(path) for path in request.paths or ()]
+        return Answer(engine.backfill(engine.transcripts(request.cwd, paths=named_paths), wanted=options))
     available = {str(info.path): info for info in engine.transcripts(request.cwd)}
     paths = tuple(available) if request.paths is None else request.paths
     for path in paths:
@@ -369,12 +369,12 @@ def backfill(engine: Service, at: Parameters, request: ask.Backfill) -> Answer[C
                 f"{path} is no transcript of the project at {request.cwd}.",
                 hint="GET /v1/transcripts lists them.",
             )
-    return Answer(engine.backfill([available[path] for path in paths], wanted=wanted))
+    return Answer(engine.backfill([available[path] for path in paths], wanted=options))
 
 
 def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[shapes.WrittenUp]:  # noqa: ARG001
     """Ask the language model in the settings to write up one waiting session, else to compare new statements, or only show the requests."""
-    done = None if request.dry_run else engine.write_up_next(past=request.past, at_once=True)
+    write_up = None if request.dry_run else engine.write_up_next(past=request.past, at_once=True)
     prepared = engine.write_up_requests(past=request.past)
     extractor = engine.status().extractor
     requests = [
@@ -391,9 +391,9 @@ def write_ups(engine: Service, at: Parameters, request: ask.WriteUps) -> Answer[
     return Answer(
         shapes.WrittenUp(
             provider=extractor.name if extractor else "",
-            session=done.subject if done else "",
-            error=done.error if done else "",
-            changes=done.changes if done else (),
+            session=write_up.subject if write_up else "",
+            error=write_up.error if write_up else "",
+            changes=write_up.changes if write_up else (),
             waiting=len(prepared),
             tokens=sum(waiting.tokens for waiting in prepared),
             requests=requests,

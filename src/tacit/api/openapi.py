@@ -54,13 +54,13 @@ def openapi_document() -> dict[str, Any]:
     """The document as plain values."""
     from pydantic import TypeAdapter  # noqa: PLC0415 - for whoever asks for the document
 
-    wanted: list[tuple[str, JsonSchemaMode, Any]] = [
+    shapes: list[tuple[str, JsonSchemaMode, Any]] = [
         *((endpoint.name, "validation", endpoint.request) for endpoint in ENDPOINTS),
         *((endpoint.name, "serialization", endpoint.answer) for endpoint in ENDPOINTS if endpoint.answer),
         ("Problem", "serialization", Problem),
     ]
     adapters: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
-        (name, mode, TypeAdapter(made)) for name, mode, made in wanted
+        (name, mode, TypeAdapter(shape)) for name, mode, shape in shapes
     ]
     schemas, definitions = TypeAdapter.json_schemas(adapters, ref_template=REF, schema_generator=_Generator)
     components: dict[str, Any] = dict(definitions.get("$defs", {}))
@@ -175,18 +175,18 @@ def _query_parameters(schema: Mapping[str, Any]) -> list[dict[str, Any]]:
             "name": name,
             "in": "query",
             "required": name in required,
-            "description": part.get("description", ""),
+            "description": field.get("description", ""),
             "schema": _without_null(
-                {key: value for key, value in part.items() if key not in ("description", "title")}
+                {key: value for key, value in field.items() if key not in ("description", "title")}
             ),
         }
-        for name, part in schema.get("properties", {}).items()
+        for name, field in schema.get("properties", {}).items()
     ]
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
     """A query string has no null: what may be left out is left out."""
-    options = [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]
+    options = [option for option in schema.get("anyOf", ()) if option.get("type") != "null"]
     if not options:
         return {key: value for key, value in schema.items() if key != "default" or value is not None}
     rest = {key: value for key, value in schema.items() if key not in ("anyOf", "default")}

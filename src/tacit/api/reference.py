@@ -47,14 +47,14 @@ writes it without a daemon.
 
 def api_page() -> str:
     """The text of `docs/reference/api.md`."""
-    parts = [_INTRODUCTION]
+    sections = [_INTRODUCTION]
     group = ""
     for endpoint in ENDPOINTS:
         if endpoint.group != group:
             group = endpoint.group
-            parts.append(f"## {group}\n")
-        parts.append(_section(endpoint))
-    return "\n".join(parts)
+            sections.append(f"## {group}\n")
+        sections.append(_section(endpoint))
+    return "\n".join(sections)
 
 
 def _section(endpoint: Endpoint) -> str:
@@ -69,8 +69,8 @@ def _section(endpoint: Endpoint) -> str:
         f"| {field.description} |"
         for name, field in fields.items()
     ]
-    where = "JSON body" if endpoint.reads == "body" else "Query string"
-    return "\n".join([text, f"| {where} | values | meaning |", "|---|---|---|", *rows, ""])
+    source = "JSON body" if endpoint.reads == "body" else "Query string"
+    return "\n".join([text, f"| {source} | values | meaning |", "|---|---|---|", *rows, ""])
 
 
 def _conditions(endpoint: Endpoint) -> str:
@@ -79,36 +79,36 @@ def _conditions(endpoint: Endpoint) -> str:
         "Reads `Idempotency-Key`." if endpoint.once else "",
         f"Answers `{endpoint.media_type}`." if endpoint.media_type != "application/json" else "",
     ]
-    text = " ".join(part for part in conditions if part)
+    text = " ".join(condition for condition in conditions if condition)
     return f"\n{text}\n" if text else ""
 
 
-def _type(schema: dict[str, Any], part: dict[str, Any]) -> str:
-    if "$ref" in part:
-        named: dict[str, Any] = schema["$defs"][part["$ref"].rpartition("/")[2]]
-        return "object with " + ", ".join(f"`{name}`" for name in named["properties"])
-    if "anyOf" in part:
-        return " or ".join(_type(schema, option) for option in part["anyOf"] if option.get("type") != "null")
-    if "enum" in part:
-        return ", ".join(f"`{value}`" for value in part["enum"])
-    if "const" in part:
-        return f"`{part['const']}`"
-    if part.get("type") == "array":
-        return f"list of {_type(schema, part['items'])}"
+def _type(schema: dict[str, Any], field: dict[str, Any]) -> str:
+    if "$ref" in field:
+        definition: dict[str, Any] = schema["$defs"][field["$ref"].rpartition("/")[2]]
+        return "object with " + ", ".join(f"`{name}`" for name in definition["properties"])
+    if "anyOf" in field:
+        return " or ".join(_type(schema, option) for option in field["anyOf"] if option.get("type") != "null")
+    if "enum" in field:
+        return ", ".join(f"`{value}`" for value in field["enum"])
+    if "const" in field:
+        return f"`{field['const']}`"
+    if field.get("type") == "array":
+        return f"list of {_type(schema, field['items'])}"
     limits = [
-        f"{words} {part[name]}"
+        f"{words} {field[name]}"
         for name, words in (
             ("minimum", "≥"),
             ("maximum", "≤"),
             ("maxLength", "at most"),
         )
-        if name in part
+        if name in field
     ]
-    if "maxLength" in part:
+    if "maxLength" in field:
         limits[-1] += " characters"
-    if "type" not in part:
+    if "type" not in field:
         return "anything"
-    return " ".join([str(part["type"]), ", ".join(limits)]).strip()
+    return " ".join([str(field["type"]), ", ".join(limits)]).strip()
 
 
 if __name__ == "__main__":

@@ -220,8 +220,8 @@ class Recall(Request):
     @property
     def given(self) -> AskedWith | None:
         """The situation; None where nothing of it is said."""
-        said = {name: getattr(self, name) for name in SITUATION}
-        return AskedWith(**said) if any(said.values()) else None
+        situation = {name: getattr(self, name) for name in SITUATION}
+        return AskedWith(**situation) if any(situation.values()) else None
 
 
 class AtFolder(Request):
@@ -289,12 +289,12 @@ class ListMemories(Request):
     @property
     def wanted_sensitivities(self) -> tuple[Sensitivity, ...] | None:
         """The levels, or None for any."""
-        return tuple(Sensitivity.parse(one) for one in self.sensitivity) or None
+        return tuple(Sensitivity.parse(level) for level in self.sensitivity) or None
 
     @property
     def wanted_tiers(self) -> tuple[TrustTier, ...] | None:
         """The tiers, or None for any."""
-        return tuple(TrustTier[one.upper()] for one in self.tier) or None
+        return tuple(TrustTier[tier.upper()] for tier in self.tier) or None
 
 
 class Edit(Request):

@@ -105,8 +105,8 @@ def _serve(
                 return _encoded(endpoint.handler(engine, at, checked), endpoint, checked)
             with engine.noting_changes() as written:
                 answer = endpoint.handler(engine, at, checked)
-            named = answer.body.model_copy(update={"change_id": written[-1] if written else None})
-            return _encoded(replace(answer, body=named), endpoint, checked)
+            with_change_id = answer.body.model_copy(update={"change_id": written[-1] if written else None})
+            return _encoded(replace(answer, body=with_change_id), endpoint, checked)
 
     def admitted(request: Request, checked: BaseModel) -> Speaker:
         speaker = speaker_of(request.scope)
@@ -224,25 +224,25 @@ async def _body(request: Request) -> bytes:
 
 def _invalid(error: ValidationError, endpoint: Endpoint) -> TacitError:
     first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(str(part) for part in first["loc"])
+    field = ".".join(str(part) for part in first["loc"])
     message = str(first["msg"])
     expected = message.removeprefix("Value error, ").removeprefix("Input should be ").rstrip(".")
     if first["type"] == "json_invalid":
         return InvalidPayload(f"The body is not JSON: {expected}.", hint="Send one JSON object.")
-    if not where:
+    if not field:
         return InvalidInput(f"The request is not complete; expected {expected[:1].lower()}{expected[1:]}.")
     names = ", ".join(endpoint.request.model_fields) or "no fields"
     if first["type"] == "extra_forbidden":
-        return InvalidInput(f"There is no field `{where}`.", hint=f"Known: {names}.")
+        return InvalidInput(f"There is no field `{field}`.", hint=f"Known: {names}.")
     if first["type"] == "missing":
-        return InvalidInput(f"The field `{where}` is missing.", hint=f"Known: {names}.")
+        return InvalidInput(f"The field `{field}` is missing.", hint=f"Known: {names}.")
     if first["type"] == "string_too_short":
-        return InvalidInput(f"`{where}` is too short; expected some words.")
+        return InvalidInput(f"`{field}` is too short; expected some words.")
     if message.startswith("Value error, "):  # ours: it says what is wrong and what to do
-        return InvalidInput(f"`{where}`: {expected}.")
+        return InvalidInput(f"`{field}`: {expected}.")
     shown = repr(first["input"])
     shown = shown if len(shown) <= 80 else f"{shown[:77]}..."
-    return InvalidInput(f"`{where}` is {shown}; expected {expected[:1].lower()}{expected[1:]}.")
+    return InvalidInput(f"`{field}` is {shown}; expected {expected[:1].lower()}{expected[1:]}.")
 
 
 def _unknown_path(request: Request, known_routes: tuple[BaseRoute, ...]) -> Response:

@@ -78,12 +78,12 @@ def other_sessions_of_project(
 
 
 def turns_before(
-    state: SessionState, others: Sequence[SessionState], *, at_ms: int, settings: RecallSettings
+    state: SessionState, other_sessions: Sequence[SessionState], *, at_ms: int, settings: RecallSettings
 ) -> tuple[str, ...]:
-    """What was said within two hours in `others`, then in this session before its prompt, oldest first."""
+    """What was said within two hours in `other_sessions`, then in this session before its prompt, oldest first."""
     if "divergence" not in settings.sections:
         return ()
-    lately = [s for s in reversed(others) if 0 <= at_ms - s.last_signal_at_ms <= WINDOW_MS]
+    lately = [s for s in reversed(other_sessions) if 0 <= at_ms - s.last_signal_at_ms <= WINDOW_MS]
     own = state.recent_prompts[:-1]
     answer = (state.last_message_end,) if own and state.last_message_end else ()
     return (*(prompt for session in lately for prompt in session.recent_prompts), *own, *answer)

@@ -246,8 +246,8 @@ class Engine:
     def _host(self, name: str) -> Host:
         host = self._parts.hosts.get(name)
         if host is None:
-            known = ", ".join(sorted(self._parts.hosts))
-            raise NotFound(f"No host is called {name!r}.", hint=f"Known hosts: {known}.")
+            host_names = ", ".join(sorted(self._parts.hosts))
+            raise NotFound(f"No host is called {name!r}.", hint=f"Known hosts: {host_names}.")
         return host
 
     def _settings_of(self, state: SessionState) -> Settings:
@@ -295,13 +295,13 @@ class Engine:
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         at_ms = as_of_ms if as_of_ms is not None else self._parts.clock.now_ms()
         project = self._projects.of(cwd) if cwd else None
-        known = set(held)
+        held_ids = set(held)
         if surface in SURFACES:
             given = given or self._situation_of(session) or AskedWith()
-            asked = self._asked_again(
+            outcome = self._asked_again(
                 text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms, settings=settings
             )
-            query, facts = asked.kept, asked.facts
+            query, facts = outcome.kept, outcome.facts
             if budget_tokens is not None:
                 query = replace(query, budget_tokens=budget_tokens)
         else:
@@ -316,7 +316,9 @@ class Engine:
             root=project.root if project else "",
             render=renderer(self._parts.kinds, clean, LAYOUTS[settings.recall.render].at(surface)),
             facts=facts,
-            in_context=lambda memory: DropReason(cause=DropCause.IN_CONTEXT) if memory.id in known else None,
+            in_context=lambda memory: (
+                DropReason(cause=DropCause.IN_CONTEXT) if memory.id in held_ids else None
+            ),
             log=log,
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
@@ -325,9 +327,11 @@ class Engine:
         if surface in SURFACES and given is not None:
             trace = replace(trace, asked=replace(given, text=text[:4000]))
         if store_trace and not settings.privacy.incognito:
-            self._sessions.keep_trace(trace, self._store, clean=clean, where=project.id if project else "")
-        (seen,) = self.visibility(speaker).traces([trace])
-        return Recalled(pack=delivered.pack, block=delivered.block, trace=seen)
+            self._sessions.keep_trace(
+                trace, self._store, clean=clean, project_id=project.id if project else ""
+            )
+        (visible_trace,) = self.visibility(speaker).traces([trace])
+        return Recalled(pack=delivered.pack, block=delivered.block, trace=visible_trace)
 
     def _situation_of(self, session: SessionKey | None) -> AskedWith | None:
         """Return the situation of a session before its next prompt; None if there is no session of this name."""
@@ -345,7 +349,7 @@ class Engine:
     def _asked_again(
         self,
         text: str,
-        given: AskedWith,
+        inputs: AskedWith,
         *,
         surface: Surface,
         session: SessionKey | None,
@@ -354,10 +358,10 @@ class Engine:
         settings: Settings,
     ) -> Outcome[Query]:
         """The query that a signal in this situation would ask."""
-        given = replace(given, text=text or given.text)
-        signal, state = signal_and_state(surface, given, session=session, cwd=cwd, at_ms=at_ms)
+        inputs = replace(inputs, text=text or inputs.text)
+        signal, state = signal_and_state(surface, inputs, session=session, cwd=cwd, at_ms=at_ms)
         project = self._projects.of(cwd) if cwd else None
-        files = self._projects.relative(given.paths, project, cwd)
+        files = self._projects.relative(inputs.paths, project, cwd)
         return query_of(
             signal,
             state,
@@ -531,7 +535,7 @@ class Engine:
             source = source if source in AGENT_SOURCES else BY_AGENT
         if sensitivity is Sensitivity.SESSION and session is None:
             session = self.agents.queries.only_session(cwd)
-        named = self._replaced_memories(replaces, cwd, speaker)
+        replaced = self._replaced_memories(replaces, cwd, speaker)
         spoken_of: tuple[str, ...] = ()
         quoted = (content, user_words, self._projects.of(cwd), session)
         if user_words and speaker is Speaker.AGENT and self._writing().said_lately(*quoted):
@@ -539,10 +543,10 @@ class Engine:
             # A quotation speaks for the project it was said in.
             scope = project_scope(self.project(cwd).id)
             when = parse_when(when, maker="agent") if when and not isinstance(when, Trigger) else when
-            spoken_of = self._spoken_of(named, cwd, user_words)
+            spoken_of = self._spoken_of(replaced, cwd, user_words)
         if source == BY_TOOL and session is None:  # only now: words of an earlier session may be quoted, too
             session = self.agents.queries.only_session(cwd)
-        made = self._writing().memories.remember(
+        changes = self._writing().memories.remember(
             content,
             kind=kind,
             scope=scope,
@@ -554,10 +558,10 @@ class Engine:
             pinned=pinned,
             files=files,
             sensitivity=sensitivity,
-            replaces=named,
+            replaces=replaced,
             spoken_of=spoken_of,
         )
-        return self.visibility(speaker).outcome(content, made)
+        return self.visibility(speaker).outcome(content, changes)
 
     def _replaced_memories(self, names: Sequence[str], cwd: str, speaker: Speaker) -> list[Memory]:
         """Return the memories that a statement replaces, if the speaker may see them."""
@@ -777,8 +781,8 @@ class Engine:
     def status(self, *, speaker: Speaker = Speaker.USER) -> EngineStatus:
         """Return the facts of `tacit status`, without records that `speaker` may not see."""
         self._sessions.flush()  # the counts include the session that just asked
-        found = status_of(self._parts, settings=self.settings, sessions_cached=self._sessions.live)
-        return replace(found, store=self.visibility(speaker).stats(found.store))
+        status = status_of(self._parts, settings=self.settings, sessions_cached=self._sessions.live)
+        return replace(status, store=self.visibility(speaker).stats(status.store))
 
     def check(self) -> tuple[str, ...]:
         """Integrity problems of the store, as sentences; () = sound."""
@@ -799,9 +803,9 @@ class Engine:
 
     def rescan(self, *, dry_run: bool) -> Rescan:
         """Take secrets out of everything stored, by the rules that hold now; see `Maintenance.rescan`."""
-        done = self.maintenance.rescan(dry_run=dry_run)
+        report = self.maintenance.rescan(dry_run=dry_run)
         self._starts.drop()
-        return done
+        return report
 
     def warm(self) -> None:
         """Load the model, the readers' weights, patterns and the write side, so that no prompt need wait for them.

@@ -50,10 +50,10 @@ def listed_files(root: str | Path) -> tuple[str, ...]:
     """Names of the files that lie in `root` itself, `MOST_LISTED` entries at most; () where it cannot be read."""
     try:
         with os.scandir(root) as entries:
-            found = [entry.name for entry in islice(entries, MOST_LISTED) if entry.is_file()]
+            names = [entry.name for entry in islice(entries, MOST_LISTED) if entry.is_file()]
     except (OSError, ValueError):
         return ()
-    return tuple(sorted(name for name in found if not name.startswith(".")))
+    return tuple(sorted(name for name in names if not name.startswith(".")))
 
 
 def read_index(data: bytes, *, hash_bytes: int = 20) -> tuple[str, ...]:

@@ -161,8 +161,8 @@ class Learning:
 
         before, turn, text = state.last_message_end, state.turn, signal.text
         due = self._nudges.heard(state, text=text, before=before, teaches=may_teach)
-        with self._sessions.turn(state.key, timeout_s=5.0) as mine:
-            newest = self._sessions.load(state.key) if mine else None
+        with self._sessions.turn(state.key, timeout_s=5.0) as acquired:
+            newest = self._sessions.load(state.key) if acquired else None
             if newest is not None and newest.turn - turn <= 1:
                 heard = with_nudge_due(newest, turn=turn, text=text, due=due)
                 if heard is not newest:
@@ -203,8 +203,8 @@ class Learning:
         if not stored:
             return
         # The words stand in the conversation already: the session must not be given them again.
-        with self._sessions.turn(session, timeout_s=5.0) as mine:
-            newest = self._sessions.load(session) if mine else None
+        with self._sessions.turn(session, timeout_s=5.0) as acquired:
+            newest = self._sessions.load(session) if acquired else None
             if newest is not None:
                 now = self._parts.clock.now_ms()
                 self._sessions.save(ledger.expose_host_rules(newest, stored, at_ms=now))
@@ -270,8 +270,8 @@ class Learning:
         # Cleared first: what comes in from here on is seen below or begins another run.
         self._writing_up.clear()
         try:
-            while not self._closing.is_set() and (done := self.write_up_next()) is not None:
-                _LOG.info("written up: %s, %d changes", done.error or "done", len(done.changes))
+            while not self._closing.is_set() and (write_up := self.write_up_next()) is not None:
+                _LOG.info("written up: %s, %d changes", write_up.error or "done", len(write_up.changes))
         except Exception as error:  # noqa: BLE001 - a background job's boundary: what waits goes on waiting
             _LOG.error("writing up failed: %s", type(error).__name__, extra={"detail": str(error)})
 
@@ -286,19 +286,19 @@ class Learning:
         writer, comparer = self.capture.session_writer, self.capture.comparer
         if writer is None or comparer is None:
             return None
-        done = writer.write_up_next(past=past, at_once=at_once)
-        if done is None and not past:
-            done = comparer.compare_next(at_once=at_once)
-        if done is not None and done.changes:
+        write_up = writer.write_up_next(past=past, at_once=at_once)
+        if write_up is None and not past:
+            write_up = comparer.compare_next(at_once=at_once)
+        if write_up is not None and write_up.changes:
             self._changed()
-        return done
+        return write_up
 
     def write_up_requests(self, *, past: bool = False) -> tuple[PreparedRequest | PreparedComparison, ...]:
         """The requests that would be sent now, in order; nothing is sent. Those of the past are of sessions alone."""
         writer, comparer = self.capture.session_writer, self.capture.comparer
         if writer is None or comparer is None:
             return ()
-        sessions = tuple(writer.prepare(one) for one in writer.waiting(past=past))
+        sessions = tuple(writer.prepare(session) for session in writer.waiting(past=past))
         return sessions if past else (*sessions, *comparer.prepare())
 
     def import_rules(
@@ -316,12 +316,12 @@ class Learning:
         record = self._projects.register(project)
         self._projects.read_languages(record)
         settings = self._parts.settings.current(Path(project.root)).capture
-        done = self.capture.import_rules(
+        imported = self.capture.import_rules(
             Path(project.root), record, project_files=settings.project_files, confirmed=confirmed
         )
         if confirmed or not FOLLOWED_FOLDER.find(self._parts.store, record.id):
             FOLLOWED_FOLDER.write(self._parts.store, project.root, record.id)
-        return done
+        return imported
 
     def transcripts(
         self, project: ProjectRecord | None, *, paths: Sequence[Path] = (), host: str = "", since_ms: int = 0

@@ -70,13 +70,13 @@ class Memories:
             )
         name = self._parts.kinds.get(kind).name if kind else kind_of(text)
         project = self._projects.of(cwd)
-        own = project_scope(project.id) if project else UNIVERSAL
-        place = self._projects.with_id(scope, here=project) if scope else own
+        own_scope = project_scope(project.id) if project else UNIVERSAL
+        place = self._projects.with_id(scope, here=project) if scope else own_scope
         if when or files:
             _refuse_secrets(self._parts.redactor.at(place), when=when, files=files)
         if project and place.project_id == project.id:
             self._projects.register(project)
-        elif place.project_id and all(known.id != place.project_id for known in self._parts.store.projects()):
+        elif place.project_id and all(p.id != place.project_id for p in self._parts.store.projects()):
             raise InvalidInput(
                 f"No project {place.project_id!r} is known.",
                 hint="`tacit list --all` shows the scopes; leave --scope out for the project of the folder.",
@@ -259,11 +259,11 @@ class Memories:
 
     def _write(self, changes: Sequence[Change]) -> None:
         """Store `changes`, and no digest goes on quoting what they end."""
-        made = with_amended_digests(changes, self._parts.store)
-        carried = [change.memory for change in made if not isinstance(change, Retire | Skip)]
+        amended = with_amended_digests(changes, self._parts.store)
+        carried = [change.memory for change in amended if not isinstance(change, Retire | Skip)]
         embedder = self._parts.embedder
         self._parts.store.apply(
-            made,
+            amended,
             vectors=memory_vectors(carried, embedder=embedder) if carried else None,
             identity=embedder.identity if carried else None,
         )
@@ -286,8 +286,8 @@ class Memories:
 def _trigger(when: str | Sequence[str] | Trigger | None, maker: TriggerMaker) -> Trigger | None:
     if when is None or isinstance(when, Trigger):
         return when
-    said = when.strip() if isinstance(when, str) else any(item.strip() for item in when)
-    return parse_when(when, maker=maker) if said else None
+    has_words = when.strip() if isinstance(when, str) else any(item.strip() for item in when)
+    return parse_when(when, maker=maker) if has_words else None
 
 
 def _refuse_secrets(
@@ -296,9 +296,9 @@ def _refuse_secrets(
     """Refuse what is said beside a statement where it holds a secret: left out in silence, nobody would know."""
     words = words_of(when) if isinstance(when, Trigger) else (when,) if isinstance(when, str) else when or ()
     for name, terms in (("when", words), ("files", files)):
-        if found := secrets_in(terms, redactor):
+        if secrets := secrets_in(terms, redactor):
             raise RefusedByRedaction(
-                f"Nothing was stored: `{name}` holds a secret ({found}).",
+                f"Nothing was stored: `{name}` holds a secret ({secrets}).",
                 hint="Leave the secret out and say it again.",
             )
 

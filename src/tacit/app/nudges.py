@@ -169,26 +169,26 @@ class Nudges:
 def with_nudge_due(state: SessionState, *, turn: int, text: str, due: bool) -> SessionState:
     """The record once a message was looked into: its nudge is due or not, and none of an earlier message any more."""
     stretch = content_hash(text)
-    given = tuple(one for one in state.nudges if one.at_ms)
+    given_nudges = tuple(nudge for nudge in state.nudges if nudge.at_ms)
     due = due and not _was_given(state, stretch)
-    nudges = (*given, Nudge(turn=turn, stretch=stretch)) if due else given
+    nudges = (*given_nudges, Nudge(turn=turn, stretch=stretch)) if due else given_nudges
     return state if nudges == state.nudges else replace(state, nudges=nudges)
 
 
 def _due(state: SessionState) -> Nudge | None:
-    return next((one for one in state.nudges if not one.at_ms), None)
+    return next((nudge for nudge in state.nudges if not nudge.at_ms), None)
 
 
 def _was_given(state: SessionState, stretch: str) -> bool:
-    return any(one.at_ms and one.stretch == stretch for one in state.nudges)
+    return any(nudge.at_ms and nudge.stretch == stretch for nudge in state.nudges)
 
 
 def _given_in_turn(state: SessionState) -> bool:
-    return any(one.at_ms and one.given_turn == state.turn for one in state.nudges)
+    return any(nudge.at_ms and nudge.given_turn == state.turn for nudge in state.nudges)
 
 
 def _with_given(state: SessionState, *, at_ms: int) -> SessionState:
-    given = tuple(
-        one if one.at_ms else replace(one, given_turn=state.turn, at_ms=at_ms) for one in state.nudges
+    nudges = tuple(
+        nudge if nudge.at_ms else replace(nudge, given_turn=state.turn, at_ms=at_ms) for nudge in state.nudges
     )
-    return replace(state, nudges=given[-_KEPT:])
+    return replace(state, nudges=nudges[-_KEPT:])

@@ -83,11 +83,11 @@ class StartBlocks:
             }
             path = start_file(self._home, cwd)
             text = json.dumps({"cwd": cwd, "at_ms": self._clock.now_ms(), "replies": replies})
-            part = path.with_suffix(f".{os.getpid()}.tmp")
-            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
+            temporary = path.with_suffix(f".{os.getpid()}.tmp")
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
                 opened.write(text.encode("utf-8", "surrogatepass"))
-            part.chmod(0o600)
-            part.replace(path)
+            temporary.chmod(0o600)
+            temporary.replace(path)
             written.add(path)
         remove_blocks(self._home, but=written)
         return len(written)

@@ -62,7 +62,7 @@ class Membership:
     @property
     def notice(self) -> str:
         """Return the question that the user has not answered yet, or ""."""
-        return " ".join(each.text for each in self.related if not each.declined)
+        return " ".join(related.text for related in self.related if not related.declined)
 
 
 class Projects:
@@ -114,43 +114,56 @@ class Projects:
 
     def _resolve(self, cwd: str) -> Membership:
         """The stored project whose folder it is, a project nobody works in yet, or one of its own."""
-        here = identify_project(cwd)
+        identified = identify_project(cwd)
         projects = {project.id: project for project in self._store.projects()}
-        former = self._settle_former(here, projects)
-        folder = here.folders[0]
-        same = [project for project in projects.values() if here.remote and project.key == here.key]
+        former = self._settle_former(identified, projects)
+        folder = identified.folders[0]
+        same_remote = [
+            project for project in projects.values() if identified.remote and project.key == identified.key
+        ]
         elsewhere: list[ProjectRecord] = []
-        mine = next((project for project in same if folder in project.folders), None)
+        mine = next((project for project in same_remote if folder in project.folders), None)
         if (
-            mine is None and same
+            mine is None and same_remote
         ):  # it names a repository that other folders have: known by its own folder alone
-            elsewhere = same
-            here = identify_project(here.root, by_remote=False)
+            elsewhere = same_remote
+            identified = identify_project(identified.root, by_remote=False)
         if mine is None:
-            mine = next((p for p in projects.values() if p.key == here.key or _is_unclaimed(p, here)), None)
+            mine = next(
+                (p for p in projects.values() if p.key == identified.key or _is_unclaimed(p, identified)),
+                None,
+            )
         if mine is None:
-            mine = replace(here, id=project_id(here.key, projects), links=self._earlier(here, projects))
+            mine = replace(
+                identified, id=project_id(identified.key, projects), links=self._earlier(identified, projects)
+            )
         project = replace(
             mine,
-            name=here.name,
-            root=here.root,
-            remote=here.remote,
-            key=here.key,
+            name=identified.name,
+            root=identified.root,
+            remote=identified.remote,
+            key=identified.key,
             folders=_with(mine.folders, folder),
         )
-        former = [each for each in former if each.id not in (project.id, *project.links)]
+        former = [earlier for earlier in former if earlier.id not in (project.id, *project.links)]
         related = [_related(other, folder, former=other in former) for other in (*elsewhere, *former)]
         return Membership(project=project, folder=folder, related=tuple(related))
 
-    def _settle_former(self, here: ProjectRecord, projects: dict[str, ProjectRecord]) -> list[ProjectRecord]:
-        """Give projects of an earlier version their key; return those that may hold memories of `here` and of others.
+    def _settle_former(
+        self, identified: ProjectRecord, projects: dict[str, ProjectRecord]
+    ) -> list[ProjectRecord]:
+        """Give projects of an earlier version their key; return those that may hold memories of `identified` and of others.
 
         Where all folders known of such a project are one project today, it is that one and keeps its id.
         """
         waiting = [project for project in projects.values() if project.key in ("", SEVERAL)]
         if not waiting:
             return []
-        ids = {here.id, identify_project(here.root, by_remote=False).id, former_id(Path(here.root))}
+        ids = {
+            identified.id,
+            identify_project(identified.root, by_remote=False).id,
+            former_id(Path(identified.root)),
+        }
         unsettled: list[ProjectRecord] = []
         for project in waiting:
             if project.id not in ids:
@@ -168,9 +181,9 @@ class Projects:
         for root in sorted({project.root, *self._roots_before().get(project.id, ())}):
             if not Path(root).is_dir():
                 continue
-            today, own = identify_project(root), identify_project(root, by_remote=False)
-            if project.id == own.id:
-                today = own
+            today, own_project = identify_project(root), identify_project(root, by_remote=False)
+            if project.id == own_project.id:
+                today = own_project
             elif project.id not in (today.id, former_id(Path(today.root))):
                 continue
             project_folders.setdefault(today.key, set()).update(today.folders)
@@ -197,8 +210,8 @@ class Projects:
 
     def unanswered(self, cwd: str) -> str:
         """What the user has not answered of memories that may belong to the project of `cwd`; "" = nothing."""
-        found = self.membership(cwd) if cwd else None
-        return found.notice if found else ""
+        membership = self.membership(cwd) if cwd else None
+        return membership.notice if membership else ""
 
     def register(self, project: ProjectRecord) -> ProjectRecord:
         """Make sure the store knows `project`; returns the one that its folder belongs to now."""
@@ -211,7 +224,7 @@ class Projects:
             return record if stored == record else self._put(record)
 
     def _stored(self, project_id: str) -> ProjectRecord | None:
-        return next((known for known in self._store.projects() if known.id == project_id), None)
+        return next((project for project in self._store.projects() if project.id == project_id), None)
 
     def join(self, cwd: str) -> Membership:
         """Let the folder share the memories that may belong to it.
@@ -226,17 +239,17 @@ class Projects:
                     f"No other project is known that {membership.project.root} could belong to.",
                     hint="The setting `project.link` lets a project read any other.",
                 )
-            for each in membership.related:
-                record = replace(each.project, apart=_without(each.project.apart, membership.folder))
-                if not each.former:
-                    own = self._stored(membership.project.id)
-                    links = _with(record.links, own.id) if own else record.links
+            for related in membership.related:
+                record = replace(related.project, apart=_without(related.project.apart, membership.folder))
+                if not related.former:
+                    own_project = self._stored(membership.project.id)
+                    links = _with(record.links, own_project.id) if own_project else record.links
                     record = replace(record, folders=_with(record.folders, membership.folder), links=links)
                 self._put(record)
-            for each in membership.related:
-                if each.former:
+            for related in membership.related:
+                if related.former:
                     project = self._resolve(cwd).project
-                    self._put(replace(project, links=_with(project.links, each.project.id)))
+                    self._put(replace(project, links=_with(project.links, related.project.id)))
             return self._resolve(cwd)
 
     def separate(self, cwd: str) -> Membership:
@@ -247,9 +260,9 @@ class Projects:
         """
         with self._writing:
             membership = self._resolve(cwd)
-            undecided = [each for each in membership.related if not each.declined]
-            for each in undecided:
-                self._put(replace(each.project, apart=_with(each.project.apart, membership.folder)))
+            undecided = [related for related in membership.related if not related.declined]
+            for related in undecided:
+                self._put(replace(related.project, apart=_with(related.project.apart, membership.folder)))
             shared = membership.project
             if not undecided and shared.remote and len(shared.folders) > 1:
                 self._put(
@@ -270,15 +283,15 @@ class Projects:
         record = replace(record, first_seen_ms=record.first_seen_ms or self._clock.now_ms())
         self._store.put_project(record)
         with self._lock:  # other folders may be judged differently now
-            self._found = {cwd: (-math.inf, found) for cwd, (_, found) in self._found.items()}
+            self._found = {cwd: (-math.inf, membership) for cwd, (_, membership) in self._found.items()}
         return record
 
-    def _earlier(self, here: ProjectRecord, known: Mapping[str, ProjectRecord]) -> tuple[str, ...]:
+    def _earlier(self, identified: ProjectRecord, projects: Mapping[str, ProjectRecord]) -> tuple[str, ...]:
         """Return the earlier project of the same folder, which a project with its first remote continues to read."""
-        if not here.remote:
+        if not identified.remote:
             return ()
-        before = identify_project(here.root, by_remote=False).key
-        return tuple(project.id for project in known.values() if project.key == before)
+        before = identify_project(identified.root, by_remote=False).key
+        return tuple(project.id for project in projects.values() if project.key == before)
 
     def languages(self, project: ProjectRecord) -> tuple[str, ...]:
         """Languages of a tenth or more of the project's files; of a project that was never read those of a first look at it."""
@@ -311,26 +324,26 @@ class Projects:
         if scope.kind is ScopeKind.LANGUAGE:
             check_language(scope.key)
         name = scope.project_id
-        known = self._store.projects()
-        if not name or any(each.id == name for each in known):
+        projects = self._store.projects()
+        if not name or any(project.id == name for project in projects):
             return scope
-        found = [each for each in (here,) if each and name in (each.id, each.name)]
-        found = found or [each for each in known if each.name == name]
-        if len(found) > 1:
+        matches = [project for project in (here,) if project and name in (project.id, project.name)]
+        matches = matches or [project for project in projects if project.name == name]
+        if len(matches) > 1:
             raise InvalidInput(
-                f"{len(found)} projects are called {name!r}.",
-                hint=f"Name one by its id: {', '.join(sorted(each.id for each in found))}.",
+                f"{len(matches)} projects are called {name!r}.",
+                hint=f"Name one by its id: {', '.join(sorted(project.id for project in matches))}.",
             )
-        return replace(scope, key=found[0].id + scope.key.removeprefix(name)) if found else scope
+        return replace(scope, key=matches[0].id + scope.key.removeprefix(name)) if matches else scope
 
     def recent_folders(self) -> tuple[str, ...]:
         """Working folders seen lately, and the roots of all known projects."""
         with self._lock:
-            seen = tuple(self._found)
+            folders = tuple(self._found)
         roots = (
             project.root for project in self._store.projects() if project.root
         )  # imported ones have none yet
-        return tuple(dict.fromkeys((*seen, *roots)))
+        return tuple(dict.fromkeys((*folders, *roots)))
 
     def visible(
         self,
@@ -354,9 +367,9 @@ class Projects:
         """
         scopes: list[Scope] = []
         if share_preferences:
-            own = self.languages(project) if project else ()
+            languages = self.languages(project) if project else ()
             scopes.append(UNIVERSAL)
-            scopes += [Scope(kind=ScopeKind.LANGUAGE, key=name) for name in own]
+            scopes += [Scope(kind=ScopeKind.LANGUAGE, key=name) for name in languages]
         if project is not None:
             scopes.append(project_scope(project.id))
             scopes += path_scopes(project.id, paths)
@@ -382,8 +395,8 @@ def _languages_at(root: str, *, most_bytes: int) -> tuple[str, ...]:
         return ()
     names = tracked_files(root, most_bytes=most_bytes) or listed_files(root)
     counts = Counter(language for name in names if (language := language_of(name)))
-    whole = sum(counts.values())
-    return tuple(sorted(name for name, n in counts.items() if n >= whole * LANGUAGE_SHARE))
+    total = sum(counts.values())
+    return tuple(sorted(name for name, n in counts.items() if n >= total * LANGUAGE_SHARE))
 
 
 def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
@@ -391,23 +404,25 @@ def _with(names: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 def _without(names: tuple[str, ...], name: str) -> tuple[str, ...]:
-    return tuple(each for each in names if each != name)
+    return tuple(other for other in names if other != name)
 
 
-def _is_unclaimed(project: ProjectRecord, here: ProjectRecord) -> bool:
-    """Whether `project` was imported, nobody has worked in it yet, and it is the one that `here` is."""
+def _is_unclaimed(project: ProjectRecord, identified: ProjectRecord) -> bool:
+    """Whether `project` was imported, nobody has worked in it yet, and it is the one that `identified` is."""
     if project.key or project.root:
         return False
-    return project.id == here.id or bool(project.remote and project.remote == here.remote)
+    return project.id == identified.id or bool(project.remote and project.remote == identified.remote)
 
 
 def _related(project: ProjectRecord, folder: str, *, former: bool) -> Related:
-    others = [name for name in project.folders or (project.root,) if name not in ("", folder)]
-    where = (", ".join(others[:3]) + (" and others" if len(others) > 3 else "")) or project.name
+    other_folders = [name for name in project.folders or (project.root,) if name not in ("", folder)]
+    places = (
+        ", ".join(other_folders[:3]) + (" and others" if len(other_folders) > 3 else "")
+    ) or project.name
     if former:
-        text = f"An earlier version kept the memories of this folder and of {where} under one name; this folder does not see them."
+        text = f"An earlier version kept the memories of this folder and of {places} under one name; this folder does not see them."
     else:
-        text = f"This folder has the same git remote as {where} ({project.remote}), whose memories it does not see."
+        text = f"This folder has the same git remote as {places} ({project.remote}), whose memories it does not see."
     text += (
         " `tacit join` shares them with this folder; `tacit separate` keeps them apart and ends this notice."
     )

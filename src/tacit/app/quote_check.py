@@ -212,9 +212,9 @@ def said_by_user(statement: str, quoted: str, prompts: Iterable[str], *, project
     words = normalize_text(quoted).strip(" .,;:!?\"'")
     if len(words.split()) < MIN_QUOTED_WORDS:
         return False
-    parts = [part for part in split_sentences(statement) if part.strip()]
-    return bool(parts) and any(
-        all(any(_says(sentence, part, project) for sentence in sentences) for part in parts)
+    claims = [claim for claim in split_sentences(statement) if claim.strip()]
+    return bool(claims) and any(
+        all(any(_says(sentence, claim, project) for sentence in sentences) for claim in claims)
         for prompt in prompts
         if (sentences := _stated_around(words, prompt))
     )
@@ -265,8 +265,8 @@ def _stated(sentences: Sequence[Sentence], number: int) -> bool:
 
 def _says(sentence: str, statement: str, project: str) -> bool:
     """Whether `sentence` states `statement`: its words stand in it one after another, and nothing around them turns them."""
-    wanted, spoken = _words(statement, project), _words(sentence, project)
-    mine = [word for word in wanted if word not in _BREAKS]
+    statement_words, spoken = _words(statement, project), _words(sentence, project)
+    mine = [word for word in statement_words if word not in _BREAKS]
     if len(mine) < MIN_WORDS:
         return False
     if "always" in _lower(statement) and not _lasting(sentence):

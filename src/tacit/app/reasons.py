@@ -338,7 +338,9 @@ def summary_text(trace: Trace) -> str:
     total = len(trace.injected)
     if not total:
         return ""
-    pinned = sum(PINNED in one.reasons for one in trace.candidates if one.memory_id in trace.injected)
+    pinned = sum(
+        PINNED in candidate.reasons for candidate in trace.candidates if candidate.memory_id in trace.injected
+    )
     memories = "1 memory" if total == 1 else f"{total} memories"
     return f"{pinned} pinned + {total - pinned} contextual = {memories}" if pinned else memories
 

@@ -113,13 +113,13 @@ class Redactors:
 
     def _of(self, privacy: PrivacySettings) -> tuple[TextRedactor, Clean]:
         with self._lock:
-            made = self._made.get(privacy)
-            if made is None:
-                made = _make(privacy)
+            entry = self._made.get(privacy)
+            if entry is None:
+                entry = _make(privacy)
                 if len(self._made) >= MOST_SETTINGS:
                     self._made.clear()
-                self._made[privacy] = made
-            return made
+                self._made[privacy] = entry
+            return entry
 
 
 def _make(privacy: PrivacySettings) -> tuple[TextRedactor, Clean]:
@@ -181,8 +181,8 @@ def redacted_words_of(texts: Iterable[str], clean: Clean) -> RedactedWords:
     return lost
 
 
-def clean_trace(trace: Trace, clean: Clean, *, raw_texts: Iterable[str] = (), where: str = "") -> Trace:
-    """The trace as it may be stored; `where` is the id of the project it was asked in; `raw_texts` are further raw texts that its situation was read from.
+def clean_trace(trace: Trace, clean: Clean, *, raw_texts: Iterable[str] = (), project_id: str = "") -> Trace:
+    """The trace as it may be stored; `project_id` is the project it was asked in; `raw_texts` are further raw texts that its situation was read from.
 
     What was read from a text (objects, paths, reasons) may be a piece of a secret that nobody knows by its look: it goes
     where redaction took that piece out of the text itself.
@@ -192,7 +192,7 @@ def clean_trace(trace: Trace, clean: Clean, *, raw_texts: Iterable[str] = (), wh
     return replace(
         trace,
         text=text[:TRACED_CHARS],
-        project_id=where or trace.project_id,
+        project_id=project_id or trace.project_id,
         asked=_clean_asked(trace.asked, clean) if trace.asked else None,
         situation=clean_situation(trace.situation, clean, lost=lost),
         stages=tuple(_clean_stage(stage, clean, lost) for stage in trace.stages),

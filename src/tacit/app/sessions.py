@@ -106,10 +106,12 @@ class LiveSessions:
 
     def newest(self, *, limit: int) -> tuple[SessionState, ...]:
         """The newest records of all sessions but incognito ones, those that are not written yet included."""
-        found = {state.key: state for state in self._store.list_sessions(limit=limit)}
-        found |= {state.key: state for state in self.states if not state.incognito}
-        kept = (state for state in found.values() if state.key not in self._deleted)
-        return tuple(sorted(kept, key=lambda state: (-state.last_signal_at_ms, str(state.key)))[:limit])
+        states = {state.key: state for state in self._store.list_sessions(limit=limit)}
+        states |= {state.key: state for state in self.states if not state.incognito}
+        not_deleted = (state for state in states.values() if state.key not in self._deleted)
+        return tuple(
+            sorted(not_deleted, key=lambda state: (-state.last_signal_at_ms, str(state.key)))[:limit]
+        )
 
     def load(self, key: SessionKey) -> SessionState | None:
         """The newest record, from memory or the store."""
@@ -141,11 +143,11 @@ class LiveSessions:
         """Have something else of this session written, in order, behind the answer."""
         self._submit(key, write)
 
-    def keep_trace(self, trace: Trace, store: TraceStore, *, clean: Clean, where: str) -> None:
-        """Have the trace of a question stored behind the answer; `where` is the id of the project it was asked in."""
+    def keep_trace(self, trace: Trace, store: TraceStore, *, clean: Clean, project_id: str) -> None:
+        """Have the trace of a question stored behind the answer; `project_id` is the project it was asked in."""
 
         def write() -> None:
-            stored = clean_trace(trace, clean, where=where)
+            stored = clean_trace(trace, clean, project_id=project_id)
             store.save_trace(stored)
             self.feed.publish([stored])
 
@@ -165,7 +167,9 @@ class LiveSessions:
             return  # deleted, or gone dark, meanwhile
         clean = self._clean(state)
         raw_texts = raw_texts_of(state) if traces else ()
-        cleaned = [clean_trace(trace, clean, raw_texts=raw_texts, where=state.project_id) for trace in traces]
+        cleaned = [
+            clean_trace(trace, clean, raw_texts=raw_texts, project_id=state.project_id) for trace in traces
+        ]
         try:
             self._store.save_session(clean_session(state, clean), traces=cleaned)
         except StoreBusy:

@@ -156,8 +156,8 @@ class SignalHandler:
         signal = _of_its_agent(self._at_its_real_folder(signal))
         signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
         settings = settings.model_copy(update={"recall": settings_for(signal, settings.recall, self._kinds)})
-        with self._sessions.turn(signal.session, timeout_s=max(0.0, remaining()) / 1000) as mine:
-            if not mine:
+        with self._sessions.turn(signal.session, timeout_s=max(0.0, remaining()) / 1000) as acquired:
+            if not acquired:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
             handled = self._handle(signal, capabilities, settings, remaining, log)
@@ -172,21 +172,21 @@ class SignalHandler:
         """The start of a subagent with the task from its parent's call, where the host does not repeat it."""
         if not isinstance(signal, SubagentStarted) or signal.task or signal.parent is None:
             return signal
-        with self._sessions.turn(signal.parent, timeout_s=timeout_s) as mine:
-            parent = self._sessions.load(signal.parent) if mine else None
+        with self._sessions.turn(signal.parent, timeout_s=timeout_s) as acquired:
+            parent = self._sessions.load(signal.parent) if acquired else None
             if parent is None:
                 return signal
-            task, left = take_task(parent, signal.agent_type)
+            task, parent_after = take_task(parent, signal.agent_type)
             if task:
-                self._sessions.save(left)
+                self._sessions.save(parent_after)
         return replace(signal, task=task)
 
     def _handle_late(self, signal: Signal, capabilities: HostCapabilities, settings: Settings) -> None:
         """Update the record for a signal whose host waits no longer."""
         try:
-            with self._sessions.turn(signal.session, timeout_s=LATE_S) as mine:
+            with self._sessions.turn(signal.session, timeout_s=LATE_S) as acquired:
                 log = StageLog(timer=self._clock.monotonic_ms)
-                handled = self._handle(signal, capabilities, settings, lambda: 0.0, log) if mine else None
+                handled = self._handle(signal, capabilities, settings, lambda: 0.0, log) if acquired else None
             if handled is not None and not handled.repeated:
                 self._after(signal, handled)
         except Exception:  # noqa: BLE001 - a background job's boundary: the answer is out already
@@ -238,17 +238,17 @@ class SignalHandler:
         return SignalResult(delivery=delivery, state=state, project=project, repeated=repeated)
 
     def _answered(
-        self, signal: Signal, state: SessionState, **known: Unpack[_DeliveryContext]
+        self, signal: Signal, state: SessionState, **context: Unpack[_DeliveryContext]
     ) -> tuple[Delivery, SessionState]:
         """The delivery; silence when asking the memory fails, so that the turn and what was said are kept all the same."""
         try:
-            return self._deliver(signal, state, **known)
+            return self._deliver(signal, state, **context)
         except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record
             _LOG.exception("recall failed")
             failed = SilenceReason(cause=SilenceCause.FAILED, detail=type(error).__name__)
             return Delivery(
                 block=Block(surface=Surface.PROMPT),
-                trace=self._silent_trace(signal, state, failed, known["settings"], known["log"]),
+                trace=self._silent_trace(signal, state, failed, context["settings"], context["log"]),
                 failure=failure_of_error(error),
             ), state
 
@@ -346,9 +346,9 @@ class SignalHandler:
         # A host that keeps what it was given never asks for the bytes again.
         message_id = "" if capabilities.stored else _message_id(signal)
         surface = surface_for(signal, state, settings.recall)
-        kept = ledger.kept_block(state, message_id)
-        if kept is not None and not isinstance(surface, SilenceReason):
-            return Delivery(block=Block(surface=Surface.START, text=kept)), state
+        kept_text = ledger.kept_block(state, message_id)
+        if kept_text is not None and not isinstance(surface, SilenceReason):
+            return Delivery(block=Block(surface=Surface.START, text=kept_text)), state
         if remaining() <= 0 and not isinstance(surface, SilenceReason):
             surface = SilenceReason(cause=SilenceCause.LATE)
         if isinstance(surface, SilenceReason):
@@ -356,20 +356,20 @@ class SignalHandler:
         if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
             return _silent(), state
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
-        asked = self._asked(signal, state, surface, settings, project, files)
+        outcome = self._asked(signal, state, surface, settings, project, files)
         # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
         refreshed = surface in _SYSTEM_SURFACES and (
             capabilities.system_prompt or surface is not Surface.PROMPT
         )
         before = carried_start_pack(signal, state) if capabilities.stored else None
         if settings.recall.placement == "system_every_call" and refreshed and before is None:
-            log.note("query", facts=asked.facts)
-            delivery, state = self._refresh(asked.kept, state, settings, capabilities, log)
-            return delivery, _with_start_pack(signal, state, None, surface, asked.kept)
+            log.note("query", facts=outcome.facts)
+            delivery, state = self._refresh(outcome.kept, state, settings, capabilities, log)
+            return delivery, _with_start_pack(signal, state, None, surface, outcome.kept)
         may_refuse = settings.recall.blocking and capabilities.refuses
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
-        sentence, asked = self._nudges.room(asked, state, settings.recall)
+        sentence, outcome = self._nudges.room(outcome, state, settings.recall)
         context = Context(
             in_context=lambda memory: (
                 None
@@ -384,26 +384,26 @@ class SignalHandler:
             preset=settings.preset,
             root=project.root if project else "",
             render=self._renderer(settings, surface),
-            facts=asked.facts,
+            facts=outcome.facts,
             log=log,
             first=ids_dropped_by_compaction(state, before, surface=surface),
-            changed=changed_since(before, partial(self._versions_of, asked.kept.scope)) if before else None,
+            changed=changed_since(before, partial(self._versions_of, outcome.kept.scope)) if before else None,
             window=ledger.held(state, reinject_after=again),
         )
-        context = self._with_other_evidence(context, state, settings, project, at_ms=asked.kept.at_ms)
+        context = self._with_other_evidence(context, state, settings, project, at_ms=outcome.kept.at_ms)
         delivered, trace = self._pipeline.run(
-            asked.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
+            outcome.kept, settings=settings.recall, context=context, trace_id=self._trace_id()
         )
         trace = replace(trace, asked=recall_inputs_of(signal, state))
         chosen = [item.candidate.memory for item in delivered.pack.items]
         carried, trace, state = self._carried(
-            sentence, delivered.block, trace, signal, state, asked.kept, capabilities, settings
+            sentence, delivered.block, trace, signal, state, outcome.kept, capabilities, settings
         )
         refused = blocking.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
         state = ledger.record(
-            state, items=delivered.pack.items, block=carried, message_id=message_id, at_ms=asked.kept.at_ms
+            state, items=delivered.pack.items, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
         )  # fmt: skip
-        state = _with_start_pack(signal, state, before, surface, asked.kept)
+        state = _with_start_pack(signal, state, before, surface, outcome.kept)
         block, state = announce_nothing_found(refused, trace, state, settings.recall, salvaged=self._salvaged)
         return Delivery(
             block=block,
@@ -423,11 +423,11 @@ class SignalHandler:
         at_ms: int,
     ) -> Context:
         """The context with what models name, and what hints of time and alerts of a shift are made from, where the settings want them."""
-        others = other_sessions_of_project(self._sessions, state, settings.recall)
-        turns = turns_before(state, others, at_ms=at_ms, settings=settings.recall)
+        other_sessions = other_sessions_of_project(self._sessions, state, settings.recall)
+        turns = turns_before(state, other_sessions, at_ms=at_ms, settings=settings.recall)
         return replace(
             context,
-            sessions=others,
+            sessions=other_sessions,
             turns=turns,
             offset_ms=self._clock.local_offset_ms,
             armed=still_armed(state),
@@ -583,7 +583,7 @@ def query_of(
         share_preferences=settings.project.share_preferences,
         links=settings.project.link,
     )
-    asked = build_query(
+    outcome = build_query(
         signal,
         surface=surface,
         state=state,
@@ -594,7 +594,7 @@ def query_of(
         read=read,
         follow_ups=settings.recall.follow_ups,
     )
-    return replace(asked, kept=adjust_query_budget(asked.kept, signal, state, settings.recall))
+    return replace(outcome, kept=adjust_query_budget(outcome.kept, signal, state, settings.recall))
 
 
 def _silent() -> Delivery:
@@ -651,9 +651,9 @@ def loaded_rule_files(root: str, cwd: str, names: tuple[str, ...]) -> tuple[str,
     """Rule files that a host working in `cwd` loads: `names` in every folder from `cwd` up to `root`, relative to it."""
     top = Path(root)
     folder = Path(cwd)
-    found: list[str] = []
+    rule_files: list[str] = []
     while True:
-        found += [
+        rule_files += [
             (folder / name).relative_to(top).as_posix()
             for name in names
             if folder.is_relative_to(top) and (folder / name).is_file()
@@ -661,4 +661,4 @@ def loaded_rule_files(root: str, cwd: str, names: tuple[str, ...]) -> tuple[str,
         if folder in (top, folder.parent):
             break
         folder = folder.parent
-    return tuple(sorted(found))
+    return tuple(sorted(rule_files))

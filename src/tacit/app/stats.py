@@ -68,9 +68,9 @@ def warnings_of(parts: Parts) -> tuple[str, ...]:
         warnings.append(salvage_words(parts.salvaged))
     everything = parts.store.scopes()
     for name in parts.kinds.unknown(parts.store.kinds(scope=everything)):
-        held = parts.store.count_memories(MemoryFilter(kinds=(name,)), scope=everything)
+        count = parts.store.count_memories(MemoryFilter(kinds=(name,)), scope=everything)
         warnings.append(
-            f"{held} {'memory has' if held == 1 else 'memories have'} the kind {name!r}, which your settings no longer"
+            f"{count} {'memory has' if count == 1 else 'memories have'} the kind {name!r}, which your settings no longer"
             " define: shown under that name with default weights. Define it again under `kinds`, or give them"
             " another kind with `tacit edit ID --kind KIND`."
         )
@@ -107,8 +107,8 @@ def salvage_words(salvage: Salvage) -> str:
         number = f"{salvage.recovered} memories were" if salvage.recovered != 1 else "1 memory was"
         text += f"{number} recovered into a new one{backup}; "
         if salvage.lost_count:
-            named = ", ".join(salvage.lost) + (", ..." if salvage.lost_count > len(salvage.lost) else "")
-            text += f"{salvage.lost_count} could not be read: {named}. "
+            lost_names = ", ".join(salvage.lost) + (", ..." if salvage.lost_count > len(salvage.lost) else "")
+            text += f"{salvage.lost_count} could not be read: {lost_names}. "
         elif salvage.recovered:
             text += "no memory is known to be lost. "
         else:

@@ -51,11 +51,11 @@ class Visibility:
 
     def hidden(self, ids: Iterable[str]) -> frozenset[str]:
         """Return the ids that the caller may not see, by their present level."""
-        wanted = [] if self.by_user else sorted(set(ids) - {""})
-        if not wanted:
+        unique_ids = [] if self.by_user else sorted(set(ids) - {""})
+        if not unique_ids:
             return frozenset()
-        known = self._store.get(wanted, scope=self._store.scopes())
-        return frozenset(memory.id for memory in known if not self.shows(memory))
+        memories = self._store.get(unique_ids, scope=self._store.scopes())
+        return frozenset(memory.id for memory in memories if not self.shows(memory))
 
     def reason(self, reason: ChangeReason) -> ChangeReason:
         """A recorded reason; without its details where it names a memory that the caller may not see."""
@@ -65,16 +65,16 @@ class Visibility:
         """A sentence made for people; another one where it names a memory that the caller may not see."""
         return change_text(HIDDEN_REASON) if self.hidden(_MEMORY_ID.findall(text)) else text
 
-    def traces(self, found: Sequence[Trace]) -> tuple[Trace, ...]:
-        """`found` as if hidden memories had not been there."""
-        hidden = self.hidden(name for trace in found for name in _ids_of(trace))
-        return tuple(_without(trace, hidden) for trace in found) if hidden else tuple(found)
+    def traces(self, traces: Sequence[Trace]) -> tuple[Trace, ...]:
+        """`traces` as if hidden memories had not been there."""
+        hidden = self.hidden(name for trace in traces for name in _ids_of(trace))
+        return tuple(_without(trace, hidden) for trace in traces) if hidden else tuple(traces)
 
-    def outcome(self, content: str, made: Sequence[Change]) -> tuple[Change, ...]:
+    def outcome(self, content: str, changes: Sequence[Change]) -> tuple[Change, ...]:
         """What the caller learns of the changes that its statement `content` made."""
-        named = {name for change in made for name in _others_of(change)}
-        hidden = self.hidden(named)
-        return tuple(_outcome(content, change, hidden) for change in made) if hidden else tuple(made)
+        other_ids = {name for change in changes for name in _others_of(change)}
+        hidden = self.hidden(other_ids)
+        return tuple(_outcome(content, change, hidden) for change in changes) if hidden else tuple(changes)
 
     def changes(self, versions: Sequence[Recorded]) -> tuple[Recorded, ...]:
         """Those of `versions` whose memory may be read as it is now, as it was written, and as it was before."""
@@ -87,10 +87,10 @@ class Visibility:
             and (version.before is None or self.shows(version.before))
         )
 
-    def exposures(self, found: Sequence[StoredExposure]) -> tuple[StoredExposure, ...]:
-        """Those of `found` that are not of a hidden memory."""
-        hidden = self.hidden(one.exposure.memory_id for one in found)
-        return tuple(one for one in found if one.exposure.memory_id not in hidden)
+    def exposures(self, exposures: Sequence[StoredExposure]) -> tuple[StoredExposure, ...]:
+        """Those of `exposures` that are not of a hidden memory."""
+        hidden = self.hidden(stored.exposure.memory_id for stored in exposures)
+        return tuple(stored for stored in exposures if stored.exposure.memory_id not in hidden)
 
     def session(self, state: SessionState) -> SessionState:
         """`state` without hidden memories in the list of what the session was given."""
@@ -145,18 +145,18 @@ def _named(reason: ChangeReason) -> tuple[str, ...]:
 
 def _others_of(change: Change) -> tuple[str, ...]:
     """Ids of the stored memories that a new statement was compared with."""
-    named = _named(change.reason)
+    named_ids = _named(change.reason)
     match change:
         case Merge():
-            return (change.memory.id, *named)
+            return (change.memory.id, *named_ids)
         case Skip():
-            return (change.memory_id, *named)
+            return (change.memory_id, *named_ids)
         case Supersede():
-            return (change.old_id, *change.further, *change.contested, *named)
+            return (change.old_id, *change.further, *change.contested, *named_ids)
         case Contradict():
-            return (change.other_id, *change.further, *named)
+            return (change.other_id, *change.further, *named_ids)
         case _:
-            return named
+            return named_ids
 
 
 def _outcome(content: str, change: Change, hidden: frozenset[str]) -> Change:
@@ -182,7 +182,7 @@ def _without(trace: Trace, hidden: frozenset[str]) -> Trace:
     if not hidden & _ids_of(trace):
         return trace
     was_injected = not hidden.isdisjoint(trace.injected)
-    seen = replace(
+    visible = replace(
         trace,
         candidates=tuple(
             replace(candidate, reasons=tuple(_unnamed(text, hidden) for text in candidate.reasons))
@@ -194,12 +194,12 @@ def _without(trace: Trace, hidden: frozenset[str]) -> Trace:
         block="" if was_injected else trace.block,
         tokens=0 if was_injected else trace.tokens,
     )
-    if was_injected and not seen.injected:
-        cause = SilenceCause.NOT_RELEVANT if seen.candidates else SilenceCause.NOTHING_FOUND
-        seen = replace(seen, cause=cause, why=SilenceReason(cause=cause))
+    if was_injected and not visible.injected:
+        cause = SilenceCause.NOT_RELEVANT if visible.candidates else SilenceCause.NOTHING_FOUND
+        visible = replace(visible, cause=cause, why=SilenceReason(cause=cause))
     if was_injected and trace.surface is Surface.ON_DEMAND:
-        seen = _without_question(seen)
-    return seen
+        visible = _without_question(visible)
+    return visible
 
 
 def _without_question(trace: Trace) -> Trace:
@@ -226,4 +226,4 @@ def _drop_without(drop: Drop, hidden: frozenset[str]) -> Drop:
 
 
 def _unnamed(text: str, hidden: frozenset[str]) -> str:
-    return _MEMORY_ID.sub(lambda found: "another memory" if found[0] in hidden else found[0], text)
+    return _MEMORY_ID.sub(lambda match: "another memory" if match[0] in hidden else match[0], text)

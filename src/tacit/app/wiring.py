@@ -174,11 +174,11 @@ def _root_of(store: Store, project_id: str) -> Path | None:
     )
 
 
-def _make_writer(redact: Clean, home: Home, section: str, named: WriterSettings) -> Writer | None:
+def _make_writer(redact: Clean, home: Home, section: str, settings: WriterSettings) -> Writer | None:
     """The writer that a section of the settings names."""
     return make_writer(
-        named,
-        api_key=secret(key_variable(named)),
+        settings,
+        api_key=secret(key_variable(settings)),
         redact=redact,
         environ=home.environment(),
         section=section,
@@ -214,15 +214,15 @@ def _open_store(
         store, salvaged = _opened(backend, home, clock)
     except StoreCorrupt as error:
         _LOG.error("the store is damaged: %s", type(error).__name__)
-        done = backend.salvage(home, clock=clock, file_id=file_id)
-        if done is not None:
+        salvage = backend.salvage(home, clock=clock, file_id=file_id)
+        if salvage is not None:
             remove_blocks(home)
             _LOG.error(
                 "recovered %d memories, %d of them from a backup; %d are lost; %d pages were damaged",
-                done.recovered,
-                done.from_backup,
-                done.lost_count,
-                done.damaged_pages,
+                salvage.recovered,
+                salvage.from_backup,
+                salvage.lost_count,
+                salvage.damaged_pages,
             )
         store, salvaged = _opened(backend, home, clock)
     return store, salvaged if salvaged and Path(salvaged.aside).exists() else None
@@ -244,14 +244,14 @@ def _opened(backend: StoreBackend, home: Home, clock: Clock) -> tuple[Store, Sal
 
 def _back_up_before_migration(backend: StoreBackend, home: Home, clock: Clock, *, keep: int) -> None:
     try:
-        done = make_backup(
+        outcome = make_backup(
             lambda target: backend.back_up(home, target), home, keep=keep, clock=clock, only_if_due=False
         )
     except StoreCorrupt:
         raise
     except StoreError as error:  # a migration is one transaction: it is no reason to stay closed
-        done = error.code
-    _LOG.info("backup before the migration: %s", done)
+        outcome = error.code
+    _LOG.info("backup before the migration: %s", outcome)
 
 
 def examine_backup(home: Home, source: Path) -> int | None:

@@ -89,8 +89,8 @@ def check_interpreter() -> Finding:
     """Which Python runs, and whether it is one of those that the package's classifiers name as tested."""
     from importlib.metadata import metadata
 
-    named = (line.rpartition(" :: ")[2] for line in metadata("tacit").get_all("Classifier") or ())
-    tested = [version for version in named if version.startswith("3.")]
+    suffixes = (line.rpartition(" :: ")[2] for line in metadata("tacit").get_all("Classifier") or ())
+    tested = [version for version in suffixes if version.startswith("3.")]
     if "{}.{}".format(*sys.version_info) in tested:
         return Finding(name="python", state="ok", detail=interpreter())
     return Finding(
@@ -325,7 +325,7 @@ def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
     payload = f'{{"event": "start", "session": "doctor-{scratch.nonce}", "cwd": "{scratch.home.root}"}}'
     began = time.monotonic()
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [os.fspath(home.launcher), "plain"],
             input=payload,
             capture_output=True,
@@ -342,7 +342,7 @@ def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
             advice="`tacit install` writes it again.",
         )
     took_ms = (time.monotonic() - began) * 1000
-    if scratch.nonce not in done.stdout:
+    if scratch.nonce not in process.stdout:
         return Finding(
             name="launcher",
             state="fail",
@@ -380,13 +380,13 @@ def check_host(
     status = installed(host, user_home=place.user_home, home=place.home)
     if status.state == "absent":
         status = installed(host, user_home=place.user_home, project_root=project, home=place.home)
-    programs = {each.name: each for each in detect(place.user_home, place.search_path)}
+    programs = {program.name: program for program in detect(place.user_home, place.search_path)}
     program = programs.get(host)
     if status.state == "absent":
-        there = f"version {program.version} is installed" if program else "not installed"
+        presence = f"version {program.version} is installed" if program else "not installed"
         state: State = "fail" if named else "warn" if program else "skip"
         advice = f"`tacit install {host}` connects it." if program or named else ""
-        yield Finding(name=host, state=state, detail=f"not connected; {there}", advice=advice)
+        yield Finding(name=host, state=state, detail=f"not connected; {presence}", advice=advice)
         return
     if status.state != "installed" or status.problems:
         status_text = "; ".join(status.problems) or status.state

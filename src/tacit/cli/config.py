@@ -104,19 +104,23 @@ def set_(
     if old in RENAMED:
         reset_values(home, place, key=old)
     report = _report(cwd, agent)
-    now = report.origins.get(key, ())
+    origins = report.origins.get(key, ())
     if not notes:
-        notes = tuple(one for one in report.warnings if one.note and one.key == key and key in LEVEL_KEYS)
-    said = [*map(str, notes), *_without_effect(key, converted, report.origins)]
+        notes = tuple(
+            warning
+            for warning in report.warnings
+            if warning.note and warning.key == key and key in LEVEL_KEYS
+        )
+    remarks = [*map(str, notes), *_without_effect(key, converted, report.origins)]
     if as_json:
-        print_json({**_facts(key, now), "file": str(file_of(home, place)), "notes": said})
+        print_json({**_facts(key, origins), "file": str(file_of(home, place)), "notes": remarks})
         return
-    if now:
-        print_line(f"{key} = {_text(now[-1])}  ({_where(now[-1])})")
-    for note in said:
+    if origins:
+        print_line(f"{key} = {_text(origins[-1])}  ({_where(origins[-1])})")
+    for note in remarks:
         print_line(note, style="yellow")
-    if now and not notes and converted is not None and now[-1].plain != converted:
-        print_line(f"It is written, but {_where(now[-1])} overrides it.", style="yellow")
+    if origins and not notes and converted is not None and origins[-1].plain != converted:
+        print_line(f"It is written, but {_where(origins[-1])} overrides it.", style="yellow")
     if about is not None and about.restart:
         print_line("It takes effect when the daemon restarts: `tacit stop`.", style="yellow")
 
@@ -201,14 +205,14 @@ def reset(
         raise unknown_setting(key, "settings")
     place = _place(cwd, user=user, agent=agent, project=project, project_file=project_file)
     home = current_context().home
-    done = sum(reset_values(home, place, key=name) for name in {old, key}) > 0
-    now = _report(cwd, agent).origins.get(key, ())
+    was_reset = sum(reset_values(home, place, key=name) for name in {old, key}) > 0
+    origins = _report(cwd, agent).origins.get(key, ())
     if as_json:
-        print_json({"reset": done, **(_facts(key, now) if now else {})})
-    elif not done:
+        print_json({"reset": was_reset, **(_facts(key, origins) if origins else {})})
+    elif not was_reset:
         print_line("No value is set there; nothing was changed.")
     else:
-        print_line(f"{key} = {_text(now[-1])}  ({_where(now[-1])})" if now else "Reset.")
+        print_line(f"{key} = {_text(origins[-1])}  ({_where(origins[-1])})" if origins else "Reset.")
 
 
 @app.command("agents")
@@ -346,8 +350,8 @@ def _value(about: Described | None, words: Sequence[str]) -> Any:
     if about is not None and about.type in ("string", "choice") and len(words) == 1:
         return words[0]
     if about is not None and about.type == "list" and not (len(words) == 1 and words[0].startswith("[")):
-        parts = [part.strip() for word in words for part in word.split(",")]
-        return [part for part in parts if part]
+        items = [item.strip() for word in words for item in word.split(",")]
+        return [item for item in items if item]
     if len(words) != 1:
         return list(words)
     return parse_settings(f"value: {words[0]}", place=f"`{words[0]}`").values["value"]
@@ -373,8 +377,8 @@ def _without_effect(key: str, value: object, origins: Mapping[str, Sequence[Orig
     return (f"It pins nothing until {AMBIENT} is on: `tacit config set {AMBIENT} true`.",)
 
 
-def _facts(key: str, given: Sequence[Origin]) -> dict[str, Any]:
-    layers = [{"layer": one.layer, "place": one.place, "value": one.plain} for one in given]
+def _facts(key: str, origins: Sequence[Origin]) -> dict[str, Any]:
+    layers = [{"layer": origin.layer, "place": origin.place, "value": origin.plain} for origin in origins]
     return {
         "key": key,
         **({"value": layers[-1]["value"], "layer": layers[-1]["layer"]} if layers else {}),
@@ -397,8 +401,8 @@ def _levels(report: SettingsReport) -> list[dict[str, Any]]:
 
     if not uses_levels(report.settings.preset):
         return []
-    found = levels_in_use(report.settings.embedder, current_context().home)
-    return [{"name": name, **asdict(level), "tuned": found.tuned} for name, level in found.levels.items()]
+    in_use = levels_in_use(report.settings.embedder, current_context().home)
+    return [{"name": name, **asdict(level), "tuned": in_use.tuned} for name, level in in_use.levels.items()]
 
 
 def _level_texts(level: dict[str, Any]) -> tuple[str, ...]:

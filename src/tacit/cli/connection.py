@@ -36,7 +36,7 @@ def ask_running(
     place = current_context()
     daemon = place.connect(place.home)
     if method in ("GET", "DELETE"):
-        pairs = [(name, part) for name, value in (values or {}).items() for part in _parts(value)]
+        pairs = [(name, item) for name, value in (values or {}).items() for item in _parts(value)]
         path = f"{path}?{urlencode(pairs, errors='replace')}" if pairs else path
         _, answer = daemon.request(method, path, timeout_s=timeout_s)
     else:

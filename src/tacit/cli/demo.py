@@ -196,11 +196,11 @@ def _problems(report: dict[str, Any]) -> list[str]:
         problems.append("Nothing was captured from the recorded session.")
     if not report["start"]["given"]:
         problems.append("The new session got nothing at its start.")
-    for each in (*report["prompts"], report["failure"]):
-        question = each.get("asked") or each["command"]
-        if each["needs"] and each["needs"] not in each["given"]:
-            problems.append(f"{question!r} was not given {each['needs']!r}.")
-        elif not each["needs"] and each["given"]:
+    for step in (*report["prompts"], report["failure"]):
+        question = step.get("asked") or step["command"]
+        if step["needs"] and step["needs"] not in step["given"]:
+            problems.append(f"{question!r} was not given {step['needs']!r}.")
+        elif not step["needs"] and step["given"]:
             problems.append(f"{question!r} was given something; it should have got silence.")
     return problems
 
@@ -224,13 +224,13 @@ def _print(report: dict[str, Any]) -> None:
     )
     _print_given(report["start"])
     print_line("\n3. Four prompts of that session:", style="bold")
-    for number, each in enumerate(report["prompts"], 1):
-        if each["agent_said"]:
-            print_line(f"\n  agent    {each['agent_said']}", style="dim")
-            print_line(f"  prompt {number} {each['asked']}")
+    for number, step in enumerate(report["prompts"], 1):
+        if step["agent_said"]:
+            print_line(f"\n  agent    {step['agent_said']}", style="dim")
+            print_line(f"  prompt {number} {step['asked']}")
         else:
-            print_line(f"\n  prompt {number} {each['asked']}")
-        _print_given(each)
+            print_line(f"\n  prompt {number} {step['asked']}")
+        _print_given(step)
     failure = report["failure"]
     print_line("\n4. A command fails:", style="bold")
     print_line(f"\n  {failure['command']}: {ERROR.splitlines()[-1].removeprefix('E').strip()}")
@@ -247,11 +247,11 @@ def _print(report: dict[str, Any]) -> None:
     print_line(f"{report['took_s']:.1f} s, no network, no language model. Next: tacit install")
 
 
-def _print_given(each: dict[str, Any]) -> None:
+def _print_given(step: dict[str, Any]) -> None:
     from tacit.cli.terminal.output import print_line
 
-    trace = each["trace"]
-    if not each["given"]:
+    trace = step["trace"]
+    if not step["given"]:
         reason = trace["silence"] if trace else "nothing was asked"
         best = max((c["relevance"] for c in trace["candidates"]), default=0.0) if trace else 0.0
         print_line(
@@ -259,7 +259,7 @@ def _print_given(each: dict[str, Any]) -> None:
             style="yellow",
         )
         return
-    for line in each["given"].splitlines():
+    for line in step["given"].splitlines():
         print_line(f"    {line}", style="green")
     if not trace:
         return

@@ -54,7 +54,7 @@ def evaluate(
 ) -> None:
     """Measure the quality of the memory on judged data. Needs the package tacit-evals; see docs/guide/benchmarks.md."""
     words = [suite]
-    named = {
+    options = {
         "--data": data,
         "--triggers": triggers,
         "--pool": pool,
@@ -62,7 +62,7 @@ def evaluate(
         "--html": html,
         "--embedder": embedder if embedder != "minilm" else None,
     }
-    for name, value in named.items():
+    for name, value in options.items():
         words += [name, str(value)] if value is not None else []
     for folder in fit or []:
         words += ["--fit", str(folder)]

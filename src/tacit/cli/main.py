@@ -236,11 +236,11 @@ def report_crash(error: BaseException, *, as_json: bool) -> int:
     report: Path | None = None
     with contextlib.suppress(OSError, TacitError):
         report = write_report(error, current_context().home.log_file.parent)
-    where = (
+    location = (
         f"The report is {report}; it holds no text of a memory." if report else "No report could be written."
     )
     print_error(
-        TacitError(f"Tacit failed with {type(error).__name__}.", hint=f"{where} Please file it as a bug."),
+        TacitError(f"Tacit failed with {type(error).__name__}.", hint=f"{location} Please file it as a bug."),
         as_json=as_json,
     )
     return 1

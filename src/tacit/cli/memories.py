@@ -108,21 +108,21 @@ def _checked_level(name: str) -> str:
 def describe_change(change: dict[str, Any]) -> str:
     """One change for people; it names when the memory applies."""
     memory: dict[str, Any] = change.get("memory") or {}
-    name, what = memory.get("id", ""), memory.get("content", "")
+    name, content = memory.get("id", ""), memory.get("content", "")
     when = shown_when(memory) if memory else ""
-    stored = f"remembered {name} [{memory.get('kind', '')}] {what}" + (f"\n  when: {when}" if when else "")
+    stored = f"remembered {name} [{memory.get('kind', '')}] {content}" + (f"\n  when: {when}" if when else "")
     match change["change"]:
         case "add":
             return stored + (WAITS if memory.get("status") == "quarantined" else "")
         case "merge":
             times = f" (stated {memory['frequency']} times)" if memory["frequency"] > 1 else ""
             pinned = " pinned" if memory["pinned"] else ""
-            return f"known already {name}{times}{pinned} {what}" + (f"\n  when: {when}" if when else "")
+            return f"known already {name}{times}{pinned} {content}" + (f"\n  when: {when}" if when else "")
         case "supersede":
             return f"{stored}\n  replaces: {', '.join((change['old_id'], *change['further']))}; {change['reason']}"
         case "contradict":
-            others = ", ".join((change["other_id"], *change["further"]))
-            return f"{stored}\n  contradicts: {others}; {change['reason']}\n  `tacit review` decides"
+            contradicted = ", ".join((change["other_id"], *change["further"]))
+            return f"{stored}\n  contradicts: {contradicted}; {change['reason']}\n  `tacit review` decides"
         case "skip" if change["memory_id"]:
             return f"known already {change['memory_id']} {change['content']}"
         case "skip":
@@ -148,8 +148,8 @@ def shown_when(memory: dict[str, Any]) -> str:
     trigger = memory["trigger"]
     ranked = sorted(trigger["actions"], key=lambda pair: -pair[1])
     strongest = [action.replace("_", " ") for action, _ in ranked[:SHOWN_ACTIONS]]
-    others = when_of({"trigger": {**trigger, "actions": [], "breadth": 3.0 if trigger["always"] else 1.0}})
-    return ", ".join(part for part in (*strongest, others) if part)
+    further = when_of({"trigger": {**trigger, "actions": [], "breadth": 3.0 if trigger["always"] else 1.0}})
+    return ", ".join(term for term in (*strongest, further) if term)
 
 
 def recall(
@@ -181,14 +181,14 @@ def recall(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_rows, short_ids, shorten_line
 
-    wanted = " ".join(text or []).strip()
-    if not (wanted or command or path or tool or error):
+    search_text = " ".join(text or []).strip()
+    if not (search_text or command or path or tool or error):
         raise typer.BadParameter("Give a search text.")
     host, _, session_id = session.partition("/")
     if session and not session_id:
         raise typer.BadParameter("Name the session as HOST/ID; `tacit why` shows them.")
     question = drop_empty(
-        text=wanted,
+        text=search_text,
         previous=previous,
         tool=tool,
         command=command,
@@ -316,8 +316,8 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
     if as_json:
         print_json({**answer, **history})
         return
-    origin, held = m["provenance"], m["validity"]
-    session_name = " ".join(part for part in (origin["host"], origin["session_id"]) if part)
+    origin, validity = m["provenance"], m["validity"]
+    session_name = " ".join(name for name in (origin["host"], origin["session_id"]) if name)
     rows = [
         ("id", m["id"]),
         ("content", m["content"]),
@@ -327,11 +327,11 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("sensitivity", m["sensitivity"]),
         (
             "said by",
-            f"{origin['speaker']} via {origin['source'] or 'unknown'}, {format_day(held['valid_from_ms'])}",
+            f"{origin['speaker']} via {origin['source'] or 'unknown'}, {format_day(validity['valid_from_ms'])}",
         ),
         ("session", f"{session_name}, turn {origin['turn']}" if session_name else ""),
-        ("until", format_day(held["valid_to_ms"]) if held["valid_to_ms"] else ""),
-        ("replaced by", held["superseded_by"] or ""),
+        ("until", format_day(validity["valid_to_ms"]) if validity["valid_to_ms"] else ""),
+        ("replaced by", validity["superseded_by"] or ""),
         ("when", when_of(m)),
         ("importance", f"{m['importance']:.2f}"),
         ("stated, used", f"{m['frequency']}, {m['use_count']} times"),

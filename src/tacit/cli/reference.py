@@ -56,24 +56,24 @@ def commands() -> dict[str, Any]:
     by_name: dict[str, Any] = {}
     for name, command in group.commands.items():
         inner: dict[str, Any] | None = getattr(command, "commands", None)
-        for part, each in ({"": command} if inner is None else inner).items():
-            each.rich_help_panel = command.rich_help_panel or each.rich_help_panel
-            by_name[f"{name} {part}".strip()] = each
+        for subname, subcommand in ({"": command} if inner is None else inner).items():
+            subcommand.rich_help_panel = command.rich_help_panel or subcommand.rich_help_panel
+            by_name[f"{name} {subname}".strip()] = subcommand
     panels = list(dict.fromkeys(command.rich_help_panel for command in by_name.values()))
     return dict(sorted(by_name.items(), key=lambda pair: panels.index(pair[1].rich_help_panel)))
 
 
 def render() -> str:
     """The whole page."""
-    parts = [HEAD + "".join(f"| {code} | {meaning} |\n" for code, meaning in exit_codes().items())]
+    sections = [HEAD + "".join(f"| {code} | {meaning} |\n" for code, meaning in exit_codes().items())]
     panel = ""
     for name, command in commands().items():
         title = str(command.rich_help_panel or "")
         if title != panel:
-            parts.append(f"\n## {title}\n")
+            sections.append(f"\n## {title}\n")
             panel = title
-        parts.append(_section(name, command))
-    return "".join(parts)
+        sections.append(_section(name, command))
+    return "".join(sections)
 
 
 def _section(name: str, command: Any) -> str:

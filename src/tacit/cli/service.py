@@ -164,10 +164,10 @@ def _print_since(path: Path, end: int, *, as_json: bool) -> int:
 
 def _entry(line: str) -> dict[str, Any]:
     try:
-        found: object = json.loads(line)
+        value: object = json.loads(line)
     except ValueError:
-        found = None
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else {"message": line.rstrip("\n")}
+        value = None
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {"message": line.rstrip("\n")}
 
 
 def _print_entry(line: str, *, as_json: bool) -> None:
@@ -210,19 +210,21 @@ def _only_session(cwd: Path, *, muted: bool) -> str:
     root = identify_project(str(cwd.absolute())).root
     since_ms = (time.time() - LIVE_S) * 1000
     running = [
-        each
-        for each in ask("GET", "/v1/sessions", {"limit": MOST_SESSIONS})["sessions"]
-        if not each["ended"] and not each["parent"] and each["last_signal_at_ms"] >= since_ms
+        session
+        for session in ask("GET", "/v1/sessions", {"limit": MOST_SESSIONS})["sessions"]
+        if not session["ended"] and not session["parent"] and session["last_signal_at_ms"] >= since_ms
     ]
-    here = [each for each in running if each["project_root"] == root and each["muted"] is muted]
-    if len(here) == 1:
-        return str(here[0]["key"])
+    matching = [
+        session for session in running if session["project_root"] == root and session["muted"] is muted
+    ]
+    if len(matching) == 1:
+        return str(matching[0]["key"])
     state = "muted" if muted else "running"
     listed = ", ".join(
-        f"{each['key']} (last heard of {format_moment(each['last_signal_at_ms'])})"
-        for each in here or running
+        f"{session['key']} (last heard of {format_moment(session['last_signal_at_ms'])})"
+        for session in matching or running
     )
-    problem = f"Several sessions are {state} in {root}." if here else f"No session is {state} in {root}."
+    problem = f"Several sessions are {state} in {root}." if matching else f"No session is {state} in {root}."
     raise NotFound(
         problem,
         hint=f"Name one as host/id: {listed}." if listed else "Name one as host/id; `tacit why` shows them.",
@@ -253,10 +255,10 @@ def backup(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    wanted = target.expanduser().absolute()
-    if wanted.is_dir():
-        wanted /= time.strftime("tacit-%Y%m%d-%H%M%S.db")
-    answer = ask("POST", "/v1/backup", {"target": str(wanted)})
+    path = target.expanduser().absolute()
+    if path.is_dir():
+        path /= time.strftime("tacit-%Y%m%d-%H%M%S.db")
+    answer = ask("POST", "/v1/backup", {"target": str(path)})
     if as_json:
         print_json(answer)
         return
@@ -280,12 +282,12 @@ def restore(
     place.require_user("replace your store by another one")
     file = source.expanduser().absolute()
     readable = examine_backup(place.home, file)
-    what = (
+    new_store = (
         f"{file}"
         if readable is None
         else f"the {readable} memories that can be read of {file}, which is damaged,"
     )
-    confirm(f"Make {what} the store of {place.home.root}? The present store is moved aside.", yes=yes)
+    confirm(f"Make {new_store} the store of {place.home.root}? The present store is moved aside.", yes=yes)
     place.connect(place.home).stop()
     # While we hold the daemon's lock no hook can start one over the file that is being exchanged.
     claimed = claim(place.home)

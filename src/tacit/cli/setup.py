@@ -62,7 +62,7 @@ def install(
     from tacit.hosts.install import HOSTS, detect, plan
 
     place = current_context()
-    hosts_found = {each.name: each for each in detect(place.user_home, place.search_path)}
+    hosts_found = {program.name: program for program in detect(place.user_home, place.search_path)}
     names = tuple(dict.fromkeys(host or hosts_found))
     if not names:
         raise NotFound(
@@ -78,8 +78,8 @@ def install(
     ]
     versions = {name: hosts_found[name].version if name in hosts_found else "" for name in names}
     if not as_json:
-        for each in plans:
-            _show(each, version=versions[each.host], whole=dry_run)
+        for host_plan in plans:
+            _show(host_plan, version=versions[host_plan.host], whole=dry_run)
     written = False
     if not dry_run:
         stale = place.home.launcher.exists() and bool(launcher_problem(place.home))
@@ -120,8 +120,8 @@ def uninstall(
         for name in dict.fromkeys(host or HOSTS)
     ]
     if not as_json:
-        for each in plans:
-            _show(each, version="", whole=dry_run)
+        for host_plan in plans:
+            _show(host_plan, version="", whole=dry_run)
     written = False
     if not dry_run:
         written = _carry_out(plans, question="Change these files?", yes=yes, launcher=False)
@@ -143,7 +143,7 @@ def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: 
     from tacit.cli.terminal.interaction import confirm
     from tacit.hosts.install import apply
 
-    changing = [each for each in plans if any(edit.changes for edit in each.edits)]
+    changing = [plan for plan in plans if any(edit.changes for edit in plan.edits)]
     if changing:
         confirm(question, yes=yes)
     if launcher:
@@ -152,23 +152,23 @@ def _carry_out(plans: list[InstallPlan], *, question: str, yes: bool, launcher: 
         home = current_context().home
         home.ensure()
         write_launcher(home)
-    for each in changing:
-        apply(each)
+    for plan in changing:
+        apply(plan)
     return bool(changing)
 
 
-def _show(each: InstallPlan, *, version: str, whole: bool) -> None:
+def _show(plan: InstallPlan, *, version: str, whole: bool) -> None:
     from tacit.cli.terminal.output import print_line
 
-    print_line(f"{each.host} {version}".rstrip(), style="bold")
-    edits = [edit for edit in each.edits if edit.changes]
+    print_line(f"{plan.host} {version}".rstrip(), style="bold")
+    edits = [edit for edit in plan.edits if edit.changes]
     for edit in edits:
         print_line(f"  {_word(edit):<7} {edit.path}  {edit.why}")
         for line in _difference(edit, whole=whole):
             print_line(f"          {line}", style="dim")
     if not edits:
         print_line("  nothing to do")
-    for note in each.notes:
+    for note in plan.notes:
         print_line(f"  {note}", style="dim")
 
 
@@ -208,16 +208,16 @@ def _report(plans: list[InstallPlan], *, versions: dict[str, str], written: bool
         "written": written,
         "hosts": [
             {
-                "host": each.host,
-                "version": versions.get(each.host, ""),
+                "host": plan.host,
+                "version": versions.get(plan.host, ""),
                 "files": [
                     {"path": str(edit.path), "change": _word(edit), "why": edit.why}
-                    for edit in each.edits
+                    for edit in plan.edits
                     if edit.changes
                 ],
-                "notes": list(each.notes),
+                "notes": list(plan.notes),
             }
-            for each in plans
+            for plan in plans
         ],
     }
 
@@ -255,22 +255,23 @@ def init(
             rows,
             empty="No rule files here (CLAUDE.md, AGENTS.md, ...).",
         )
-        for each in imported["files"]:
-            if each["left_out"]:
-                reasons = ", ".join(dict.fromkeys(each["left_out"]))
-                print_line(f"{len(each['left_out'])} left out: {reasons}, {each['path']}", style="yellow")
-        made: list[dict[str, Any]] = [
+        for file in imported["files"]:
+            if file["left_out"]:
+                reasons = ", ".join(dict.fromkeys(file["left_out"]))
+                print_line(f"{len(file['left_out'])} left out: {reasons}, {file['path']}", style="yellow")
+        imported_memories: list[dict[str, Any]] = [
             change["memory"] for change in imported["changes"] if change.get("memory")
         ]
-        _tell_what_others_wrote(made, confirmed=confirmed)
+        _tell_what_others_wrote(imported_memories, confirmed=confirmed)
     report: dict[str, int] | None = None
     if backfill and not users:
         current_context().require_user("learn from past sessions, since they count as your words")
     if past and users and backfill is not False:
-        sessions, whole = sum(each["sessions"] for each in past), sum(each["size_bytes"] for each in past)
-        hosts = ", ".join(sorted({each["host"] for each in past}))
+        sessions = sum(transcript["sessions"] for transcript in past)
+        size_bytes = sum(transcript["size_bytes"] for transcript in past)
+        hosts = ", ".join(sorted({transcript["host"] for transcript in past}))
         question = (
-            f"Learn from {sessions} past sessions of this project ({hosts}, {format_size(whole)})? "
+            f"Learn from {sessions} past sessions of this project ({hosts}, {format_size(size_bytes)})? "
             "They stay on this machine, and secrets are removed."
         )
         if _wanted(question, backfill=backfill, yes=yes):
@@ -291,14 +292,14 @@ def init(
     print_line("`tacit list` shows the memories here, `tacit context` the start pack of a session.")
 
 
-def _tell_what_others_wrote(made: list[dict[str, Any]], *, confirmed: bool) -> None:
+def _tell_what_others_wrote(memories: list[dict[str, Any]], *, confirmed: bool) -> None:
     """Say what waits for the user of what was imported, and what is there on demand."""
     from tacit.cli.terminal.output import print_line
 
-    if any(memory["status"] == "quarantined" for memory in made):
+    if any(memory["status"] == "quarantined" for memory in memories):
         hint = "" if confirmed else " `tacit init` in your own terminal accepts the rule files as yours."
         print_line(f"Statements of others wait for you in `tacit review`.{hint}", style="yellow")
-    if any(memory["status"] == "active" and memory["provenance"]["tier"] == "import" for memory in made):
+    if any(memory["status"] == "active" and memory["provenance"]["tier"] == "import" for memory in memories):
         print_line(
             "Facts from README, manifests and commits are found on demand; no session starts with them."
         )
@@ -327,9 +328,9 @@ def join(yes: Yes = False, cwd: Here = Path(), as_json: AsJson = False) -> None:
     from tacit.cli.terminal.output import print_json, print_line
 
     folder = str(cwd.absolute())
-    for each in ask("GET", "/v1/projects/here", {"cwd": folder})["related"]:
+    for related in ask("GET", "/v1/projects/here", {"cwd": folder})["related"]:
         if not as_json:
-            print_line(each["text"].partition(" `tacit")[0])
+            print_line(related["text"].partition(" `tacit")[0])
         confirm("Share those memories with this folder?", yes=yes, default=False)
     joined = ask("POST", "/v1/projects/join", {"cwd": folder})
     if as_json:
@@ -357,8 +358,8 @@ def _takes_rules(folder: str, *, yes: bool, quiet: bool) -> bool:
     from tacit.cli.terminal.interaction import agreed
     from tacit.cli.terminal.output import format_count, print_line, shorten_line
 
-    seen = ask("POST", "/v1/projects/init", {"cwd": folder, "dry_run": True})
-    memories: list[dict[str, Any]] = [change["memory"] for change in seen["changes"]]
+    preview = ask("POST", "/v1/projects/init", {"cwd": folder, "dry_run": True})
+    memories: list[dict[str, Any]] = [change["memory"] for change in preview["changes"]]
     if not memories:
         return True
     if not quiet:
@@ -388,14 +389,14 @@ def _backfill(folder: str, past: list[dict[str, Any]], *, write_up: bool, quiet:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import Progress
 
-    whole: Counter[str] = Counter(dict.fromkeys(("added", "merged", "superseded", "skipped", "failed"), 0))
+    totals: Counter[str] = Counter(dict.fromkeys(("added", "merged", "superseded", "skipped", "failed"), 0))
     with Progress("learning from transcripts", quiet=quiet) as progress:
-        for done, each in enumerate(past):
+        for done, transcript in enumerate(past):
             progress.update(done, len(past))
-            body = {"cwd": folder, "paths": [each["path"]], "write_up": write_up}
+            body = {"cwd": folder, "paths": [transcript["path"]], "write_up": write_up}
             report = ask("POST", "/v1/backfill", body)
-            whole.update({name: value for name, value in report.items() if isinstance(value, int)})
-    return dict(whole)
+            totals.update({name: value for name, value in report.items() if isinstance(value, int)})
+    return dict(totals)
 
 
 def settle_writer(hosts: Sequence[str], *, named: str) -> str:

@@ -119,8 +119,8 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
     place = current_context()
     health = place.connect(place.home).status()
     project = Path(identify_project(str(cwd.absolute())).root)
-    read = read_settings(place.home, project)
-    recall = read.settings.recall
+    report = read_settings(place.home, project)
+    recall = report.settings.recall
     newest = newest_backup(place.home)
     answers: DaemonAnswers = {"engine": None, "here": None, "prompts": None, "warnings": []}
     if health["running"]:
@@ -132,8 +132,10 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
         "engine": answers["engine"],
         "here": answers["here"],
         "prompts": answers["prompts"],
-        "preset": read.settings.preset,
-        "off": [each.value for each in Surface if each is not Surface.HOST and is_off(each, recall)],
+        "preset": report.settings.preset,
+        "off": [
+            surface.value for surface in Surface if surface is not Surface.HOST and is_off(surface, recall)
+        ],
         "recall_enabled": recall.enabled,
         "shadow": recall.shadow,
         "store_bytes": _size_of(place.home.database),
@@ -151,7 +153,7 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
         facts["warnings"].append(
             f"The home {place.home.root} cannot be written: `tacit doctor` says what to do."
         )
-    facts["warnings"] = list(dict.fromkeys((*facts["warnings"], *map(str, read.warnings))))
+    facts["warnings"] = list(dict.fromkeys((*facts["warnings"], *map(str, report.warnings))))
     return facts
 
 
@@ -162,10 +164,10 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
 
     try:
         engine = ask_running("GET", "/v1/status", timeout_s=TIMEOUT_S)
-        here = ask_running(
+        listing = ask_running(
             "GET", "/v1/memories", {"cwd": str(cwd), "limit": MOST_COUNTED}, timeout_s=TIMEOUT_S
         )
-        kinds = Counter(memory["kind"] for memory in here["memories"])
+        kinds = Counter(memory["kind"] for memory in listing["memories"])
         answers["engine"] = engine
         review = ask_running("GET", "/v1/review", {"cwd": str(cwd), "limit": 1}, timeout_s=TIMEOUT_S)
         place = ask_running("GET", "/v1/projects/here", {"cwd": str(cwd)}, timeout_s=TIMEOUT_S)
@@ -173,7 +175,7 @@ def _ask_daemon(cwd: Path, *, recent: int, answers: DaemonAnswers) -> None:
             "cwd": str(cwd),
             "project": place["project"]["remote"] or place["project"]["root"],
             "folders": place["project"]["folders"],
-            "more": here["next_offset"] is not None,
+            "more": listing["next_offset"] is not None,
             "kinds": dict(kinds),
             "unconfirmed": review["waiting"],
         }
@@ -248,7 +250,7 @@ def _print(facts: StatusFacts) -> None:
         rows.append(("backup", _backup_line(facts["backup_at_ms"])))
     if facts["waiting"]:
         rows.append(("waiting", f"{facts['waiting']} hook events, for the next daemon"))
-    rows += [("host", f"{each['host']}: {_host_line(each)}") for each in facts["hosts"]]
+    rows += [("host", f"{host['host']}: {_host_line(host)}") for host in facts["hosts"]]
     print_rows("", ("tacit", facts["version"]), rows, empty="")
     if facts["prompts"]:
         print_line("\nLast prompts (explained by `tacit why`)", style="bold")
@@ -264,7 +266,7 @@ def _print(facts: StatusFacts) -> None:
         print_line(
             f"\nHooks that stayed silent: {trouble_text}. `tacit doctor` tests the path.", style="yellow"
         )
-    for problem in (p for each in facts["hosts"] for p in each["problems"]):
+    for problem in (p for host in facts["hosts"] for p in host["problems"]):
         print_line(f"! {problem}", style="yellow")
     for warning in facts["warnings"]:
         print_line(f"! {warning}", style="yellow")
@@ -285,12 +287,14 @@ def _daemon_line(daemon: dict[str, object] | None) -> str:
 def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
     from tacit.cli.terminal.output import format_count, format_size, waiting_line
 
-    engine, here = facts["engine"], facts["here"]
-    if engine is None or here is None:
+    engine, visible = facts["engine"], facts["here"]
+    if engine is None or visible is None:
         return [("store", format_size(facts["store_bytes"]) if facts["store_bytes"] else "none yet")]
     store = engine["store"]
-    seen = sum(here["kinds"].values())
-    kinds = ", ".join(f"{n} {kind}" for kind, n in sorted(here["kinds"].items(), key=lambda k: (-k[1], k[0])))
+    total = sum(visible["kinds"].values())
+    kinds = ", ".join(
+        f"{n} {kind}" for kind, n in sorted(visible["kinds"].items(), key=lambda k: (-k[1], k[0]))
+    )
     projects = format_count(store["projects"], "project", "projects")
     rows = [
         (
@@ -299,13 +303,15 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         ),
         (
             "project",
-            here["project"] + (f", shared by {', '.join(here['folders'])}" if here["folders"][1:] else ""),
+            visible["project"]
+            + (f", shared by {', '.join(visible['folders'])}" if visible["folders"][1:] else ""),
         ),
         (
             "here",
-            (f"{seen}+ memories" if here["more"] else format_count(seen)) + (f": {kinds}" if kinds else ""),
+            (f"{total}+ memories" if visible["more"] else format_count(total))
+            + (f": {kinds}" if kinds else ""),
         ),
-        *([("review", waiting_line(here["unconfirmed"]))] if here["unconfirmed"] else []),
+        *([("review", waiting_line(visible["unconfirmed"]))] if visible["unconfirmed"] else []),
         ("embedder", engine["embedder"]),
         ("recalls", recalls_line(engine)),
         *(("silent", line) for line in silence_lines(engine)),
@@ -344,9 +350,9 @@ def silence_lines(engine: EngineStatus) -> list[str]:
     from tacit.app.reasons import cause_text
 
     lines: dict[str, list[str]] = {}
-    for each in engine["silences"]:
-        reason = cause_text(each["cause"])
-        lines.setdefault(each["surface"], []).append(f"{each['count']} x {reason}")
+    for silence in engine["silences"]:
+        reason = cause_text(silence["cause"])
+        lines.setdefault(silence["surface"], []).append(f"{silence['count']} x {reason}")
     return [f"{surface}: {'; '.join(reasons[:MOST_CAUSES])}" for surface, reasons in lines.items()]
 
 
@@ -385,5 +391,5 @@ def _trouble(model: ExtractorStatus | NamingStatus) -> str:
 def _prompt_row(prompt: Prompt) -> tuple[str, str, str]:
     from tacit.cli.terminal.output import format_count, format_moment, shorten_line
 
-    got = format_count(prompt["injected"]) if prompt["injected"] else f"silence: {prompt['silence']}"
-    return format_moment(prompt["at_ms"]), got, shorten_line(prompt["text"], 80)
+    outcome = format_count(prompt["injected"]) if prompt["injected"] else f"silence: {prompt['silence']}"
+    return format_moment(prompt["at_ms"]), outcome, shorten_line(prompt["text"], 80)

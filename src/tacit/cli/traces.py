@@ -78,9 +78,9 @@ def print_trace(trace: TraceView, *, stages: bool) -> None:
     """One recall for people: what was asked, what was read, what came of it."""
     from tacit.cli.terminal.output import format_count, format_moment, print_line, shorten_line
 
-    where = trace["session"] or "on demand"
+    session = trace["session"] or "on demand"
     print_line(
-        f"{format_moment(trace['at_ms'])}  {trace['surface']}  {where}  {trace['took_ms']:.1f} ms",
+        f"{format_moment(trace['at_ms'])}  {trace['surface']}  {session}  {trace['took_ms']:.1f} ms",
         style="bold",
     )
     if trace["text"]:

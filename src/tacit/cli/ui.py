@@ -62,10 +62,10 @@ def _listen(daemon: Any, port: int | None) -> int:
     """Have the daemon listen on loopback TCP; the port it listens on."""
     from tacit.errors import DaemonError
 
-    wanted = (PORT, 0) if port is None else (port,)
-    for number in wanted[:-1]:
+    ports = (PORT, 0) if port is None else (port,)
+    for number in ports[:-1]:
         try:
             return int(daemon.request("POST", "/listen", {"port": number}, timeout_s=10.0)[1]["port"])
         except DaemonError:
             continue
-    return int(daemon.request("POST", "/listen", {"port": wanted[-1]}, timeout_s=10.0)[1]["port"])
+    return int(daemon.request("POST", "/listen", {"port": ports[-1]}, timeout_s=10.0)[1]["port"])

@@ -18,12 +18,12 @@ largest block that was ever freed, which is the model's file. Below 4 MB the mod
 
 def limit_arenas() -> bool:
     """Let all threads share two areas without large blocks; call it before threads are started. Whether all was accepted."""
-    wanted = (
+    options = (
         (_M_ARENA_MAX, _ARENAS),
         (_M_MMAP_THRESHOLD, _MAPPED_BYTES),
         (_M_TRIM_THRESHOLD, 2 * _MAPPED_BYTES),  # glibc's own ratio
     )
-    accepted = [_call("mallopt", option, value) for option, value in wanted]  # each, whatever the others say
+    accepted = [_call("mallopt", option, value) for option, value in options]  # each, whatever the others say
     return all(accepted)
 
 

@@ -70,10 +70,10 @@ class _ParsedRequest:
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers.append((name.lower(), value))
 
-    def on_body(self, part: bytes) -> None:
-        self.size += len(part)
+    def on_body(self, chunk: bytes) -> None:
+        self.size += len(chunk)
         if self.size <= MAX_BODY_BYTES:
-            self.body.append(part)
+            self.body.append(chunk)
 
     def on_message_complete(self) -> None:
         self.complete = True
@@ -115,10 +115,10 @@ class _Request:
         return "complete"
 
     def _wait(self, until: float) -> None:
-        left = until - time.monotonic()
-        if left <= 0:
+        remaining_s = until - time.monotonic()
+        if remaining_s <= 0:
             raise TimeoutError
-        self.connection.settimeout(left)
+        self.connection.settimeout(remaining_s)
 
 
 class HookListener:

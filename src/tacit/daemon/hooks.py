@@ -68,8 +68,10 @@ class HookReply:
 def begin_hook(parts: DaemonParts, headers: Iterable[tuple[bytes, bytes]]) -> float:
     """Count a hook, and return the moment of `time.monotonic()` until which its client waits; header names in lower case."""
     parts.counters.add("hooks")
-    given = next((value for name, value in headers if name == DEADLINE_HEADER), b"")
-    deadline_ms = min(float(given), MAX_DEADLINE_MS) if given.isdigit() and int(given) > 0 else DEADLINE_MS
+    deadline = next((value for name, value in headers if name == DEADLINE_HEADER), b"")
+    deadline_ms = (
+        min(float(deadline), MAX_DEADLINE_MS) if deadline.isdigit() and int(deadline) > 0 else DEADLINE_MS
+    )
     return time.monotonic() + deadline_ms / 1000
 
 

@@ -32,8 +32,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     head_s = HEAD_S
     body_s = BODY_S
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self._timer: asyncio.TimerHandle | None = None
         self._head_bytes = 0
         self._in_head = True
@@ -112,16 +112,16 @@ async def read_body(receive: Receive) -> bytes:
         InvalidPayload: if it is too long.
         ClientDisconnect: whoever asked has gone.
     """
-    parts: list[bytes] = []
+    chunks: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
             raise ClientDisconnect
-        part: bytes = message.get("body", b"")
-        parts.append(part)
-        size += len(part)
+        chunk: bytes = message.get("body", b"")
+        chunks.append(chunk)
+        size += len(chunk)
         if size > MAX_BODY_BYTES:
             raise too_large()
         if not message.get("more_body", False):
-            return b"".join(parts)
+            return b"".join(chunks)

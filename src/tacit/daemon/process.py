@@ -245,12 +245,12 @@ class DaemonProcess:
         return False
 
     def _drain(self, engine: Engine) -> None:
-        done = drain(
+        report = drain(
             self._home.spool_dir, lambda host, payload: engine.hook(host, payload, deadline_ms=2_000.0)
         )
-        if done.taken or done.refused or done.left:
-            self._parts.counters.add("spooled", done.taken)
-            _LOG.info("spool: %d taken, %d refused, %d left", done.taken, done.refused, done.left)
+        if report.taken or report.refused or report.left:
+            self._parts.counters.add("spooled", report.taken)
+            _LOG.info("spool: %d taken, %d refused, %d left", report.taken, report.refused, report.left)
 
     def _finish(self, keeper: Thread) -> None:
         """Finish running work, keep what waits, give everything back."""

@@ -153,14 +153,14 @@ def _refused(code: str) -> Response:
 def _is_foreign(headers: Mapping[bytes, bytes]) -> bool:
     """Whether a browser says that another origin's page asks. Programs say nothing of the kind."""
     origin = headers.get(b"origin")
-    other = origin is not None and origin.lower() != b"http://" + headers.get(b"host", b"").lower()
-    return other or headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none")
+    cross_origin = origin is not None and origin.lower() != b"http://" + headers.get(b"host", b"").lower()
+    return cross_origin or headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none")
 
 
 def _is_open(path: str) -> bool:
     """Whether the loopback port serves `path`; stopping and listening belong to the socket alone."""
-    known = path in ("/health", "/mcp") or path.startswith(("/mcp/", "/hook/", "/v1/")) or _is_page(path)
-    return known and path.isprintable() and ".." not in path
+    served = path in ("/health", "/mcp") or path.startswith(("/mcp/", "/hook/", "/v1/")) or _is_page(path)
+    return served and path.isprintable() and ".." not in path
 
 
 def _is_page(path: str) -> bool:

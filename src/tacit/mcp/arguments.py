@@ -34,7 +34,7 @@ def _as_list(value: object) -> object:
             return cast(object, json.loads(value))
         except ValueError:
             pass
-    return [part.strip() for part in value.split(",") if part.strip()]
+    return [item.strip() for item in value.split(",") if item.strip()]
 
 
 def _as_phrases(value: object) -> object:
@@ -176,19 +176,19 @@ class Stats(Arguments):
 
 def schema_of(model: type[Arguments]) -> dict[str, Any]:
     """The JSON schema of `model`, without titles, null types and defaults that say nothing."""
-    whole = model.model_json_schema()
-    fields = {name: _slim(field) for name, field in whole.get("properties", {}).items()}
+    model_schema = model.model_json_schema()
+    fields = {name: _slim(field) for name, field in model_schema.get("properties", {}).items()}
     schema: dict[str, Any] = {"type": "object", "properties": fields}
-    return {**schema, "required": whole["required"]} if whole.get("required") else schema
+    return {**schema, "required": model_schema["required"]} if model_schema.get("required") else schema
 
 
 def _slim(field: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in field.items() if key not in _UNSAID and value is not None}
-    options = cast(list[dict[str, Any]], kept.pop("anyOf", []))
+    slim = {key: value for key, value in field.items() if key not in _UNSAID and value is not None}
+    options = cast(list[dict[str, Any]], slim.pop("anyOf", []))
     for option in options:
         if option.get("type") != "null":
-            kept = {**{key: value for key, value in option.items() if key not in _UNSAID}, **kept}
-    return kept
+            slim = {**{key: value for key, value in option.items() if key not in _UNSAID}, **slim}
+    return slim
 
 
 _UNSAID = ("title", "maxLength", "minLength", "maxItems")

@@ -31,8 +31,8 @@ class Prompt:
 
 
 def _recall(engine: Engine, caller: Caller, words: str) -> str:
-    found = search(engine, caller, ask.Search(query=words))
-    return f"{words}\n\nThis is what is on record about it:\n\n{found}"
+    answer = search(engine, caller, ask.Search(query=words))
+    return f"{words}\n\nThis is what is on record about it:\n\n{answer}"
 
 
 def _remember(engine: Engine, caller: Caller, words: str) -> str:  # noqa: ARG001 - one shape for all

@@ -128,8 +128,8 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
     async def work(context: RequestContext, do: Callable[[Caller], T]) -> T:
         if not limiter:  # belongs to the loop that runs
             limiter.append(anyio.CapacityLimiter(THREADS))
-        who = caller_of(context) or caller or Caller()
-        return await run_sync(_in_turn, do, who, limiter=limiter[0])
+        asker = caller_of(context) or caller or Caller()
+        return await run_sync(_in_turn, do, asker, limiter=limiter[0])
 
     async def list_tools(
         context: RequestContext, __: types.PaginatedRequestParams | None
@@ -143,7 +143,7 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
         if params.name not in BY_NAME:
             raise MCPError(code=types.INVALID_PARAMS, message=unknown_tool(params.name))
         try:
-            text = await work(context, lambda who: call(engine, who, params.name, params.arguments or {}))
+            text = await work(context, lambda asker: call(engine, asker, params.name, params.arguments or {}))
         except TacitError as error:
             return _result(f"Refused: {error}", failed=True)
         # The tools' boundary: the agent is told that it failed, never with which text.
@@ -160,7 +160,7 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
     async def read_resource(
         context: RequestContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        text = await _or_error(work(context, lambda who: read(engine, who, params.uri)))
+        text = await _or_error(work(context, lambda asker: read(engine, asker, params.uri)))
         content = types.TextResourceContents(uri=params.uri, mime_type="text/markdown", text=text)
         return types.ReadResourceResult(contents=[content])
 
@@ -173,7 +173,7 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
         context: RequestContext, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         text = await _or_error(
-            work(context, lambda who: message(engine, who, params.name, params.arguments or {}))
+            work(context, lambda asker: message(engine, asker, params.name, params.arguments or {}))
         )
         prompt_message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(messages=[prompt_message])
@@ -192,9 +192,9 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
     )
 
 
-def _in_turn(do: Callable[[Caller], T], who: Caller) -> T:
+def _in_turn(do: Callable[[Caller], T], asker: Caller) -> T:
     wait_for_pending_answers()  # the hooks first
-    return do(who)
+    return do(asker)
 
 
 def caller_of(context: RequestContext) -> Caller | None:
@@ -208,9 +208,9 @@ def caller_of(context: RequestContext) -> Caller | None:
     )
 
 
-def _host_of(asked: RequestContext) -> str:
+def _host_of(context: RequestContext) -> str:
     """The host whose agent asks, as the pipe says; "" = unknown."""
-    request = asked.request
+    request = context.request
     host = request.headers.get("x-tacit-host", "") if isinstance(request, Request) else ""
     return host if re.fullmatch(r"[a-z0-9-]{1,40}", host) else ""
 

@@ -26,10 +26,10 @@ SILENCES = 3
 
 
 def framed(
-    what: str, lines: Sequence[str], *, max_tokens: int, more: int, count: Callable[[str], int]
+    heading: str, lines: Sequence[str], *, max_tokens: int, more: int, count: Callable[[str], int]
 ) -> str:
     """`lines` between the delimiters of a block, as many as fit, and how many more there are."""
-    head, foot = f'<{OPEN_TAG} surface="on_demand">\n{what}', f"</{OPEN_TAG}>"
+    head, foot = f'<{OPEN_TAG} surface="on_demand">\n{heading}', f"</{OPEN_TAG}>"
     remaining = max_tokens - TAIL_TOKENS - count(head) - count(foot)
     shown: list[str] = []
     for line in lines:

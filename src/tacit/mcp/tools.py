@@ -122,11 +122,14 @@ def context(engine: Engine, caller: Caller, arguments: ask.Context) -> str:
     return _answer_text(answer)
 
 
-def inject(engine: Engine, caller: Caller, given: ask.Inject) -> str:
+def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> str:
     """What is known of a topic, else of what the user asked last. Source: section 3.2 of the typed seed."""
-    words = given.topic or engine.agents.last_words(caller)
+    words = arguments.topic or engine.agents.last_words(caller)
     answer = engine.agents.answer(
-        caller, words, kinds=tuple(given.memory_types or ()), budget_tokens=given.max_tokens - TAIL_TOKENS
+        caller,
+        words,
+        kinds=tuple(arguments.memory_types or ()),
+        budget_tokens=arguments.max_tokens - TAIL_TOKENS,
     )
     return _answer_text(answer)
 
@@ -190,19 +193,19 @@ def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> str:
     )
 
 
-def forget(engine: Engine, caller: Caller, given: ask.Forget) -> str:
+def forget(engine: Engine, caller: Caller, arguments: ask.Forget) -> str:
     """Retire a memory."""
     memory = engine.agents.forget(
-        caller, given.id, reason=given.reason or "", user_words=given.user_words or ""
+        caller, arguments.id, reason=arguments.reason or "", user_words=arguments.user_words or ""
     )
     return f"Forgotten: {memory_line(memory)[2:]}"
 
 
-def feedback(engine: Engine, caller: Caller, given: ask.Feedback) -> str:
+def feedback(engine: Engine, caller: Caller, arguments: ask.Feedback) -> str:
     """Say whether a memory helped."""
-    memory, counted = engine.agents.feedback(caller, given.id, useful=given.useful)
-    said = "useful" if given.useful else "not useful"
-    return f"{memory.id} counts as {said}." if counted else f"{memory.id} was called {said} before."
+    memory, counted = engine.agents.feedback(caller, arguments.id, useful=arguments.useful)
+    verdict = "useful" if arguments.useful else "not useful"
+    return f"{memory.id} counts as {verdict}." if counted else f"{memory.id} was called {verdict} before."
 
 
 def why(engine: Engine, caller: Caller, arguments: ask.Why) -> str:
@@ -227,7 +230,7 @@ def _whole(traces: Sequence[Any], prefix: str) -> str:
     return next((name for name in ids if prefix and name.startswith(prefix)), prefix)
 
 
-def stats(engine: Engine, caller: Caller, given: ask.Stats) -> str:  # noqa: ARG001 - one shape for all
+def stats(engine: Engine, caller: Caller, arguments: ask.Stats) -> str:  # noqa: ARG001 - one shape for all
     """Counts."""
     return stats_text(engine.agents.stats(caller))
 

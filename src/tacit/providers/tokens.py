@@ -20,6 +20,7 @@ from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from zlib import adler32, crc32
 
@@ -166,7 +167,7 @@ def _merge(token: bytes, ranks: _Ranks) -> int:
     if len(token) == 1 or ranks.of(token) < TOKENS:
         return 1
     parts = [token[at : at + 1] for at in range(len(token))]
-    pairs = [ranks.of(left + right) for left, right in zip(parts, parts[1:], strict=False)]
+    pairs = [ranks.of(left + right) for left, right in pairwise(parts)]
     while pairs and (least := min(pairs)) < TOKENS:
         at = pairs.index(least)
         parts[at : at + 2] = [parts[at] + parts[at + 1]]

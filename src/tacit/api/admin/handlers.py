@@ -79,11 +79,11 @@ def purge(engine: Service, at: Parameters, request: ask.Purge) -> Answer[Purged]
 
 def relations(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Relations]:  # noqa: ARG001
     """List the relations of a memory, strongest first."""
-    found, others = engine.admin.relations(engine.show(at["id"], speaker=at.speaker).id)
-    seen = engine.visible_to(at.speaker, others)
-    hidden = {memory.id for memory in others} - {memory.id for memory in seen}
-    shown = [one for one in found if hidden.isdisjoint((one.source_id, one.target_id))]
-    return Answer(shapes.Relations(relations=shown, memories=seen))
+    edges, neighbors = engine.admin.relations(engine.show(at["id"], speaker=at.speaker).id)
+    visible = engine.visible_to(at.speaker, neighbors)
+    hidden = {memory.id for memory in neighbors} - {memory.id for memory in visible}
+    shown = [edge for edge in edges if hidden.isdisjoint((edge.source_id, edge.target_id))]
+    return Answer(shapes.Relations(relations=shown, memories=visible))
 
 
 def exposures_of(engine: Service, at: Parameters, request: ask.Page) -> Answer[shapes.ExposurePage]:
@@ -143,8 +143,10 @@ def separate(engine: Service, at: Parameters, request: AtFolder) -> Answer[shape
     return Answer(_folder_project(engine.admin.separate(request.cwd)))
 
 
-def _folder_project(found: Membership) -> shapes.FolderProject:
-    return shapes.FolderProject(project=found.project, related=found.related, notice=found.notice)
+def _folder_project(membership: Membership) -> shapes.FolderProject:
+    return shapes.FolderProject(
+        project=membership.project, related=membership.related, notice=membership.notice
+    )
 
 
 def kinds(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Kinds]:  # noqa: ARG001
@@ -196,22 +198,22 @@ def _root(engine: Service, cwd: str) -> str:
 
 def trace(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneTrace]:  # noqa: ARG001
     """Get one recall with every stage's keeps and drops, and its verdicts."""
-    (found,) = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
-    said = _verdicts(engine, at, engine.admin.verdicts.of(found.id))
-    return Answer(shapes.OneTrace(trace=found, verdicts=said))
+    (recall,) = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
+    verdicts = _verdicts(engine, at, engine.admin.verdicts.of(recall.id))
+    return Answer(shapes.OneTrace(trace=recall, verdicts=verdicts))
 
 
 def replay(engine: Service, at: Parameters, request: ask.Threshold) -> Answer[shapes.ReplayedView]:
     """Repeat the decision of one recall at another threshold."""
-    found = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
-    (replayed,) = engine.replayed(found, threshold=request.threshold)
+    recalls = engine.visibility(at.speaker).traces([engine.admin.recalls.trace(at["id"])])
+    (replayed,) = engine.replayed(recalls, threshold=request.threshold)
     return Answer(shapes.ReplayedView(replayed=replayed))
 
 
 def judge(engine: Service, at: Parameters, request: ask.TraceFeedback) -> Answer[shapes.Verdicts]:
     """Report whether injected memories were useful, or whether a memory was missing; charts and `tune` read it."""
-    said = engine.admin.say(at["id"], request.memory_ids, useful=request.useful)
-    return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, said)))
+    verdicts = engine.admin.say(at["id"], request.memory_ids, useful=request.useful)
+    return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, verdicts)))
 
 
 def verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Verdicts]:  # noqa: ARG001
@@ -219,9 +221,9 @@ def verdicts(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.
     return Answer(shapes.Verdicts(verdicts=_verdicts(engine, at, engine.admin.verdicts.all()[::-1])))
 
 
-def _verdicts(engine: Service, at: Parameters, said: Sequence[Verdict]) -> list[Verdict]:
-    hidden = engine.visibility(at.speaker).hidden(one.memory_id for one in said)
-    return [verdict for verdict in said if verdict.memory_id not in hidden]
+def _verdicts(engine: Service, at: Parameters, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    hidden = engine.visibility(at.speaker).hidden(verdict.memory_id for verdict in verdicts)
+    return [verdict for verdict in verdicts if verdict.memory_id not in hidden]
 
 
 def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answer[shapes.SessionPage]:
@@ -237,8 +239,8 @@ def sessions(engine: Service, at: Parameters, request: ask.ListSessions) -> Answ
 def session(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OneSession]:  # noqa: ARG001
     """Get one session turn by turn: prompts, injected and dropped memories."""
     key = SessionName.of(at["host"], at["session_id"])
-    found = engine.admin.recalls.session(key, visibility=engine.visibility(at.speaker))
-    return Answer(shapes.OneSession(session=found))
+    session_view = engine.admin.recalls.session(key, visibility=engine.visibility(at.speaker))
+    return Answer(shapes.OneSession(session=session_view))
 
 
 def exposures(engine: Service, at: Parameters, request: ask.ListExposures) -> Answer[shapes.ExposurePage]:
@@ -275,9 +277,9 @@ def digests(engine: Service, at: Parameters, request: ask.ListDigests) -> Answer
     reader, visibility = engine.admin.digests, engine.visibility(at.speaker)
     if request.session is not None:
         digest = reader.of_session(request.session, visibility=visibility)
-        there = (digest,) if digest.memory_id else ()
+        listed = (digest,) if digest.memory_id else ()
         return Answer(
-            Digests(digests=there, reason=digest.reason and f"{digest.session} has none: {digest.reason}")
+            Digests(digests=listed, reason=digest.reason and f"{digest.session} has none: {digest.reason}")
         )
     project = engine.project(request.cwd) if request.cwd else None
     return Answer(reader.newest(project, limit=request.limit, visibility=visibility))

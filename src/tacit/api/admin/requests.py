@@ -76,7 +76,7 @@ class Search(Request):
     @property
     def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
         """The states, or None for any."""
-        return None if "all" in self.status else tuple(one for one in self.status if one != "all")
+        return None if "all" in self.status else tuple(status for status in self.status if status != "all")
 
 
 class AskGraph(Request):
@@ -93,7 +93,7 @@ class AskGraph(Request):
     @property
     def wanted_statuses(self) -> tuple[MemoryStatus, ...] | None:
         """The states, or None for any."""
-        return None if "all" in self.status else tuple(one for one in self.status if one != "all")
+        return None if "all" in self.status else tuple(status for status in self.status if status != "all")
 
 
 class Timeline(Page):
@@ -199,8 +199,8 @@ class Purge(Request):
         )
         if sum(selectors) != 1:
             raise ValueError("one of ids, project, session, source and text")
-        words = (*self.ids, *(one for one in (self.source, self.text) if one is not None))
-        if not all(one.strip() for one in words):
+        words = (*self.ids, *(text for text in (self.source, self.text) if text is not None))
+        if not all(word.strip() for word in words):
             raise ValueError("ids, source and text that are not blank")
         if self.cwd and self.source is None and self.text is None:
             raise ValueError("cwd with source or text alone")

@@ -50,10 +50,10 @@ def change(engine: Service, at: Parameters, request: ask.ChangeSettings) -> Answ
     """Write values into one layer. They take effect at once. `null` resets a value."""
     options = engine.admin.options
     place = SettingsTarget(holder=request.holder, name=request.name)
-    written, gone = _parted(request.values)
+    written, reset_keys = _parted(request.values)
     if written:
         options.change(place, written)
-    for key in gone:
+    for key in reset_keys:
         options.revert(place, key=key)
     return _view(
         engine,
@@ -65,21 +65,21 @@ def change(engine: Service, at: Parameters, request: ask.ChangeSettings) -> Answ
 def _parted(values: Mapping[str, Any], prefix: str = "") -> tuple[dict[str, Any], list[str]]:
     """Values to write by dotted name, and names to take back. A kind is one value."""
     written: dict[str, Any] = {}
-    gone: list[str] = []
+    reset_keys: list[str] = []
     for name, value in values.items():
         if not name.strip():
             raise InvalidInput("A setting has no name.", hint="GET /v1/settings lists them.")
         key = f"{prefix}{name}"
         about = describe_settings().get(key)
         if value is None and (about is None or not about.nullable):
-            gone.append(key)
+            reset_keys.append(key)
         elif isinstance(value, dict) and not key.startswith("kinds.") and value:
             below, above = _parted(cast(dict[str, Any], value), f"{key}.")
             written |= below
-            gone += above
+            reset_keys += above
         else:
             written[key] = value
-    return written, gone
+    return written, reset_keys
 
 
 def revert(engine: Service, at: Parameters, request: ask.RevertSettings) -> Answer[shapes.Reverted]:  # noqa: ARG001
@@ -107,9 +107,9 @@ def change_agent(engine: Service, at: Parameters, request: ask.ChangeAgent) -> A
     if request.reset_memory_injection_override:
         options.revert(place, key="recall")
     if request.memory_injection:
-        written, gone = _parted(request.memory_injection, "recall.")
+        written, reset_keys = _parted(request.memory_injection, "recall.")
         if written:
             options.change(place, written)
-        for key in gone:
+        for key in reset_keys:
             options.revert(place, key=key)
     return Answer(shapes.OneAgent(agent=options.agent(at["name"])))

@@ -110,10 +110,10 @@ class Verdicts:
             InvalidInput: if one of them was no candidate of the recall, or nothing was injected and none is named.
         """
         relevance_of = {candidate.memory_id: candidate.relevance for candidate in trace.candidates}
-        named = tuple(dict.fromkeys(memory_ids)) or trace.injected
-        if not named:
+        judged_ids = tuple(dict.fromkeys(memory_ids)) or trace.injected
+        if not judged_ids:
             raise InvalidInput(f"{trace.id} injected nothing.", hint="Name the memory that should have come.")
-        for name in named:
+        for name in judged_ids:
             if name not in relevance_of and name not in trace.injected:
                 raise InvalidInput(
                     f"{name} was no candidate of {trace.id}.",
@@ -131,7 +131,7 @@ class Verdicts:
                 trace_at_ms=trace.at_ms,
                 at_ms=at_ms,
             )
-            for name in named
+            for name in judged_ids
         )
         with self._lock:
             before = {(verdict.trace_id, verdict.memory_id): verdict for verdict in self.all()}
@@ -179,16 +179,16 @@ class Admin:
 
     # --- looking
 
-    def scopes(self, wanted: Sequence[Scope], *, within: ScopeFilter | None = None) -> ScopeFilter:
+    def scopes(self, selected: Sequence[Scope], *, within: ScopeFilter | None = None) -> ScopeFilter:
         """These scopes alone; () = all of `within`, which is every scope of the store when None.
 
         A project stands for its paths and tasks, too.
         """
         everything = within or self._store.scopes()
-        if not wanted:
+        if not selected:
             return everything
-        names = {str(scope) for scope in wanted}
-        projects = {scope.project_id for scope in wanted if scope == project_scope(scope.project_id or "")}
+        names = {str(scope) for scope in selected}
+        projects = {scope.project_id for scope in selected if scope == project_scope(scope.project_id or "")}
         return ScopeFilter.of(
             *(
                 scope
@@ -212,13 +212,13 @@ class Admin:
         relations.sort(
             key=lambda relation: (-relation.weight, relation.source_id, relation.target_id, relation.type)
         )
-        others = dict.fromkeys(
+        neighbor_ids = dict.fromkeys(
             end
             for relation in relations
             for end in (relation.source_id, relation.target_id)
             if end != memory_id
         )
-        return tuple(relations), self._store.get(list(others), scope=everything)
+        return tuple(relations), self._store.get(list(neighbor_ids), scope=everything)
 
     def graph(self, where: MemoryFilter, *, scope: ScopeFilter, limit: int) -> Graph:
         """Memories and how they hang together."""
@@ -228,10 +228,12 @@ class Admin:
         """Projects by name; memories of other sensitivities than `levels` (None = any) are not counted."""
         where = MemoryFilter(sensitivities=levels)
         counts = [
-            ProjectCount(project=one, active=self.count(where, scope=self.scopes([project_scope(one.id)])))
-            for one in self._store.projects()
+            ProjectCount(
+                project=project, active=self.count(where, scope=self.scopes([project_scope(project.id)]))
+            )
+            for project in self._store.projects()
         ]
-        return tuple(sorted(counts, key=lambda one: (one.project.name, one.project.id)))
+        return tuple(sorted(counts, key=lambda row: (row.project.name, row.project.id)))
 
     def membership(self, cwd: str) -> Membership:
         """The project of a folder, and what else may belong to it."""

@@ -96,11 +96,15 @@ class DigestReader:
         self._settle()
         scope = self._store.scopes()
         if project is not None:
-            scope = ScopeFilter.of(*(one for one in scope.scopes if one.project_id == project.id))
+            scope = ScopeFilter.of(
+                *(stored_scope for stored_scope in scope.scopes if stored_scope.project_id == project.id)
+            )
         where = replace(_KIND, sensitivities=visibility.levels)
         memories = self._store.list_memories(where, scope=scope, limit=LOOKED_AT)
         states = {state.key: state for state in self._states(project)}
-        ranked = sorted(memories, key=lambda one: (-_heard(one, states.get(_key_of(one))), one.id))
+        ranked = sorted(
+            memories, key=lambda memory: (-_heard(memory, states.get(_key_of(memory))), memory.id)
+        )
         digests: dict[SessionKey, SessionDigest] = {}
         for memory in ranked:
             key = _key_of(memory)
@@ -157,18 +161,18 @@ class DigestReader:
             NotFound: if there is no such session, or several.
         """
         states = [state.key for state in self._store.list_sessions(limit=LOOKED_AT)]
-        every = MemoryFilter(
+        digest_filter = MemoryFilter(
             kinds=(DIGEST,), statuses=None
         )  # a session whose digest was forgotten has a name, too
-        digests = self._store.list_memories(every, scope=self._store.scopes(), limit=LOOKED_AT)
+        digests = self._store.list_memories(digest_filter, scope=self._store.scopes(), limit=LOOKED_AT)
         keys = dict.fromkeys((*states, *(_key_of(memory) for memory in digests)))
         host, slash, number = name.partition("/")
-        whole = SessionKey(host=host, session_id=number)
-        if slash and whole not in keys and CHECKPOINT.is_stored(self._store, whole):
-            return whole
+        full_key = SessionKey(host=host, session_id=number)
+        if slash and full_key not in keys and CHECKPOINT.is_stored(self._store, full_key):
+            return full_key
         exact = [key for key in keys if name in (str(key), key.session_id)]
-        begun = [key for key in keys if str(key).startswith(name) or key.session_id.startswith(name)]
-        matches = exact or begun
+        by_prefix = [key for key in keys if str(key).startswith(name) or key.session_id.startswith(name)]
+        matches = exact or by_prefix
         if len(matches) == 1:
             return matches[0]
         hint = "Name it as host/id: `tacit digest --project` and `tacit why` show sessions."
@@ -178,12 +182,14 @@ class DigestReader:
 
     def _memory_of(self, key: SessionKey) -> Memory | None:
         scope = self._store.scopes()
-        noted = CHECKPOINT.read(self._store, key).digest_id
-        held = [
-            memory for memory in self._store.get([noted], scope=scope) if noted and memory.status == "active"
+        digest_id = CHECKPOINT.read(self._store, key).digest_id
+        active = [
+            memory
+            for memory in self._store.get([digest_id], scope=scope)
+            if digest_id and memory.status == "active"
         ]
-        if held:
-            return held[0]
+        if active:
+            return active[0]
         memories = self._store.list_memories(_KIND, scope=scope, limit=LOOKED_AT)
         return next((memory for memory in memories if _key_of(memory) == key), None)
 

@@ -187,8 +187,8 @@ class LearnedReader:
         for outcome in outcomes:
             if outcome.memory_id:
                 by_memory.setdefault(outcome.memory_id, []).append(outcome)
-        others = {name for outcome in outcomes for name in outcome.others}
-        memories = {memory.id: memory for memory in self._store.get([*by_memory, *others], scope=scope)}
+        other_ids = {name for outcome in outcomes for name in outcome.others}
+        memories = {memory.id: memory for memory in self._store.get([*by_memory, *other_ids], scope=scope)}
         questions = self._questions(tuple(by_memory), memories)
         shown = {name: memory for name, memory in memories.items() if visibility.shows(memory)}
         statements = [
@@ -196,13 +196,16 @@ class LearnedReader:
                 shown[name],
                 memory_outcomes,
                 shown,
-                [one for one in questions.get(name, ()) if visibility.shows(one)],
+                [memory for memory in questions.get(name, ()) if visibility.shows(memory)],
             )
             for name, memory_outcomes in by_memory.items()
             if name in shown and not shown[name].is_session_note
         ]
         return tuple(
-            sorted(statements, key=lambda one: (_turn(one), one.memory.created_at_ms, one.memory.id))
+            sorted(
+                statements,
+                key=lambda statement: (_turn(statement), statement.memory.created_at_ms, statement.memory.id),
+            )
         )
 
     def _questions(
@@ -224,13 +227,13 @@ class LearnedReader:
         }
         questions: dict[str, dict[str, Memory]] = {}
         for relation in edges:
-            for this, other in (
+            for memory_id, other_id in (
                 (relation.source_id, relation.target_id),
                 (relation.target_id, relation.source_id),
             ):
-                if other in memories:
-                    questions.setdefault(this, {})[other] = memories[other]
-        return {name: tuple(others.values()) for name, others in questions.items()}
+                if other_id in memories:
+                    questions.setdefault(memory_id, {})[other_id] = memories[other_id]
+        return {name: tuple(by_id.values()) for name, by_id in questions.items()}
 
 
 def _statement(
@@ -253,17 +256,19 @@ def _statement(
 
 def _evidence(memory: Memory, outcome: Outcome) -> Evidence:
     spans = (memory.provenance.span, *memory.evidence)
-    span = next((one for one in spans if one and content_hash(one) == outcome.span), "")
+    span = next((text for text in spans if text and content_hash(text) == outcome.span), "")
     return Evidence(speaker=outcome.speaker, extractor=outcome.extractor, turn=outcome.turn, span=span)
 
 
 def _origin(memory: Memory) -> Evidence:
-    told = memory.provenance
-    return Evidence(speaker=told.speaker, extractor=told.extractor, turn=told.turn, span=told.span)
+    provenance = memory.provenance
+    return Evidence(
+        speaker=provenance.speaker, extractor=provenance.extractor, turn=provenance.turn, span=provenance.span
+    )
 
 
 def _turn(statement: LearnedStatement) -> int:
-    return min((one.turn for one in statement.evidence if one.turn), default=1_000_000)
+    return min((evidence.turn for evidence in statement.evidence if evidence.turn), default=1_000_000)
 
 
 def believed_in_words(memory: Memory) -> str:

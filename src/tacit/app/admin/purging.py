@@ -151,7 +151,7 @@ class Purger:
 
     def _knows(self, project: ProjectRecord) -> bool:
         return (
-            any(known.id == project.id for known in self._store.projects())
+            any(stored.id == project.id for stored in self._store.projects())
             or bool(names_of_project(self._store, project.id))
             or any(trace.project_id == project.id for trace in self._store.list_traces(limit=NO_LIMIT))
         )
@@ -163,12 +163,12 @@ class Purger:
             NotFound: if nothing is known of it.
         """
         self._settle()
-        every = self._list(MemoryFilter(statuses=None), self._store.scopes())
+        memories = self._list(MemoryFilter(statuses=None), self._store.scopes())
         states = {state.key: state.parent for state in self._store.list_sessions(limit=NO_LIMIT)}
-        taught = {_session_of(memory): None for memory in every if memory.provenance.session_id}
+        taught = {_session_of(memory): None for memory in memories if memory.provenance.session_id}
         family = with_descendants((key,), {**taught, **states})
         inside = set(family)
-        learned = tuple(memory for memory in every if _session_of(memory) in inside)
+        learned = tuple(memory for memory in memories if _session_of(memory) in inside)
         exists = not states.keys().isdisjoint(family) or bool(names_of_sessions(self._store, family))
         if not (learned or exists):
             raise NotFound(f"There is no session {key}.", hint="`tacit digest --project` names sessions.")
@@ -198,9 +198,9 @@ class Purger:
             )
         self._settle()
         words = ForgottenWords(self._texts(purge_target.memories))
-        gone = self._gone(purge_target)
-        alike = self._alike(words, gone) if purge_target.memories else ()
-        done = self._remove(words, gone, dry_run=dry_run)
+        removal = self._gone(purge_target)
+        alike = self._alike(words, removal) if purge_target.memories else ()
+        report = self._remove(words, removal, dry_run=dry_run)
         return Purged(
             memories=tuple(
                 PurgedMemory(
@@ -213,9 +213,9 @@ class Purger:
                 for memory in purge_target.memories
             ),
             sessions=tuple(map(str, purge_target.sessions)),
-            rows=dict(done.rows),
-            files=dict(done.files),
-            left=done.left,
+            rows=dict(report.rows),
+            files=dict(report.files),
+            left=report.left,
             alike=alike,
             dry_run=dry_run,
         )
@@ -239,21 +239,21 @@ class Purger:
             values=tuple(sorted(values)),
         )
 
-    def _alike(self, words: ForgottenWords, gone: Removal) -> tuple[str, ...]:
+    def _alike(self, words: ForgottenWords, removal: Removal) -> tuple[str, ...]:
         """Other memories that hold the same words, notes apart, which are cleaned."""
-        going = set(gone.memories)
+        going = set(removal.memories)
         matches = [
             memory.id
             for memory in self._list(MemoryFilter(statuses=None), self._store.scopes())
             if memory.id not in going
-            and memory.kind not in gone.notes
+            and memory.kind not in removal.notes
             and any(
                 words.held_by(text) for text in (memory.content, memory.provenance.span, *memory.evidence)
             )
         ]
         return tuple(sorted(matches)[:MOST_ALIKE])
 
-    def _remove(self, words: ForgottenWords, gone: Removal, *, dry_run: bool) -> Rescan:
+    def _remove(self, words: ForgottenWords, removal: Removal, *, dry_run: bool) -> Rescan:
         def clean(text: str, _scope: str) -> str:
             return words.without(text)
 
@@ -263,24 +263,24 @@ class Purger:
                 self._parts.home,
                 clean,
                 dry_run=only_look,
-                gone=gone,
+                gone=removal,
                 records=partial(without_records, signer=Signer(self._parts.home.export_key)),
             )
 
-        done = once(only_look=dry_run)
+        report = once(only_look=dry_run)
         if dry_run:
-            return done
+            return report
         for _ in range(_ROUNDS):
             # What a running session had in memory is let go; what it wrote meanwhile goes in another round.
             self._reread()
             self._settle()
-            if not self._store.rewrite_texts(clean, dry_run=True, gone=gone):
+            if not self._store.rewrite_texts(clean, dry_run=True, gone=removal):
                 break
             again = once(only_look=False)
-            done = replace(done, left=again.left)
+            report = replace(report, left=again.left)
         self._changed()
         reindex(self._store, self._parts.embedder)
-        return done
+        return report
 
 
 def _session_of(memory: Memory) -> SessionKey:

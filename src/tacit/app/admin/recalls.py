@@ -71,12 +71,12 @@ def row_of(trace: Trace) -> RecallRow:
 
 def with_memory_contents(store: Store, traces: Sequence[Trace]) -> tuple[Trace, ...]:
     """`traces` with the words of those candidates of which a trace keeps the numbers alone, as the store has them now."""
-    wanted = {
+    missing_ids = {
         candidate.memory_id for trace in traces for candidate in trace.candidates if not candidate.content
     }
-    if not wanted:
+    if not missing_ids:
         return tuple(traces)
-    words = {memory.id: memory.content for memory in store.get(sorted(wanted), scope=store.scopes())}
+    words = {memory.id: memory.content for memory in store.get(sorted(missing_ids), scope=store.scopes())}
     return tuple(
         replace(
             trace,

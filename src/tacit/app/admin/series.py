@@ -144,8 +144,8 @@ def tokens_by_kind(trace: Trace) -> dict[str, int]:
             lengths[candidate.kind] += max(1, len(candidate.content))
     if not lengths or not trace.tokens:
         return {}
-    whole = sum(lengths.values())
-    shared = {kind: trace.tokens * length // whole for kind, length in sorted(lengths.items())}
+    total_length = sum(lengths.values())
+    shared = {kind: trace.tokens * length // total_length for kind, length in sorted(lengths.items())}
     first = min(shared, key=lambda kind: (-lengths[kind], kind))
     shared[first] += trace.tokens - sum(shared.values())
     return shared
@@ -188,8 +188,8 @@ def series_of(
         recalls=len(inside),
         complete=complete,
         buckets=tuple(
-            _bucket((first + at) * bucket_ms, part, _said_in(judged, first + at, bucket_ms))
-            for at, part in enumerate(by_bucket)
+            _bucket((first + at) * bucket_ms, bucket_facts, _said_in(judged, first + at, bucket_ms))
+            for at, bucket_facts in enumerate(by_bucket)
         ),
         latency=tuple(_latency(name, sorted(times)) for name, times in sorted(surfaces.items())),
         silences=tuple(
@@ -204,8 +204,8 @@ def series_of(
     )
 
 
-def _said_in(said: Sequence[Verdict], number: int, bucket_ms: int) -> list[Verdict]:
-    return [one for one in said if one.trace_at_ms // bucket_ms == number]
+def _said_in(verdicts: Sequence[Verdict], number: int, bucket_ms: int) -> list[Verdict]:
+    return [verdict for verdict in verdicts if verdict.trace_at_ms // bucket_ms == number]
 
 
 def _bucket(at_ms: int, facts: Sequence[Fact], verdicts: Sequence[Verdict]) -> Bucket:
@@ -284,10 +284,10 @@ class Charts:
 
     def _cache(self, *, since_ms: int, until_ms: int) -> tuple[cache_meter.CacheShare, ...]:
         """What prompt caches can keep, by placement; then what they gave, by host."""
-        whole = CACHE_DAYS.read(self._store)
+        placement_days = CACHE_DAYS.read(self._store)
         host_days = CACHE_DAYS_OF_HOSTS.read(self._store)
         return (
-            *cache_meter.shares(whole, since_ms=since_ms, until_ms=until_ms),
+            *cache_meter.shares(placement_days, since_ms=since_ms, until_ms=until_ms),
             *cache_meter.shares_of_hosts(host_days, since_ms=since_ms, until_ms=until_ms),
         )
 

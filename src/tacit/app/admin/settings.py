@@ -194,12 +194,12 @@ class SettingsAdmin:
 
     def agents(self) -> tuple[AgentSettings, ...]:
         """Agents with settings of their own, and those seen in sessions, by name."""
-        seen: dict[str, int] = {}
+        last_signal_ms: dict[str, int] = {}
         for state in self._parts.store.list_sessions(limit=SESSIONS_READ):
             if state.agent:
-                seen.setdefault(state.agent, state.last_signal_at_ms)
-        names = {*seen, *named_holders(self._parts.home, "agents")}
-        return tuple(self._agent(name, seen.get(name)) for name in sorted(names))
+                last_signal_ms.setdefault(state.agent, state.last_signal_at_ms)
+        names = {*last_signal_ms, *named_holders(self._parts.home, "agents")}
+        return tuple(self._agent(name, last_signal_ms.get(name)) for name in sorted(names))
 
     def agent(self, name: str) -> AgentSettings:
         """What one agent has of its own, known or not."""
@@ -284,9 +284,9 @@ class SettingsAdmin:
     def _levels(self, settings: Settings) -> tuple[LevelRow, ...]:
         if not uses_levels(settings.preset):
             return ()
-        found = levels_in_use(settings.embedder, self._parts.home)
+        in_use = levels_in_use(settings.embedder, self._parts.home)
         return tuple(
-            LevelRow(name=name, tuned=found.tuned, **asdict(level)) for name, level in found.levels.items()
+            LevelRow(name=name, tuned=in_use.tuned, **asdict(level)) for name, level in in_use.levels.items()
         )
 
     def _agent(self, name: str, last_seen_ms: int | None) -> AgentSettings:
@@ -301,23 +301,27 @@ class SettingsAdmin:
         )
 
     def _own_projects(self) -> tuple[ProjectSettingsRow, ...]:
-        named = {Path(name).expanduser(): name for name in named_holders(self._parts.home, "projects")}
+        names_by_root = {
+            Path(name).expanduser(): name for name in named_holders(self._parts.home, "projects")
+        }
         rows: list[ProjectSettingsRow] = []
         for project in self._parts.store.projects():
             if not project.root:  # imported; nobody has worked in it here yet
                 continue
             root = Path(project.root)
-            own = overridden(read_settings(self._parts.home, root), "projects") if root in named else ()
+            own = (
+                overridden(read_settings(self._parts.home, root), "projects") if root in names_by_root else ()
+            )
             rows.append(
                 ProjectSettingsRow(
                     id=project.id,
                     name=project.name,
                     root=project.root,
-                    folder=named.pop(root, str(root)),
+                    folder=names_by_root.pop(root, str(root)),
                     overridden=own,
                 )
             )
-        for root, name in named.items():
+        for root, name in names_by_root.items():
             own = overridden(read_settings(self._parts.home, root), "projects")
             rows.append(
                 ProjectSettingsRow(id="", name=root.name, root=str(root), folder=name, overridden=own)

@@ -92,9 +92,9 @@ class NamingAccess:
         visible = self._projects.visible(
             project, agent=state.agent, share_preferences=settings.project.share_preferences
         )
-        own = project.id if project else ""
+        own_id = project.id if project else ""
         return ScopeFilter.of(
-            *(one for one in visible.scopes if one.kind is not ScopeKind.PROJECT or one.key == own)
+            *(scope for scope in visible.scopes if scope.kind is not ScopeKind.PROJECT or scope.key == own_id)
         )
 
 
@@ -104,5 +104,5 @@ def may_ask(state: SessionState, settings: Settings) -> bool:
 
 
 def _uses_answer(state: SessionState, settings: RecallSettings) -> bool:
-    wanted = settings.enabled and not state.muted and not held_out(state, settings.holdout)
-    return wanted and SCORES[settings.score].gated
+    recall_active = settings.enabled and not state.muted and not held_out(state, settings.holdout)
+    return recall_active and SCORES[settings.score].gated

@@ -150,8 +150,8 @@ class Anticipation:
             memories=named.memories,
             listed=tuple(memory.id for memory in listed.memories),
         )
-        with self._sessions.turn(key, timeout_s=TURN_S) as mine:
-            newest = self._sessions.load(key) if mine else None
+        with self._sessions.turn(key, timeout_s=TURN_S) as acquired:
+            newest = self._sessions.load(key) if acquired else None
             if newest is not None and still_armed(newest, armed) is not None:
                 self._sessions.save(replace(newest, armed=armed))
 

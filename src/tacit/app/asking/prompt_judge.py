@@ -145,7 +145,9 @@ class PromptJudge:
             count=len(named.memories),
             of=len(memories),
         )
-        return JudgeAnswer(named={one.memory_id: one.probability for one in named.memories}, note=note)
+        return JudgeAnswer(
+            named={memory.memory_id: memory.probability for memory in named.memories}, note=note
+        )
 
     def close(self) -> None:
         """Ask for nothing more."""

@@ -97,9 +97,9 @@ class HoldoutCounter:
                     calls=1, tokens=injected_tokens + self._count(signal.output) + self._of_call(signal.call)
                 )
             case ToolFailed():
-                words = injected_tokens + self._count(signal.error) + self._of_call(signal.call)
+                tokens = injected_tokens + self._count(signal.error) + self._of_call(signal.call)
                 again = self._again(signal, handled, name)
-                return record.plus(calls=1, failures=1, repeated=int(again), tokens=words)
+                return record.plus(calls=1, failures=1, repeated=int(again), tokens=tokens)
             case MessageEnded():
                 return record.plus(tokens=self._count(signal.text))
             case SessionStarted() | SubagentStarted() | ToolStarting() | Compacting() | SessionEnded():
@@ -122,8 +122,8 @@ class HoldoutCounter:
 
     def _write(self, name: str, record: Record) -> None:
         shard = shard_of(name)
-        kept = HOLDOUT_SESSIONS.read(self._store, shard)
-        HOLDOUT_SESSIONS.write(self._store, merged(kept, {name: record}), shard)
+        stored = HOLDOUT_SESSIONS.read(self._store, shard)
+        HOLDOUT_SESSIONS.write(self._store, merged(stored, {name: record}), shard)
 
     def holdout(self, *, since_ms: int, until_ms: int, share: float) -> Holdout:
         """Sessions of that time with memory and without; `share` = the share that goes without now."""
@@ -162,9 +162,9 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).digest()
 
 
-def merged(kept: Records, new: Records) -> Records:
+def merged(stored: Records, new: Records) -> Records:
     """Merge two sets of records; the newest come last."""
-    return dict(sorted({**kept, **new}.items(), key=lambda pair: (pair[1].at_ms, pair[0])))
+    return dict(sorted({**stored, **new}.items(), key=lambda pair: (pair[1].at_ms, pair[0])))
 
 
 def within(records: Sequence[Record], *, since_ms: int, until_ms: int) -> list[Record]:

@@ -52,10 +52,10 @@ class Holdout:
 
 
 MEASURES: Mapping[str, Callable[[Record], float]] = {
-    "repeated failures a session": lambda one: one.repeated,
-    "turns a session": lambda one: one.turns,
-    "tokens a session": lambda one: one.tokens,
-    "failures a session": lambda one: one.failures,
+    "repeated failures a session": lambda record: record.repeated,
+    "turns a session": lambda record: record.turns,
+    "tokens a session": lambda record: record.tokens,
+    "failures a session": lambda record: record.failures,
 }
 
 
@@ -84,16 +84,16 @@ def holdout_of(records: Sequence[Record], *, share: float) -> Holdout:
 
 
 def _contrast(name: str, having: Sequence[float], lacking: Sequence[float], *, enough: bool) -> Contrast:
-    mine, theirs = np.asarray(having, dtype=np.float64), np.asarray(lacking, dtype=np.float64)
+    values_with, values_without = np.asarray(having, dtype=np.float64), np.asarray(lacking, dtype=np.float64)
     rng = np.random.default_rng(_SEED)
-    differences = np.sort(_means(mine, rng) - _means(theirs, rng))
+    differences = np.sort(_means(values_with, rng) - _means(values_without, rng))
     tail = (1.0 - LEVEL) / 2.0
     low, high = (float(value) for value in np.quantile(differences, (tail, 1.0 - tail)))
     return Contrast(
         measure=name,
-        with_memory=round(float(mine.mean()), 3),
-        without=round(float(theirs.mean()), 3),
-        difference=round(float(mine.mean() - theirs.mean()), 3),
+        with_memory=round(float(values_with.mean()), 3),
+        without=round(float(values_without.mean()), 3),
+        difference=round(float(values_with.mean() - values_without.mean()), 3),
         low=round(low, 3),
         high=round(high, 3),
         clear=enough and (low > 0.0 or high < 0.0),
@@ -101,8 +101,8 @@ def _contrast(name: str, having: Sequence[float], lacking: Sequence[float], *, e
 
 
 def _means(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
-    parts = [
+    chunks = [
         values[rng.integers(0, len(values), size=(_CHUNK, len(values)))].mean(axis=1)
         for _ in range(RESAMPLES // _CHUNK)
     ]
-    return np.concatenate(parts)
+    return np.concatenate(chunks)

@@ -109,8 +109,8 @@ class Conversation:
         self._prompts = set(other._prompts)
 
     def _notice_compaction(self, slots: Sequence[Sequence[str]]) -> None:
-        now = {slot for names in slots for slot in names if not slot.startswith(CALL_PREFIX)}
-        if self._prompts and now and not (now & self._prompts):
+        current = {slot for names in slots for slot in names if not slot.startswith(CALL_PREFIX)}
+        if self._prompts and current and not (current & self._prompts):
             self.compacted()
 
     def _begin(self) -> None:
@@ -123,9 +123,9 @@ class Conversation:
         self.system = system if isinstance(system, str) else ""
         self._start = ""
 
-    def _replay(self, wanted: Sequence[str]) -> None:
+    def _replay(self, slots: Sequence[str]) -> None:
         """Bytes of messages that this process has not decided on: an earlier one may have."""
-        unknown = [slot for slot in wanted if slot not in self._decided]
+        unknown = [slot for slot in slots if slot not in self._decided]
         if unknown and self.resumed:
             answer = self._say("replay", message_ids=unknown[-MAX_REPLAY:])
             texts = _texts(answer)
@@ -133,7 +133,7 @@ class Conversation:
                 self._decide(slot, texts.get(slot))
         for slot in unknown:
             self._decided.setdefault(slot, "")
-        self._prompts.update(slot for slot in wanted if not slot.startswith(CALL_PREFIX))
+        self._prompts.update(slot for slot in slots if not slot.startswith(CALL_PREFIX))
 
     def _prompt(self, slot: str, text: str, previous: str, *, newest: bool) -> None:
         self._prompts.add(slot)
@@ -183,8 +183,8 @@ class Conversation:
 
 
 def _texts(answer: Mapping[str, object] | None) -> Mapping[str, object]:
-    found = answer.get("texts") if answer else None
-    return cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
+    texts = answer.get("texts") if answer else None
+    return cast("Mapping[str, object]", texts) if isinstance(texts, Mapping) else {}
 
 
 def block_slots(messages: Sequence[MessageFacts]) -> list[tuple[str, ...]]:
@@ -192,27 +192,29 @@ def block_slots(messages: Sequence[MessageFacts]) -> list[tuple[str, ...]]:
 
     Words said twice are two messages: the second one's name ends in `#2`.
     """
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     slots: list[tuple[str, ...]] = []
     for message in messages:
         names = [CALL_PREFIX + result.call_id for result in message.results if result.call_id]
         if message.digest:
-            seen[message.digest] += 1
+            counts[message.digest] += 1
             names.append(
-                message.digest if seen[message.digest] == 1 else f"{message.digest}#{seen[message.digest]}"
+                message.digest
+                if counts[message.digest] == 1
+                else f"{message.digest}#{counts[message.digest]}"
             )
         slots.append(tuple(names))
     return slots
 
 
-def last_answer(said: Sequence[MessageFacts]) -> int:
+def last_answer(messages: Sequence[MessageFacts]) -> int:
     """Position of the newest message of the agent that something follows; -1 = none. One at the end is a beginning put into its mouth."""
-    end = len(said)
-    while end and said[end - 1].role == "assistant":
+    end = len(messages)
+    while end and messages[end - 1].role == "assistant":
         end -= 1
-    return max((at for at in range(end) if said[at].role == "assistant"), default=-1)
+    return max((at for at in range(end) if messages[at].role == "assistant"), default=-1)
 
 
-def last_prompt(said: Sequence[MessageFacts]) -> int:
+def last_prompt(messages: Sequence[MessageFacts]) -> int:
     """Position of the newest message with words of the user; -1 = none."""
-    return max((at for at, one in enumerate(said) if one.digest), default=-1)
+    return max((at for at, message in enumerate(messages) if message.digest), default=-1)

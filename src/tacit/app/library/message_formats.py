@@ -91,9 +91,9 @@ class RoleContentFormat:
         text = own_text(content, parts)
         match role:
             case "user" | "human":
-                others = [part for part in parts if not is_text(part)]
+                other_parts = [part for part in parts if not is_text(part)]
                 results = tuple(_result(p) for p in parts if field(p, "type") == "tool_result")
-                name = digest(text, [canonical(part) for part in others]) if text.strip() else ""
+                name = digest(text, [canonical(part) for part in other_parts]) if text.strip() else ""
                 return MessageFacts(role="user", text=text, digest=name, results=results)
             case "assistant" | "ai" | "model":
                 calls = [_call(p) for p in parts if field(p, "type") == "tool_use"]
@@ -131,8 +131,8 @@ def place_in_content(content: object, text: str, *, kind: str = "text") -> objec
     parts = sequence(content)
     if not parts:
         return content
-    ours = [part for part in parts if is_block_part(part)]
-    if [field(part, "text") for part in ours] == ([text] if text else []):
+    own_blocks = [part for part in parts if is_block_part(part)]
+    if [field(part, "text") for part in own_blocks] == ([text] if text else []):
         return content
     other_parts = [part for part in parts if not is_block_part(part)]
     return [*other_parts, {"type": kind, "text": text}] if text else other_parts
@@ -174,8 +174,8 @@ def strip_own_blocks(text: str) -> str:
     """`text` without the blocks that were put behind it, to the letter; "" where it is nothing but a block."""
     if text.lstrip().startswith(MARKS):
         return ""
-    found = _BEHIND.search(text) if CLOSING in text else None
-    return text[: found.start()] if found else text
+    match = _BEHIND.search(text) if CLOSING in text else None
+    return text[: match.start()] if match else text
 
 
 def own_text(content: object, parts: Sequence[object]) -> str:
@@ -201,9 +201,9 @@ def canonical(value: object) -> object:
     return canonical(dump(mode="json")) if callable(dump) else type(value).__name__
 
 
-def digest(text: str, others: Sequence[object] = ()) -> str:
+def digest(text: str, other_parts: Sequence[object] = ()) -> str:
     """Sixteen hexadecimal digits over what a message holds."""
-    blob = json.dumps([text, *others], sort_keys=True, default=str)
+    blob = json.dumps([text, *other_parts], sort_keys=True, default=str)
     return hashlib.blake2b(blob.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -221,8 +221,10 @@ def _result(part: object) -> ToolOutcome:
 
 
 def _call(part: object) -> ToolRequest:
-    given = field(part, "input")
-    args: Mapping[str, object] = cast("Mapping[str, object]", given) if isinstance(given, Mapping) else {}
+    raw_args = field(part, "input")
+    args: Mapping[str, object] = (
+        cast("Mapping[str, object]", raw_args) if isinstance(raw_args, Mapping) else {}
+    )
     return ToolRequest(call_id=str(field(part, "id") or ""), tool=str(field(part, "name") or ""), args=args)
 
 
@@ -240,8 +242,8 @@ def call_of(call_id: str, name: object, arguments: object) -> ToolRequest:
     args: Mapping[str, object] = {}
     if isinstance(arguments, str):
         try:
-            read: object = json.loads(arguments)
+            parsed: object = json.loads(arguments)
         except ValueError:
-            read = {"input": arguments}
-        args = cast("Mapping[str, object]", read) if isinstance(read, Mapping) else {"input": arguments}
+            parsed = {"input": arguments}
+        args = cast("Mapping[str, object]", parsed) if isinstance(parsed, Mapping) else {"input": arguments}
     return ToolRequest(call_id=call_id, tool=str(name or ""), args=args)

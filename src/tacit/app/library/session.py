@@ -159,12 +159,12 @@ class Session:
 
         def tell() -> None:
             closing = MessageFacts(role="assistant", text=text)
-            there = messages and messages[-1].role == "assistant" and messages[-1].text == text
-            every = [*messages, closing] if text and not there else messages
+            already_last = messages and messages[-1].role == "assistant" and messages[-1].text == text
+            all_messages = [*messages, closing] if text and not already_last else messages
             end = text or next(
                 (message.text for message in reversed(messages) if message.role == "assistant"), ""
             )
-            payload = {"text": end[-END_CHARS:], "messages": transcript(every), "sent": list(sent())}
+            payload = {"text": end[-END_CHARS:], "messages": transcript(all_messages), "sent": list(sent())}
             self._hook({**about, **payload}, 5_000.0)
 
         self._later(tell)
@@ -211,8 +211,8 @@ def transcript(messages: Sequence[MessageFacts]) -> list[dict[str, object]]:
 
 
 def _result(result: ToolOutcome) -> dict[str, object]:
-    told = {"role": "tool", "tool_call_id": result.call_id, "is_error": result.failed}
-    return {**told, "content": result.text[:RESULT_CHARS]}
+    answer = {"role": "tool", "tool_call_id": result.call_id, "is_error": result.failed}
+    return {**answer, "content": result.text[:RESULT_CHARS]}
 
 
 def _empty(message: object) -> bool:

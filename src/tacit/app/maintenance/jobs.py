@@ -101,12 +101,12 @@ class Jobs:
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def _reindex(self, told: ProgressCallback) -> tuple[str, ...]:
-        reindex(self._parts.store, self._parts.embedder, progress=told)
+    def _reindex(self, progress: ProgressCallback) -> tuple[str, ...]:
+        reindex(self._parts.store, self._parts.embedder, progress=progress)
         return ()
 
-    def _check(self, told: ProgressCallback) -> tuple[str, ...]:
-        return self._parts.store.check(progress=told)
+    def _check(self, progress: ProgressCallback) -> tuple[str, ...]:
+        return self._parts.store.check(progress=progress)
 
     def _tell(self, name: JobName, done: int, whole: int) -> None:
         if self._leaving.is_set():

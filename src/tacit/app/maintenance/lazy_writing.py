@@ -36,9 +36,9 @@ class LazyWriting:
 
     def __call__(self) -> Writing:
         """The write side, by the settings of now; the first call loads it, which takes a few tenths of a second."""
-        made = self._made or self._make()
-        made.follow_settings()
-        return made
+        writing = self._made or self._make()
+        writing.follow_settings()
+        return writing
 
     def working(self) -> bool:
         """Whether long work is running; parts that are not loaded do none."""

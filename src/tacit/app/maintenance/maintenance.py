@@ -81,10 +81,10 @@ class Maintenance:
                 cleaners[scope] = lambda words: redactor.redact(words).text
             return cleaners[scope](text)
 
-        done = rescan(self._parts.store, self._parts.home, clean, dry_run=dry_run)
-        if done.rows and not dry_run:
+        report = rescan(self._parts.store, self._parts.home, clean, dry_run=dry_run)
+        if report.rows and not dry_run:
             reindex(self._parts.store, self._parts.embedder)
-        return done
+        return report
 
     def reindex(self, *, progress: Callable[[int, int], None] | None = None) -> int:
         """Renew the vectors of another embedder; returns how many were renewed."""
@@ -120,8 +120,10 @@ class Maintenance:
         """
         parts = self._parts
         try:
-            done = self.back_up_if_due(interrupted=interrupted)
-            _LOG.log(logging.WARNING if done == "no space" else logging.DEBUG, "automatic backup: %s", done)
+            outcome = self.back_up_if_due(interrupted=interrupted)
+            _LOG.log(
+                logging.WARNING if outcome == "no space" else logging.DEBUG, "automatic backup: %s", outcome
+            )
         except (StoreFull, StoreReadOnly) as error:
             _LOG.warning("automatic backup: %s", error)
         settings = parts.settings.current().retention
@@ -134,15 +136,15 @@ class Maintenance:
 
     def _age_pending(self, days: float) -> int:
         """Forget failures that nobody fixed for so long; returns how many."""
-        store, gone = self._parts.store, 0
+        store, forgotten = self._parts.store, 0
         before_ms = int(self._parts.clock.now_ms() - days * DAY_MS)
         for name in PENDING.names(store):
             pending = PENDING.parse(store.get_value(name)) or ()
             recent = without_old(pending, before_ms=before_ms)
             if recent != pending:
-                gone += len(pending) - len(recent)
+                forgotten += len(pending) - len(recent)
                 store.put_value(name, PENDING.text(recent))
-        return gone
+        return forgotten
 
     def statistics(self, *, levels: tuple[Sensitivity, ...] | None = None) -> StoreUse:
         """Counts of what is stored of these sensitivities (None = any), and of what injections were good for."""

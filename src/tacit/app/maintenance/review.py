@@ -91,16 +91,16 @@ class Review:
             self._must_wait(memory, others)
         match action:
             case "merge":
-                decided = self._merge(memory, self._target(memory, others, into))
+                writes = self._merge(memory, self._target(memory, others, into))
             case "accept":
-                decided = self._accept(self._better(memory, content), others)
+                writes = self._accept(self._better(memory, content), others)
             case "reject":
-                decided = self._reject(memory)
+                writes = self._reject(memory)
             case "keep":
-                decided = self._keep(memory, others)
-        self._write(decided.changes, values=self._values(decided), relations=decided.relations)
+                writes = self._keep(memory, others)
+        self._write(writes.changes, values=self._values(writes), relations=writes.relations)
         self._changed()
-        return decided.changes
+        return writes.changes
 
     def decide_all(
         self,
@@ -134,33 +134,33 @@ class Review:
                     f"{len(memories)} matching statements wait, not {count}; nothing was decided.",
                     hint="Check the list again, then decide on that number.",
                 )
-        made: list[_DecisionWrites] = []
-        gone: set[str] = set()
+        decisions: list[_DecisionWrites] = []
+        ended_ids: set[str] = set()
         for memory in memories:
             pair = self._others(memory)
-            others = tuple(one for one in pair if one.id not in gone)
-            if memory.id in gone or (pair and not others and memory.status == "active"):
+            others = tuple(other for other in pair if other.id not in ended_ids)
+            if memory.id in ended_ids or (pair and not others and memory.status == "active"):
                 continue  # the decision on another one of these settled it
             self._must_wait(memory, others)
             match action:
                 case "accept":
-                    made.append(self._accept(memory, others))
-                    gone.update(one.id for one in others)
+                    decisions.append(self._accept(memory, others))
+                    ended_ids.update(other.id for other in others)
                 case "reject":
-                    made.append(self._reject(memory))
-                    gone.add(memory.id)
+                    decisions.append(self._reject(memory))
+                    ended_ids.add(memory.id)
                 case "keep":
-                    made.append(self._keep(memory, others))
-        decided = _DecisionWrites(
-            changes=tuple(change for one in made for change in one.changes),
-            rejected=tuple(memory for one in made for memory in one.rejected),
-            forgiven=tuple(memory for one in made for memory in one.forgiven),
-            relations=tuple(relation for one in made for relation in one.relations),
+                    decisions.append(self._keep(memory, others))
+        writes = _DecisionWrites(
+            changes=tuple(change for decision in decisions for change in decision.changes),
+            rejected=tuple(memory for decision in decisions for memory in decision.rejected),
+            forgiven=tuple(memory for decision in decisions for memory in decision.forgiven),
+            relations=tuple(relation for decision in decisions for relation in decision.relations),
         )
-        if decided.changes:
-            self._write(decided.changes, values=self._values(decided), relations=decided.relations)
+        if writes.changes:
+            self._write(writes.changes, values=self._values(writes), relations=writes.relations)
             self._changed()
-        return decided.changes
+        return writes.changes
 
     def _must_wait(self, memory: Memory, others: Sequence[Memory]) -> None:
         read_off = memory.provenance.tier is TrustTier.IMPORT  # waits for nobody, but may be accepted
@@ -169,8 +169,8 @@ class Review:
                 f"{memory.id} does not wait for a decision.", hint="`tacit review list` shows what does."
             )
 
-    def _values(self, decided: _DecisionWrites) -> ValueChanges:
-        return self._rejected.changed(add=decided.rejected, drop=decided.forgiven)
+    def _values(self, writes: _DecisionWrites) -> ValueChanges:
+        return self._rejected.changed(add=writes.rejected, drop=writes.forgiven)
 
     def _others(self, memory: Memory) -> tuple[Memory, ...]:
         """Live memories that contradict `memory`, undecided so far."""
@@ -260,8 +260,10 @@ class Review:
 
     def _ended(self, memory: Memory, by: str) -> Memory:
         now = self._now()
-        over = replace(memory.validity, valid_to_ms=max(now, memory.validity.valid_from_ms), superseded_by=by)
-        return replace(memory, status="superseded", validity=over, updated_at_ms=now)
+        validity = replace(
+            memory.validity, valid_to_ms=max(now, memory.validity.valid_from_ms), superseded_by=by
+        )
+        return replace(memory, status="superseded", validity=validity, updated_at_ms=now)
 
     # --- taking back
 
@@ -324,8 +326,8 @@ class Review:
         return changes
 
     def _untouched(self, version: Recorded, change_id: str) -> bool:
-        found = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=version.memory.id)
-        return bool(found) and found[0].change_id == change_id
+        newest = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=version.memory.id)
+        return bool(newest) and newest[0].change_id == change_id
 
     def _questioned_again(self, versions: Sequence[Recorded]) -> tuple[Relation, ...]:
         """The pairs that were settled by keeping both, as questions again."""
@@ -358,12 +360,12 @@ class Review:
         stored = self._store.get([memory.id for memory in carried], scope=self._store.scopes())
         texts = {memory.id: embedded_texts(memory) for memory in stored}
         # Vectors are made only where words changed: a decision on a thousand statements changes none.
-        made = any(texts.get(memory.id) != embedded_texts(memory) for memory in carried)
+        words_changed = any(texts.get(memory.id) != embedded_texts(memory) for memory in carried)
         embedder = self._parts.embedder
         self._store.apply(
             written,
-            vectors=memory_vectors(carried, embedder=embedder) if made else None,
-            identity=embedder.identity if made else None,
+            vectors=memory_vectors(carried, embedder=embedder) if words_changed else None,
+            identity=embedder.identity if words_changed else None,
             values=values,
             relations=relations,
             expected=expected,

@@ -128,8 +128,10 @@ class ReviewQueue:
                 memory=memory, other=other, cause=_cause(memory, other), reason=""
             ).groups.items():
                 counts[name][value] += 1
-        rest = fitting if after is None else [item for item in fitting if _place(item) > _place_of(after)]
-        shown = rest[: max(limit, 0)]
+        remaining = (
+            fitting if after is None else [item for item in fitting if _place(item) > _place_of(after)]
+        )
+        shown = remaining[: max(limit, 0)]
         return ReviewPage(
             items=tuple(self._item(*entry) for entry in shown),
             total=len(fitting),
@@ -138,13 +140,13 @@ class ReviewQueue:
                 name: sorted(count.items(), key=lambda item: (-item[1], item[0]))
                 for name, count in counts.items()
             },
-            following=_following(shown[-1]) if shown and len(rest) > len(shown) else None,
+            following=_following(shown[-1]) if shown and len(remaining) > len(shown) else None,
         )
 
     def matching(self, where: ReviewFilter, *, scope: ScopeFilter | None) -> tuple[Memory, ...]:
         """The statements in question of all entries that `where` asks for, each once."""
-        found = _filtered(self._entries(scope or self._store.scopes()), where)
-        return tuple({memory.id: memory for memory, _ in found}.values())
+        entries = _filtered(self._entries(scope or self._store.scopes()), where)
+        return tuple({memory.id: memory for memory, _ in entries}.values())
 
     def _entries(self, scope: ScopeFilter, levels: tuple[Sensitivity, ...] | None = None) -> list[_Entry]:
         live = MemoryFilter(statuses=LIVE, sensitivities=levels)
@@ -178,8 +180,8 @@ class ReviewQueue:
                 memory=memory, other=None, cause=cause, reason=f"{_source_text(memory)}, not confirmed by you"
             )
         versions = self._store.recorded(scope=self._store.scopes(), limit=MAX_ENTRIES, memory_id=memory.id)
-        mine, theirs = parse_statement(memory.content), parse_statement(other.content)
-        alike = overlap(frozenset(mine.order), frozenset(theirs.order)) >= MIN_SHARED_WORDS
+        statement, other_statement = parse_statement(memory.content), parse_statement(other.content)
+        alike = overlap(frozenset(statement.order), frozenset(other_statement.order)) >= MIN_SHARED_WORDS
         reason = _contradiction(memory, other, versions[-1].reason if versions else None, alike=alike)
         return ReviewItem(memory=memory, other=other, cause=cause, reason=reason, alike=alike)
 
@@ -204,16 +206,16 @@ def _place_of(following: tuple[int, str]) -> _Place:
 def _filtered(entries: Sequence[_Entry], where: ReviewFilter) -> list[_Entry]:
     if where == _EVERYTHING:
         return list(entries)
-    wanted: dict[ReviewGroup, set[str]] = {
+    selected: dict[ReviewGroup, set[str]] = {
         name: set(values) for name in GROUPS if (values := getattr(where, name))
     }
-    return [entry for entry in entries if _fits(entry, wanted, where.text)]
+    return [entry for entry in entries if _fits(entry, selected, where.text)]
 
 
-def _fits(entry: _Entry, wanted: Mapping[ReviewGroup, set[str]], text: str) -> bool:
+def _fits(entry: _Entry, selected: Mapping[ReviewGroup, set[str]], text: str) -> bool:
     memory, other = entry
     groups = ReviewItem(memory=memory, other=other, cause=_cause(memory, other), reason="").groups
-    if any(groups[name] not in values for name, values in wanted.items()):
+    if any(groups[name] not in values for name, values in selected.items()):
         return False
     return not text or holds_words(f"{memory.content} {other.content if other else ''}", text)
 
@@ -238,10 +240,10 @@ def _source_text(memory: Memory) -> str:
     return f"said by {provenance.speaker}"
 
 
-def _shared(text: str, others: frozenset[str]) -> list[str]:
+def _shared(text: str, other_words: frozenset[str]) -> list[str]:
     """Words of `text` as they are written there that mean something and stand in the other statement, too."""
     words = dict.fromkeys(
-        word for word in PATH_WORD.findall(text) if set(parse_statement(word).order) & others
+        word for word in PATH_WORD.findall(text) if set(parse_statement(word).order) & other_words
     )
     return list(words)[:SHOWN_WORDS]
 

@@ -47,33 +47,33 @@ def plan_undo(versions: Sequence[Recorded], *, clock: Clock, keep_both: bool = F
 
 def connected_versions(versions: Sequence[Recorded], memory_id: str) -> tuple[Recorded, ...]:
     """The version of `memory_id` and those of what it replaced or was replaced by, in the order given."""
-    wanted = {memory_id}
+    connected_ids = {memory_id}
     while True:
         more = {
             end
             for version in versions
             for end in (version.memory.id, *_superseding_ids(version))
-            if wanted & {version.memory.id, *_superseding_ids(version)}
+            if connected_ids & {version.memory.id, *_superseding_ids(version)}
         }
-        if more <= wanted:
-            return tuple(version for version in versions if version.memory.id in wanted)
-        wanted |= more
+        if more <= connected_ids:
+            return tuple(version for version in versions if version.memory.id in connected_ids)
+        connected_ids |= more
 
 
-def _superseding_ids(one: Recorded) -> tuple[str, ...]:
+def _superseding_ids(version: Recorded) -> tuple[str, ...]:
     """Ids of the memory that superseded it with this version, or whose supersession this version undid."""
-    after = one.memory.validity.superseded_by
-    before = one.before.validity.superseded_by if one.before is not None else None
+    after = version.memory.validity.superseded_by
+    before = version.before.validity.superseded_by if version.before is not None else None
     return tuple(name for name in (after, before) if name and after != before)
 
 
-def _reason(one: Recorded) -> ChangeReason:
-    return ChangeReason(cause=ChangeCause.UNDONE, further=(one.reason,))
+def _reason(version: Recorded) -> ChangeReason:
+    return ChangeReason(cause=ChangeCause.UNDONE, further=(version.reason,))
 
 
-def _restored(one: Recorded, now_ms: int) -> Edit:
-    assert one.before is not None
-    return Edit(memory=replace(one.before, updated_at_ms=now_ms), reason=_reason(one))
+def _restored(version: Recorded, now_ms: int) -> Edit:
+    assert version.before is not None
+    return Edit(memory=replace(version.before, updated_at_ms=now_ms), reason=_reason(version))
 
 
 def _split_merged(merged: Recorded, clock: Clock) -> Add:
@@ -87,7 +87,7 @@ def _split_merged(merged: Recorded, clock: Clock) -> Add:
             hint="Run the command without --keep-both.",
         )
     now = clock.now_ms()
-    apart: Memory = replace(
+    separate: Memory = replace(
         before,
         id=new_id("mem", now_ms=now, entropy=clock.entropy(5)),
         content=own_evidence[-1],
@@ -99,4 +99,4 @@ def _split_merged(merged: Recorded, clock: Clock) -> Add:
         evidence=(),
         provenance=replace(before.provenance, span=own_evidence[-1]),
     )
-    return Add(memory=apart, reason=_reason(merged))
+    return Add(memory=separate, reason=_reason(merged))

@@ -204,8 +204,10 @@ class AgentTools:
             memories = self._store.list_memories(
                 where, scope=visible, limit=max(limit, MAX_LISTED), offset=offset
             )
-        seen = self._allowed(caller, memories)
-        return MemoryListing(memories=self._clean(caller, seen[:limit]), more=len(seen) - len(seen[:limit]))
+        allowed = self._allowed(caller, memories)
+        return MemoryListing(
+            memories=self._clean(caller, allowed[:limit]), more=len(allowed) - len(allowed[:limit])
+        )
 
     def matching(self, caller: Caller, query: str, *, besides: ContextAnswer) -> tuple[Memory, ...]:
         """The best of what the search finds, slips and word order aside, that recall left out; () where answers are limited.
@@ -216,20 +218,24 @@ class AgentTools:
         recall = self._settings_at(caller.cwd).recall
         if recall.answers_per_session or recall.session_tokens:
             return ()
-        found = self.listing(caller, text=query, unconfirmed=False, limit=MAX_ADDED_BY_SEARCH).memories
+        matches = self.listing(caller, text=query, unconfirmed=False, limit=MAX_ADDED_BY_SEARCH).memories
         block = besides.block
-        told, text = block.memory_ids, block.text.casefold()
+        answered_ids, text = block.memory_ids, block.text.casefold()
         if any(word not in text for word in content_words(query)):
-            told = told[:READ_FIRST]
-        return tuple(one for one in found if one.id not in told and _holds_most(one.content, query))
+            answered_ids = answered_ids[:READ_FIRST]
+        return tuple(
+            memory
+            for memory in matches
+            if memory.id not in answered_ids and _holds_most(memory.content, query)
+        )
 
     def profile(self, caller: Caller) -> MemoryListing:
         """Return confirmed preferences and standing rules of the user, the most important first."""
         kinds = [kind.name for kind in self._parts.kinds if kind.in_profile]
-        found = self.listing(caller, kinds=kinds, unconfirmed=False, limit=MAX_LISTED)
-        theirs = [memory for memory in found.memories if memory.provenance.tier >= TrustTier.ASSISTANT]
-        ranked = sorted(theirs, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
-        return MemoryListing(memories=tuple(ranked), more=found.more)
+        listing = self.listing(caller, kinds=kinds, unconfirmed=False, limit=MAX_LISTED)
+        trusted = [memory for memory in listing.memories if memory.provenance.tier >= TrustTier.ASSISTANT]
+        ranked = sorted(trusted, key=lambda m: (-m.importance, -m.use_count, -m.created_at_ms, m.id))
+        return MemoryListing(memories=tuple(ranked), more=listing.more)
 
     def digests(self, caller: Caller) -> MemoryListing:
         """The newest digest of a session in this project."""
@@ -365,21 +371,26 @@ class AgentTools:
         prompts = prompts_of(self._store, self._projects.of(caller.cwd), None, now_ms=now)
         if not any(quoted in normalize_text(prompt) for prompt in prompts):
             return False
-        wanted = _long_words(normalize_text(memory.content))
-        return memory.id in user_words or 2 * len(wanted & _long_words(quoted)) >= len(wanted)
+        memory_words = _long_words(normalize_text(memory.content))
+        return memory.id in user_words or 2 * len(memory_words & _long_words(quoted)) >= len(memory_words)
 
 
 def _holds_most(content: str, query: str) -> bool:
     """Whether `content` holds at least half of the words of `query`, also misspelled."""
-    asked, held = set(content_words(query)), set(content_words(content))
+    query_words, stored_words = set(content_words(query)), set(content_words(content))
     return 2 * sum(
-        word in held or bool(get_close_matches(word, held, 1, MIN_WORD_SIMILARITY)) for word in asked
-    ) >= max(1, len(asked))
+        word in stored_words or bool(get_close_matches(word, stored_words, 1, MIN_WORD_SIMILARITY))
+        for word in query_words
+    ) >= max(1, len(query_words))
 
 
 def _looked_at(trace: Trace) -> set[str]:
-    told = {candidate.memory_id for candidate in trace.candidates}
-    return told | {drop.memory_id for stage in trace.stages for drop in stage.drops} | set(trace.injected)
+    candidate_ids = {candidate.memory_id for candidate in trace.candidates}
+    return (
+        candidate_ids
+        | {drop.memory_id for stage in trace.stages for drop in stage.drops}
+        | set(trace.injected)
+    )
 
 
 def _long_words(text: str) -> set[str]:

@@ -133,8 +133,8 @@ class Injection:
         )
         limit = float("inf") if deadline_ms is None else deadline_ms
         delivery = self._engine.handle(signal, capabilities=LIBRARY, deadline_ms=limit, adjust=self._adjusted)
-        took = max(0, round(self._clock.monotonic_ms() - started))
-        return self._answer(delivery, took)
+        took_ms = max(0, round(self._clock.monotonic_ms() - started))
+        return self._answer(delivery, took_ms)
 
     def _adjusted(self, settings: Settings) -> Settings:
         recall = settings.recall

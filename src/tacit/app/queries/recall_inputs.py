@@ -39,7 +39,7 @@ class _Common(TypedDict):
 
 def recall_inputs_of(signal: Signal, state: SessionState) -> AskedWith | None:
     """What `signal` asked with; None where it has no words and no call of its own. `state` is advanced by it."""
-    seen = AskedWith(
+    session_inputs = AskedWith(
         previous=state.last_message_end,
         prompts=state.recent_prompts,
         tools=state.recent_tools,
@@ -48,13 +48,13 @@ def recall_inputs_of(signal: Signal, state: SessionState) -> AskedWith | None:
     )
     match signal:
         case PromptSubmitted():
-            return replace(seen, text=signal.text[:TEXT_CHARS], prompts=state.recent_prompts[:-1])
+            return replace(session_inputs, text=signal.text[:TEXT_CHARS], prompts=state.recent_prompts[:-1])
         case SubagentStarted():
-            return replace(seen, text=signal.task[:TEXT_CHARS])
+            return replace(session_inputs, text=signal.task[:TEXT_CHARS])
         case ToolStarting() | ToolFinished() | ToolFailed():
             call = signal.call
             return replace(
-                seen,
+                session_inputs,
                 tool=call.tool,
                 command=call.command,
                 paths=call.paths,
@@ -67,40 +67,40 @@ def recall_inputs_of(signal: Signal, state: SessionState) -> AskedWith | None:
 
 
 def signal_and_state(
-    surface: Surface, given: AskedWith, *, session: SessionKey | None, cwd: str, at_ms: int
+    surface: Surface, inputs: AskedWith, *, session: SessionKey | None, cwd: str, at_ms: int
 ) -> tuple[Signal, SessionState]:
-    """The signal that asks for `surface` with `given`, and the session record as it stands then."""
+    """The signal that asks for `surface` with `inputs`, and the session record as it stands then."""
     key = session or NOBODY
-    prompts = given.prompts
+    prompts = inputs.prompts
     common: _Common = {"session": key, "key": "again", "at_ms": at_ms, "cwd": cwd}
-    bare = surface is Surface.ACTION and not (given.command or given.paths)
-    command = given.text if bare else given.command
+    bare = surface is Surface.ACTION and not (inputs.command or inputs.paths)
+    command = inputs.text if bare else inputs.command
     call = ToolCall(
-        tool=given.tool or ("bash" if command else "read"),
+        tool=inputs.tool or ("bash" if command else "read"),
         command=command,
-        paths=given.paths,
-        text=given.written,
+        paths=inputs.paths,
+        text=inputs.written,
     )
     signal: Signal
     match surface:
         case Surface.ACTION:
             signal = (
-                ToolFinished(**common, call=call) if given.finished else ToolStarting(**common, call=call)
+                ToolFinished(**common, call=call) if inputs.finished else ToolStarting(**common, call=call)
             )
         case Surface.FAILURE:
-            signal = ToolFailed(**common, call=call, error=given.error or given.text)
+            signal = ToolFailed(**common, call=call, error=inputs.error or inputs.text)
         case Surface.SUBAGENT:
-            signal = SubagentStarted(**common, task=given.text)
+            signal = SubagentStarted(**common, task=inputs.text)
         case _:
-            signal = PromptSubmitted(**common, text=given.text, previous_message_end=given.previous)
-            prompts = (*prompts, given.text)
+            signal = PromptSubmitted(**common, text=inputs.text, previous_message_end=inputs.previous)
+            prompts = (*prompts, inputs.text)
     state = SessionState(
         key=key,
         cwd=cwd,
-        turn=given.turn,
-        last_message_end=given.previous,
+        turn=inputs.turn,
+        last_message_end=inputs.previous,
         recent_prompts=prompts,
-        recent_tools=given.tools,
-        recent_files=given.files,
+        recent_tools=inputs.tools,
+        recent_files=inputs.files,
     )
     return signal, state

@@ -68,8 +68,8 @@ class MemorySearch:
                     )
                 except EmbedderMismatch:
                     near = ()
-            held = self._store.get([hit.memory_id for hit in near], scope=scope)
-            fitting = {memory.id for memory in held if where.fits(memory)}
+            memories = self._store.get([hit.memory_id for hit in near], scope=scope)
+            fitting = {memory.id for memory in memories if where.fits(memory)}
             meaning = Ranking(
                 space="semantic",
                 hits=tuple(hit for hit in near if hit.memory_id in fitting)[:MAX_SEMANTIC_HITS],
@@ -91,15 +91,15 @@ class MemorySearch:
 
     def _known(self, ids: list[str], where: MemoryFilter, scope: ScopeFilter) -> tuple[Memory, ...]:
         """The memories as they are now, or as they were at the time asked for."""
-        now = self._store.get(ids, scope=scope)
+        current = self._store.get(ids, scope=scope)
         if where.as_of_ms is None:
-            return now
+            return current
         everything = self._store.scopes()
-        then: list[Memory] = []
+        earlier: list[Memory] = []
         for memory_id in ids:
             versions = self._store.recorded(scope=everything, limit=10_000, memory_id=memory_id)
-            then += [next(v.memory for v in versions if v.at_ms <= where.as_of_ms)]
-        return tuple(then)
+            earlier += [next(v.memory for v in versions if v.at_ms <= where.as_of_ms)]
+        return tuple(earlier)
 
 
 def _above_background(ranking: Ranking) -> tuple[Hit, ...]:

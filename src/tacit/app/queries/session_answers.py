@@ -115,14 +115,14 @@ class AnswerCache(Generic[T]):
         with self._lock:
             cached = self._kept.get(key)
             if cached is not None and now - cached[0] < FRESH_MS:
-                promise, mine = cached[1], False
+                promise, is_maker = cached[1], False
             else:
-                promise, mine = Future[T](), True
+                promise, is_maker = Future[T](), True
                 self._kept[key] = (now, promise, under)  # held, so that no other settings get its id
                 self._kept.move_to_end(key)
                 while len(self._kept) > MAX_CACHED:
                     self._kept.popitem(last=False)
-        return self._made(key, promise, make) if mine else promise.result()
+        return self._made(key, promise, make) if is_maker else promise.result()
 
     def _made(self, key: Hashable, promise: Future[T], make: Callable[[], T]) -> T:
         try:
@@ -192,9 +192,11 @@ class SessionAnswers:
         recall = settings.recall
         if for_task and recall.floors.by_task:
             kinds = kinds_for_task(task_in(query), recall.kinds, self._parts.kinds)
-        wanted = self._wanted((*kinds, category) if category else kinds, without, types=recall.floors.by_task)
+        selection = self._wanted(
+            (*kinds, category) if category else kinds, without, types=recall.floors.by_task
+        )
         project = self._projects.of(cwd)
-        where = project.id if project else ""
+        project_id = project.id if project else ""
         visible = self._visible(project, scope, settings)
         limited = bool(settings.recall.answers_per_session or settings.recall.session_tokens)
         at_work = self._at_work(cwd) if session is None else ()
@@ -202,13 +204,15 @@ class SessionAnswers:
         if key is None and limited and client:
             key = SessionKey(host=CLIENTS, session_id=client)
         sure = len(_side_by_side(at_work)) < 2
-        most = budget_tokens or settings.recall.budgets.on_demand
+        most_tokens = budget_tokens or settings.recall.budgets.on_demand
         if key is None or not (sure or limited):
-            return self._answer(query, visible, wanted, settings, most, project=where)[0]
+            return self._answer(query, visible, selection, settings, most_tokens, project=project_id)[0]
         if not limited:
             # Only counting it is done in turn: a hook of this session must not wait for the answer.
             state = self._record(key, cwd)
-            answer, packed = self._answer(query, visible, wanted, settings, most, state=state, project=where)
+            answer, packed = self._answer(
+                query, visible, selection, settings, most_tokens, state=state, project=project_id
+            )
             with self._sessions.turn(key, timeout_s=5.0):
                 self._sessions.save(self._counted(self._record(key, cwd), answer, packed))
             return answer
@@ -218,7 +222,14 @@ class SessionAnswers:
             if refused:
                 return ContextAnswer(block=Block(surface=Surface.ON_DEMAND), refused=refused)
             answer, packed = self._answer(
-                query, visible, wanted, settings, min(budget, most), state=state, project=where, waits=False
+                query,
+                visible,
+                selection,
+                settings,
+                min(budget, most_tokens),
+                state=state,
+                project=project_id,
+                waits=False,
             )
             after = self._counted(state, answer, packed)
             # What one of several was told does not count as known to the other.
@@ -226,8 +237,8 @@ class SessionAnswers:
         return answer
 
     def _record(self, key: SessionKey, cwd: str) -> SessionState:
-        known = self._sessions.load(key)
-        return known or SessionState(key=key, cwd=cwd, started_at_ms=self._parts.clock.now_ms())
+        state = self._sessions.load(key)
+        return state or SessionState(key=key, cwd=cwd, started_at_ms=self._parts.clock.now_ms())
 
     def _counted(self, state: SessionState, answer: ContextAnswer, packed: Pack) -> SessionState:
         """The record after `answer`; one without memories costs nothing."""
@@ -239,8 +250,8 @@ class SessionAnswers:
 
     def newest(self, cwd: str) -> SessionKey | None:
         """The newest session at work in the project around `cwd`, or None."""
-        found = self._at_work(cwd)
-        return found[0].key if found else None
+        sessions = self._at_work(cwd)
+        return sessions[0].key if sessions else None
 
     def only_session(self, cwd: str) -> SessionKey | None:
         """The session at work in the project around `cwd` where it is the only one, or None."""
@@ -267,13 +278,13 @@ class SessionAnswers:
 
     def _wanted(self, kinds: Sequence[str], without: Sequence[str], *, types: bool) -> KindSelection:
         """The kinds that are wanted; with `types` a name stands for all kinds of the `typed` preset's type."""
-        known = self._parts.kinds
-        only = [known.get(CATEGORIES.get(kind, kind)).name for kind in kinds]
+        registry = self._parts.kinds
+        only = [registry.get(CATEGORIES.get(kind, kind)).name for kind in kinds]
         if types and only:
-            only = [kind.name for kind in known if is_enabled(kind.name, only)]
+            only = [kind.name for kind in registry if is_enabled(kind.name, only)]
         return KindSelection(
             only=frozenset(only),
-            never=frozenset(known.get(kind).name for kind in without),
+            never=frozenset(registry.get(kind).name for kind in without),
         )
 
     def _visible(self, project: ProjectRecord | None, scope: str, settings: Settings) -> ScopeFilter:
@@ -288,7 +299,7 @@ class SessionAnswers:
         self,
         words: str,
         scope: ScopeFilter,
-        wanted: KindSelection,
+        selection: KindSelection,
         settings: Settings,
         budget: int,
         state: SessionState | None = None,
@@ -300,14 +311,16 @@ class SessionAnswers:
         text = words.strip()[:MAX_CHARS]
         clean = self._parts.redactor.cleaner(settings)
         session = str(state.key) if state else ""
-        done, made = self._shared.ask(
-            (text, scope, wanted, budget, session),
+        delivered, shared_trace = self._shared.ask(
+            (text, scope, selection, budget, session),
             under=settings,
-            make=lambda: self._made(text, scope, wanted, settings, budget, session, clean=clean, waits=waits),
+            make=lambda: self._made(
+                text, scope, selection, settings, budget, session, clean=clean, waits=waits
+            ),
         )
         now = self._parts.clock.now_ms()
         trace = replace(
-            made,
+            shared_trace,
             id=new_id("trc", now_ms=now, entropy=self._parts.clock.entropy(5)),
             session=session,
             turn=state.turn if state else 0,
@@ -317,16 +330,18 @@ class SessionAnswers:
         over_budget = {
             drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops
         }
-        answer = ContextAnswer(block=replace(done.block, surface=Surface.ON_DEMAND), more=len(over_budget))
+        answer = ContextAnswer(
+            block=replace(delivered.block, surface=Surface.ON_DEMAND), more=len(over_budget)
+        )
         if text and not settings.privacy.incognito:
-            self._sessions.keep_trace(trace, self._parts.store, clean=clean, where=project)
-        return answer, done.pack
+            self._sessions.keep_trace(trace, self._parts.store, clean=clean, project_id=project)
+        return answer, delivered.pack
 
     def _made(  # noqa: PLR0917 - as `_answer`
         self,
         text: str,
         scope: ScopeFilter,
-        wanted: KindSelection,
+        selection: KindSelection,
         settings: Settings,
         budget: int,
         session: str,
@@ -355,7 +370,7 @@ class SessionAnswers:
             entities=find_entities(text),
             session=session,
             suffix_tokens=ID_TOKENS,
-            kinds=tuple(sorted(wanted.only - wanted.never)) if wanted.only else None,
+            kinds=tuple(sorted(selection.only - selection.never)) if selection.only else None,
         )
         query = replace(query, scope=with_situation(scope, situation, task=task_of(query)))
         if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to
@@ -370,7 +385,7 @@ class SessionAnswers:
             ),
             facts=situation.notes,
             log=log,
-            in_context=wanted,
+            in_context=selection,
             remaining_ms=_after_hooks if waits else _at_once,
         )
         return self._pipeline.run(query, settings=recall, context=context, trace_id="")
@@ -400,20 +415,20 @@ def allowed_tokens(state: SessionState, settings: RecallSettings) -> tuple[int, 
 
     Counted is what the context holds: a compaction takes start pack and answers out of it.
     """
-    most, cap = settings.answers_per_session, settings.session_tokens
-    if most and len(state.answers) >= most:
-        noun = "answer" if most == 1 else "answers"
-        return 0, f"This session has had its {most} {noun}; what matters is in context already."
+    most_answers, most_tokens = settings.answers_per_session, settings.session_tokens
+    if most_answers and len(state.answers) >= most_answers:
+        noun = "answer" if most_answers == 1 else "answers"
+        return 0, f"This session has had its {most_answers} {noun}; what matters is in context already."
     budget = settings.budgets.on_demand
-    if cap:
-        ours = (
+    if most_tokens:
+        injected_tokens = (
             e.tokens
             for e in state.ledger
             if e.epoch == state.epoch and e.surface not in (Surface.HOST, Surface.ON_DEMAND)
         )
-        budget = min(budget, cap - sum(ours) - sum(state.answers))
-    if budget < MIN_ANSWER_TOKENS and cap:
-        return 0, f"This session has had its {cap} tokens; what matters is in context already."
+        budget = min(budget, most_tokens - sum(injected_tokens) - sum(state.answers))
+    if budget < MIN_ANSWER_TOKENS and most_tokens:
+        return 0, f"This session has had its {most_tokens} tokens; what matters is in context already."
     return budget, ""
 
 
@@ -433,11 +448,11 @@ def narrowed(visible: ScopeFilter, text: str, project: ProjectRecord | None) -> 
         and project is not None
         and scope.project_id in (project.id, project.name)
     ):
-        whole = Scope(kind=ScopeKind.PROJECT, key=project.id)
+        whole_project = Scope(kind=ScopeKind.PROJECT, key=project.id)
         if not scope.task:
-            return ScopeFilter.of(whole)
+            return ScopeFilter.of(whole_project)
         return ScopeFilter.of(
-            whole, Scope(kind=ScopeKind.PROJECT, key=f"{project.id}{TASK_MARK}{scope.task}")
+            whole_project, Scope(kind=ScopeKind.PROJECT, key=f"{project.id}{TASK_MARK}{scope.task}")
         )
     if not visible.allows(scope):
         raise InvalidScope(

@@ -100,12 +100,12 @@ class LosslessImport:
 
     def _missing(self, versions: Sequence[Recorded]) -> Sequence[Recorded] | None:
         """The versions that are not stored; None where the store's do not begin like these."""
-        held = [
+        stored = [
             (version.at_ms, version.memory) for version in versions_of(self._store, versions[0].memory.id)
         ]
-        given = [(version.at_ms, version.memory) for version in versions]
-        shorter = min(len(held), len(given))
-        return versions[len(held) :] if held[:shorter] == given[:shorter] else None
+        imported = [(version.at_ms, version.memory) for version in versions]
+        shorter = min(len(stored), len(imported))
+        return versions[len(stored) :] if stored[:shorter] == imported[:shorter] else None
 
     def _cleaned(self, version: Recorded) -> Recorded:
         memory = replace(version.memory, scope=self._owners.scope_of(version.memory.scope))

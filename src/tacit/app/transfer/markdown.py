@@ -143,11 +143,11 @@ def read_markdown(text: str) -> EditedMarkdown:
         elif line.strip() or (open_lines and _MARK.search(open_lines[-1])):
             close()
     close()
-    named = foot["ids"].split() if foot else []
+    listed_ids = foot["ids"].split() if foot else []
     kept_ids = {entry.memory_id for entry in entries}
     return EditedMarkdown(
         entries=tuple(entries),
-        removed=tuple(name for name in dict.fromkeys(named) if name not in kept_ids),
+        removed=tuple(name for name in dict.fromkeys(listed_ids) if name not in kept_ids),
         refused=tuple(refused),
     )
 
@@ -155,9 +155,9 @@ def read_markdown(text: str) -> EditedMarkdown:
 def _entry(lines: list[str], kind: str, scope: str, where: str) -> Entry | RefusedHook:
     while lines and not lines[-1].strip():
         lines.pop()
-    whole = "\n".join(lines)
-    mark = _MARK.search(whole)
-    text = (whole[: mark.start()] if mark else whole).replace("<\\!--", "<!--").strip()
+    entry_text = "\n".join(lines)
+    mark = _MARK.search(entry_text)
+    text = (entry_text[: mark.start()] if mark else entry_text).replace("<\\!--", "<!--").strip()
     if not text:
         return RefusedHook(where=where, reason="an entry without text; delete it, or add text")
     if scope:
@@ -184,35 +184,35 @@ def markdown_without(
     """
     kept_lines: list[str] = []
     sections: list[tuple[int, str]] = [(0, "")]
-    begun = 0
+    entry_start = 0
     for line in _LINE.findall(text):
         bare = line.rstrip("\r\n")
         if heading := _HEADING.match(bare):
             sections.append((len(kept_lines), heading["name"] if len(heading["level"]) == 3 else ""))
             kept_lines.append(line)
-            begun = len(kept_lines)
+            entry_start = len(kept_lines)
             continue
         if _ENTRY.match(bare):
-            begun = len(kept_lines)
+            entry_start = len(kept_lines)
         marks = _MARKS.findall(line)
         kept_lines.append(_foot_without(line, ids))
         if not ids.isdisjoint(marks):
-            del kept_lines[begun:]
+            del kept_lines[entry_start:]
         if marks:
-            begun = len(kept_lines)
-    parts: list[str] = []
+            entry_start = len(kept_lines)
+    cleaned: list[str] = []
     for (start, kind), (end, _) in pairwise([*sections, (len(kept_lines), "")]):
         section = "".join(kept_lines[start:end])
-        parts.append(clean(section) if kind in notes else section)
-    return "".join(parts)
+        cleaned.append(clean(section) if kind in notes else section)
+    return "".join(cleaned)
 
 
 def _foot_without(line: str, ids: Collection[str]) -> str:
     foot = _FOOT.match(line.rstrip("\r\n"))
     if not foot or not any(name in ids for name in foot["ids"].split()):
         return line
-    named = " ".join(name for name in foot["ids"].split() if name not in ids)
-    return f"{line[: foot.start('ids')]} {named} {line[foot.end('ids') :]}"
+    remaining_ids = " ".join(name for name in foot["ids"].split() if name not in ids)
+    return f"{line[: foot.start('ids')]} {remaining_ids} {line[foot.end('ids') :]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,8 +245,8 @@ class MarkdownImport:
             self.removed(name)
 
     def _stored(self, name: str) -> Memory | None:
-        found = self.store.get([name], scope=self.store.scopes())
-        return found[0] if found else None
+        memories = self.store.get([name], scope=self.store.scopes())
+        return memories[0] if memories else None
 
     def entry(self, entry: Entry) -> None:
         """Leave, change or add one."""
@@ -315,9 +315,9 @@ class MarkdownImport:
     def _same(self, entry: Entry, scope: Scope | None) -> bool:
         """Whether these very words are remembered there: the file was given back before."""
         where = MemoryFilter(statuses=LIVE, text=entry.text)
-        seen = self.store.scopes() if scope is None else ScopeFilter.of(scope)
-        found = self.store.list_memories(where, scope=seen, limit=50)
-        return any(memory.content_hash == content_hash(entry.text) for memory in found)
+        scopes = self.store.scopes() if scope is None else ScopeFilter.of(scope)
+        memories = self.store.list_memories(where, scope=scopes, limit=50)
+        return any(memory.content_hash == content_hash(entry.text) for memory in memories)
 
     def removed(self, name: str) -> None:
         """Forget what is gone from the file, or say that it is."""

@@ -82,8 +82,8 @@ def write_line(value: History | Relation | ProjectRecord) -> bytes:
 
 def _reason_fields(reason: ChangeReason) -> dict[str, object]:
     """Why a version was written: in words, and as a value where it is one."""
-    told: dict[str, object] = {"reason": change_text(reason)}
-    return told if reason.cause is ChangeCause.STORED_WORDS else {**told, "why": reason}
+    fields: dict[str, object] = {"reason": change_text(reason)}
+    return fields if reason.cause is ChangeCause.STORED_WORDS else {**fields, "why": reason}
 
 
 def _reason_of(fields: Mapping[str, Any]) -> ChangeReason:
@@ -108,10 +108,10 @@ def is_export(head: bytes) -> bool:
 def stated_memories(head: bytes) -> int:
     """How many memories the first line of an export says that it has; 0 where it does not."""
     try:
-        said = json.loads(head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0])["memories"]
+        count = json.loads(head.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0])["memories"]
     except (ValueError, KeyError, TypeError):
         return 0
-    return said if isinstance(said, int) and 0 <= said <= MAX_LINES else 0
+    return count if isinstance(count, int) and 0 <= count <= MAX_LINES else 0
 
 
 def read_lines(lines: Iterable[bytes]) -> Iterator[Line]:
@@ -183,8 +183,8 @@ def line_without(
             return clean(cleaned_json(line, clean))
 
 
-def _is_version(one: object) -> bool:
-    match one:
+def _is_version(value: object) -> bool:
+    match value:
         case {"reason": str(), "body": {"kind": str(), "content": str()}}:
             return True
         case _:
@@ -273,10 +273,10 @@ def versions_of(store: MemoryStore, memory_id: str) -> tuple[Recorded, ...]:
 
     A store lists versions by the scopes that hold memories now. A scope that the memory was moved out of may hold none any more.
     """
-    seen = set(store.scopes().scopes)
+    scopes = set(store.scopes().scopes)
     while True:
-        versions = store.recorded(scope=ScopeFilter.of(*seen), limit=MAX_VERSIONS_READ, memory_id=memory_id)
-        earlier = {version.before.scope for version in versions if version.before is not None} - seen
+        versions = store.recorded(scope=ScopeFilter.of(*scopes), limit=MAX_VERSIONS_READ, memory_id=memory_id)
+        earlier = {version.before.scope for version in versions if version.before is not None} - scopes
         if not earlier:
             return tuple(reversed(versions))
-        seen |= earlier
+        scopes |= earlier

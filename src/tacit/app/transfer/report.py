@@ -104,15 +104,15 @@ class ImportTally:
         """Count what capture decided."""
         match change:
             case Add():
-                made = ImportLine(
+                line = ImportLine(
                     action="add", where=where, text=change.memory.content, memory_id=change.memory.id
                 )
             case Merge():
-                made = ImportLine(
+                line = ImportLine(
                     action="merge", where=where, text=change.memory.content, memory_id=change.memory.id
                 )
             case Supersede():
-                made = ImportLine(
+                line = ImportLine(
                     action="supersede",
                     where=where,
                     text=change.memory.content,
@@ -121,7 +121,7 @@ class ImportTally:
                     reason=change_text(change.reason),
                 )
             case Contradict():
-                made = ImportLine(
+                line = ImportLine(
                     action="contradict",
                     where=where,
                     text=change.memory.content,
@@ -130,22 +130,22 @@ class ImportTally:
                     reason=change_text(change.reason),
                 )
             case Edit():
-                made = ImportLine(
+                line = ImportLine(
                     action="edit", where=where, text=change.memory.content, memory_id=change.memory.id
                 )
             case Retire():
-                made = ImportLine(
+                line = ImportLine(
                     action="forget",
                     where=where,
                     memory_id=change.memory_id,
                     reason=change_text(change.reason),
                 )
             case Skip() if change.memory_id:
-                made = ImportLine(
+                line = ImportLine(
                     action="unchanged", where=where, text=change.content, memory_id=change.memory_id
                 )
             case Skip():
-                made = ImportLine(
+                line = ImportLine(
                     action="refused", where=where, text=change.content, reason=change_text(change.reason)
                 )
-        self.add(made)
+        self.add(line)

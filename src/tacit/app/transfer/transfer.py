@@ -82,14 +82,14 @@ class ImportedKeys:
 
     def values_with(self, keys: Collection[str]) -> ValueChanges:
         """Return the named values that also hold `keys`; call `add` once they are stored."""
-        number, held = self._place()
+        number, stored_keys = self._place()
         new = (key for key in keys if key not in self._known)
-        return IMPORTED.change((*held, *new), _part(self._name, number))
+        return IMPORTED.change((*stored_keys, *new), _part(self._name, number))
 
     def add(self, keys: Collection[str]) -> None:
         """Add `keys` to the known ones."""
-        self._number, held = self._place()
-        self._last = [*held, *(key for key in keys if key not in self._known)]
+        self._number, stored_keys = self._place()
+        self._last = [*stored_keys, *(key for key in keys if key not in self._known)]
         self._known.update(keys)
 
     def _place(self) -> tuple[int, list[str]]:
@@ -155,10 +155,10 @@ class Transfer:
             speaker: who exports; what they may not see is left out.
         """
         self._settle()
-        seen = scope or self._store.scopes()
+        scopes = scope or self._store.scopes()
         visibility = Visibility(self._store, speaker=speaker)
         where = MemoryFilter(statuses=None, sensitivities=visibility.levels)
-        memories = self._store.list_memories(where, scope=seen, limit=LISTED)
+        memories = self._store.list_memories(where, scope=scopes, limit=LISTED)
         memories = tuple(sorted(memories, key=lambda m: (m.created_at_ms, m.id)))
         yield head_line(len(memories), at_ms=self._parts.clock.now_ms()) + b"\n"
         owners = {memory.scope.project_id for memory in memories}
@@ -174,9 +174,9 @@ class Transfer:
         ids = [memory.id for memory in memories]
         exported = set(ids)
         for start in range(0, len(ids), 1000):
-            part = set(ids[start : start + 1000])
-            for edge in self._store.relations(sorted(part), scope=seen):
-                if edge.source_id in part and edge.target_id in exported:
+            batch = set(ids[start : start + 1000])
+            for edge in self._store.relations(sorted(batch), scope=scopes):
+                if edge.source_id in batch and edge.target_id in exported:
                     yield self._signed(edge)
 
     def _signed(self, value: History | Relation | ProjectRecord) -> bytes:
@@ -187,8 +187,8 @@ class Transfer:
         self._settle()
         levels = Visibility(self._store, speaker=speaker).levels
         live = MemoryFilter(statuses=("active", "quarantined"), sensitivities=levels)
-        found = self._store.list_memories(live, scope=scope or self._store.scopes(), limit=LISTED)
-        return write_markdown(found, at_ms=self._parts.clock.now_ms())
+        memories = self._store.list_memories(live, scope=scope or self._store.scopes(), limit=LISTED)
+        return write_markdown(memories, at_ms=self._parts.clock.now_ms())
 
     def wrote(self, target: Path) -> None:
         """Remember that an export was written to `target`: a rescan for secrets looks there, too."""
@@ -229,10 +229,10 @@ class Transfer:
                 now_ms=self._parts.clock.now_ms(),
             ),
         )
-        ours = self._ours(path)
-        if ours:
-            self._take_ours(path, ours, run)
-            formats = ((str(path), f"tacit {ours}"),)
+        own_format = self._ours(path)
+        if own_format:
+            self._take_ours(path, own_format, run)
+            formats = ((str(path), f"tacit {own_format}"),)
         else:
             readers = find_readers(path, wanted.tool)
             for file, reader in readers:
@@ -255,9 +255,9 @@ class Transfer:
         Raises:
             InvalidInput: it cannot be read.
         """
-        ours = self._ours(path)
-        if ours != "export":
-            return bool(ours)
+        own_format = self._ours(path)
+        if own_format != "export":
+            return bool(own_format)
         lines = read_signed_lines(lines_of(path, MAX_LINE_BYTES), verified=self._signer.verified)
         return any(isinstance(line, History) and not signed for line, signed in lines)
 
@@ -267,10 +267,10 @@ class Transfer:
         head = head_of(path)
         return "export" if is_export(head) else "markdown" if is_markdown(head) else ""
 
-    def _take_ours(self, path: Path, ours: str, run: _ImportRun) -> None:
-        wanted = run.wanted
-        if ours == "markdown":
-            if not wanted.vouched:
+    def _take_ours(self, path: Path, own_format: str, run: _ImportRun) -> None:
+        options = run.wanted
+        if own_format == "markdown":
+            if not options.vouched:
                 raise InvalidInput(
                     "An edited file counts as your words only with your confirmation.",
                     hint="Confirm it with --mine.",
@@ -280,36 +280,36 @@ class Transfer:
                 store=self._store,
                 memories=self._memories,
                 cwd=run.cwd,
-                wanted=wanted,
+                wanted=options,
                 tally=run.tally,
                 owners=run.owners,
             )
             work.take(edited)
             return
-        whole = stated_memories(head_of(path))
-        purged = frozenset[str]() if wanted.again else self._store.purged_memories()
+        total = stated_memories(head_of(path))
+        purged = frozenset[str]() if options.again else self._store.purged_memories()
         stated: list[ForeignStatement | RefusedHook] = []
 
         def believed() -> Iterator[Line]:
             lines = read_signed_lines(lines_of(path, MAX_LINE_BYTES), verified=self._signer.verified)
             for line, signed in lines:
-                if wanted.vouched or signed or isinstance(line, RefusedHook):
+                if options.vouched or signed or isinstance(line, RefusedHook):
                     yield line
                 elif (statement := self._statement(line, path.name, run, purged)) is not None:
                     stated.append(statement)
 
         restoring = LosslessImport(
             self._parts,
-            dry_run=wanted.dry_run,
-            again=wanted.again,
+            dry_run=options.dry_run,
+            again=options.again,
             tally=run.tally,
             name=path.name,
             owners=run.owners,
         )
-        restoring.take(believed(), progress=lambda done: run.progress("", done, whole))
+        restoring.take(believed(), progress=lambda done: run.progress("", done, total))
         run.tally.confirmed = run.tally.stated
         self._take_foreign(stated, run, whole=len(stated))
-        if not wanted.dry_run:
+        if not options.dry_run:
             reindex(
                 self._store,
                 self._parts.embedder,
@@ -344,21 +344,25 @@ class Transfer:
                 )
             else:
                 items.append(statement)
-        for tool, own in dict.fromkeys((item.tool, item.scope) for item in items):
-            mine = [item for item in items if (item.tool, item.scope) == (tool, own)]
-            self._of_tool(mine, tool, run, run.scope if own is None or run.wanted.universal else own)
+        for tool, scope in dict.fromkeys((item.tool, item.scope) for item in items):
+            group = [item for item in items if (item.tool, item.scope) == (tool, scope)]
+            self._of_tool(group, tool, run, run.scope if scope is None or run.wanted.universal else scope)
 
     def _of_tool(self, items: Sequence[ForeignStatement], tool: str, run: _ImportRun, scope: Scope) -> None:
-        wanted, tally = run.wanted, run.tally
+        options, tally = run.wanted, run.tally
         name = f"{tool}/{_short(str(scope))}"
         if name not in run.imported:
             run.imported[name] = ImportedKeys(self._store, name)
         imported_keys = run.imported[name]
-        ours = self._as_it_is(items, scope, run) if tool == OWN_FORMAT else set[str]()
+        present_ids = self._as_it_is(items, scope, run) if tool == OWN_FORMAT else set[str]()
         fresh: dict[str, ForeignStatement] = {}
         for item in items:
             key = _key(item)
-            if key in fresh or (key in imported_keys and not wanted.again) or item.original_id in ours:
+            if (
+                key in fresh
+                or (key in imported_keys and not options.again)
+                or item.original_id in present_ids
+            ):
                 tally.add(ImportLine(action="unchanged", where=item.where, text=item.content))
             else:
                 fresh[key] = item
@@ -366,7 +370,7 @@ class Transfer:
             return
         now = self._parts.clock.now_ms()
         drafts = [
-            draft_of(statement, scope=scope, vouched=wanted.vouched, now_ms=now)
+            draft_of(statement, scope=scope, vouched=options.vouched, now_ms=now)
             for statement in fresh.values()
         ]
         if scope != run.scope:
@@ -375,7 +379,7 @@ class Transfer:
         try:
             changes = (
                 self._capture.judge_drafts(drafts)
-                if wanted.dry_run
+                if options.dry_run
                 else self._capture.store_drafts(drafts, values=values)
             )
         except UnknownKind as error:
@@ -384,7 +388,7 @@ class Transfer:
                     ImportLine(action="refused", where=item.where, text=item.content, reason=str(error))
                 )
             return
-        if not wanted.dry_run:
+        if not options.dry_run:
             imported_keys.add(fresh)
         for item, change in zip(fresh.values(), changes, strict=True):
             tally.change(change, item.where)
@@ -419,16 +423,16 @@ class Transfer:
         """Original ids of those that stand here in the same words: the memory itself, or another of the same scope."""
         hashes = {item.original_id: content_hash(item.content) for item in items}
         again = run.wanted.again
-        same = {
+        present_ids = {
             memory.id
             for memory in self._store.get(list(hashes), scope=self._store.scopes())
             if memory.content_hash == hashes[memory.id] and not (again and memory.status not in LIVE)
         }
         if scope not in run.known:
             live = MemoryFilter(statuses=LIVE)
-            here = self._store.list_memories(live, scope=ScopeFilter.of(scope), limit=LISTED)
-            run.known[scope] = frozenset(memory.content_hash for memory in here)
-        return same | {name for name, words in hashes.items() if words in run.known[scope]}
+            memories = self._store.list_memories(live, scope=ScopeFilter.of(scope), limit=LISTED)
+            run.known[scope] = frozenset(memory.content_hash for memory in memories)
+        return present_ids | {name for name, words in hashes.items() if words in run.known[scope]}
 
 
 def _no_progress(what: str, done: int, whole: int) -> None:
@@ -438,8 +442,8 @@ def _no_progress(what: str, done: int, whole: int) -> None:
 def _same_project(name: str, project: ProjectRecord | None) -> bool:
     if project is None:
         return False
-    wanted = name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].casefold()
-    return wanted in (project.name.casefold(), Path(project.root).name.casefold(), project.id.casefold())
+    folder_name = name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1].casefold()
+    return folder_name in (project.name.casefold(), Path(project.root).name.casefold(), project.id.casefold())
 
 
 def _key(item: ForeignStatement) -> str:

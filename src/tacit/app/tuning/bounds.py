@@ -19,16 +19,16 @@ def bounded_levels(best: Sequence[float], before: Levels, *, bound: float) -> Le
 
     A bound that is too small for so few prompts changes nothing, but for a level that would not be quieter than the next one.
     """
-    found: dict[LevelName, float] = {}
+    thresholds: dict[LevelName, float] = {}
     least = 0.0
     for name in reversed(LEVELS):
         fitted = bounded_threshold(best, bound=level_bound(name, bound))
         least = max(least, before.of(name).threshold if fitted is None else fitted)
-        found[name] = least
+        thresholds[name] = least
     return Levels(
-        quiet=Level(threshold=found["quiet"]),
-        balanced=Level(threshold=found["balanced"]),
-        eager=Level(threshold=found["eager"]),
+        quiet=Level(threshold=thresholds["quiet"]),
+        balanced=Level(threshold=thresholds["balanced"]),
+        eager=Level(threshold=thresholds["eager"]),
     )
 
 

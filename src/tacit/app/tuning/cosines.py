@@ -70,21 +70,21 @@ def measure_cosines(
     identity = str(parts.embedder.identity)
     if is_shipped(settings.embedder):
         return CosineReport(embedder=identity)
-    asked = [one for one in traces if one.session in projects]
-    vectors = parts.embedder.embed([one.text[:QUERY_CHARS] for one in asked]) if asked else ()
+    prompts = [trace for trace in traces if trace.session in projects]
+    vectors = parts.embedder.embed([trace.text[:QUERY_CHARS] for trace in prompts]) if prompts else ()
     cosines = [
         hit.score
-        for one, vector in zip(asked, vectors, strict=True)
+        for trace, vector in zip(prompts, vectors, strict=True)
         for hit in parts.store.search.semantic(
             vector,
             identity=parts.embedder.identity,
-            scope=ScopeFilter.of(project_scope(projects[one.session])),
+            scope=ScopeFilter.of(project_scope(projects[trace.session])),
             limit=MEMORIES_READ,
         ).hits
     ]
     if len(cosines) < LEAST_COSINES:
         return CosineReport(embedder=identity, pairs=len(cosines))
-    found = bars_from(cosines)
+    measured = bars_from(cosines)
     if apply:
         origin = Origin(
             what="cosines that a share of the pairs of a prompt and a memory of its project reaches",
@@ -92,29 +92,34 @@ def measure_cosines(
             embedder=identity,
             details={**details_of(settings.embedder), "pairs": len(cosines)},
         )
-        write_artifact(parts.home.unrelated_cosines_file, Artifact(name=NAME, origin=origin, values=found))
+        write_artifact(parts.home.unrelated_cosines_file, Artifact(name=NAME, origin=origin, values=measured))
         parts.settings.look_again()
-    return CosineReport(embedder=identity, pairs=len(cosines), bars=_told(parts, found))
+    return CosineReport(embedder=identity, pairs=len(cosines), bars=_told(parts, measured))
 
 
-def _told(parts: Parts, found: UnrelatedCosines) -> tuple[MeasuredBar, ...]:
+def _told(parts: Parts, measured: UnrelatedCosines) -> tuple[MeasuredBar, ...]:
     """The bars of the preset in use before and after."""
     settings = parts.settings.current()
-    told: list[MeasuredBar] = []
+    bars: list[MeasuredBar] = []
     for key, share in stated_shares(settings.preset).items():
         before: object = settings
-        for part in key.split("."):
-            before = getattr(before, part)
+        for attribute in key.split("."):
+            before = getattr(before, attribute)
         if isinstance(share, float):
-            told.append(
+            bars.append(
                 MeasuredBar(
-                    setting=key, share=share, before=cast(float, before), after=cosine_at(share, found)
+                    setting=key, share=share, before=cast(float, before), after=cosine_at(share, measured)
                 )
             )
             continue
-        for name, one in cast("Mapping[str, float]", share).items():
-            now = cast("Mapping[str, float]", before).get(name, 0.0)
-            told.append(
-                MeasuredBar(setting=f"{key}.{name}", share=one, before=now, after=cosine_at(one, found))
+        for name, single_share in cast("Mapping[str, float]", share).items():
+            current = cast("Mapping[str, float]", before).get(name, 0.0)
+            bars.append(
+                MeasuredBar(
+                    setting=f"{key}.{name}",
+                    share=single_share,
+                    before=current,
+                    after=cosine_at(single_share, measured),
+                )
             )
-    return tuple(told)
+    return tuple(bars)

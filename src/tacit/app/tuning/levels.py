@@ -101,8 +101,8 @@ class TuneReport:
 
 def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -> TuneReport:
     """Propose a threshold for each level, and measure an embedder of the user's own; with `apply`, keep both."""
-    told = parts.settings.report()
-    settings = told.settings
+    report = parts.settings.report()
+    settings = report.settings
     traces = [
         trace
         for trace in parts.store.list_traces(surface=Surface.PROMPT, limit=PROMPTS)
@@ -133,10 +133,10 @@ def tune(parts: Parts, pipeline: RecallPipeline, *, bound: float, apply: bool) -
             )
             for name in LEVELS
         )
-    applied = apply and not note and any(one.before != one.after for one in levels)
+    applied = apply and not note and any(level.before != level.after for level in levels)
     if applied:
         _keep(parts, levels, pairs=len(best), bound=bound)
-    set_by = _explicit(told.origins[THRESHOLD])
+    set_by = _explicit(report.origins[THRESHOLD])
     return TuneReport(
         surface=Surface.PROMPT.value,
         bound=bound,
@@ -178,9 +178,9 @@ def _tuned(
     traces: Sequence[Trace],
     verdicts: Sequence[Verdict],
 ) -> TunedLevel:
-    most = parts.settings.current().recall.max_items
-    earlier = [replay(trace, threshold=before.threshold, most=most) for trace in traces]
-    later = [replay(trace, threshold=after.threshold, most=most) for trace in traces]
+    max_items = parts.settings.current().recall.max_items
+    earlier = [replay(trace, threshold=before.threshold, most=max_items) for trace in traces]
+    later = [replay(trace, threshold=after.threshold, most=max_items) for trace in traces]
     return TunedLevel(
         name=name,
         bound=bound,
@@ -188,12 +188,12 @@ def _tuned(
         after=after.threshold,
         rate_before=round(rate_at(best, before.threshold), 4),
         rate_after=round(rate_at(best, after.threshold), 4),
-        handed_before=_share([bool(one.after) for one in earlier]),
-        handed_after=_share([bool(one.after) for one in later]),
+        handed_before=_share([bool(prompt.after) for prompt in earlier]),
+        handed_after=_share([bool(prompt.after) for prompt in later]),
         tokens_after=_mean_tokens(parts, later),
-        changed=sum(one.after != two.after for one, two in zip(earlier, later, strict=True)),
-        useful_kept=sum(one.useful and one.relevance >= after.threshold for one in verdicts),
-        wrong_kept=sum(not one.useful and one.relevance >= after.threshold for one in verdicts),
+        changed=sum(old.after != new.after for old, new in zip(earlier, later, strict=True)),
+        useful_kept=sum(verdict.useful and verdict.relevance >= after.threshold for verdict in verdicts),
+        wrong_kept=sum(not verdict.useful and verdict.relevance >= after.threshold for verdict in verdicts),
     )
 
 
@@ -207,8 +207,8 @@ def _mean_tokens(parts: Parts, replayed: Sequence[Replayed]) -> float:
         return parts.tokens.count(empty) + memory.tokens
 
     spent = 0
-    for one in replayed:
-        memories = parts.store.get(one.after, scope=scope) if one.after else ()
+    for prompt in replayed:
+        memories = parts.store.get(prompt.after, scope=scope) if prompt.after else ()
         spent += sum(map(cost, memories)) + frame * bool(memories)
     return round(spent / len(replayed), 1) if replayed else 0.0
 
@@ -216,8 +216,8 @@ def _mean_tokens(parts: Parts, replayed: Sequence[Replayed]) -> float:
 def _keep(parts: Parts, levels: Sequence[TunedLevel], *, pairs: int, bound: float) -> None:
     """Write the levels to the home."""
     tuned = {
-        one.name: Level(threshold=one.after, wrongful=one.rate_after, tokens=one.tokens_after)
-        for one in levels
+        level.name: Level(threshold=level.after, wrongful=level.rate_after, tokens=level.tokens_after)
+        for level in levels
     }
     embedder = parts.settings.current().embedder
     origin = Origin(

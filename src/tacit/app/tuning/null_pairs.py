@@ -43,8 +43,8 @@ def best_of_null_pairs(
 
 def projects_of(store: Store, traces: Sequence[Trace]) -> dict[str, str]:
     """Project by session of the traces, for sessions that are still stored."""
-    known = {str(state.key): state.project_id for state in store.list_sessions(limit=SESSIONS_READ)}
-    return {trace.session: known[trace.session] for trace in traces if known.get(trace.session)}
+    project_of = {str(state.key): state.project_id for state in store.list_sessions(limit=SESSIONS_READ)}
+    return {trace.session: project_of[trace.session] for trace in traces if project_of.get(trace.session)}
 
 
 def _null_queries(store: Store, traces: Sequence[Trace], projects: dict[str, str]) -> tuple[list[Query], str]:

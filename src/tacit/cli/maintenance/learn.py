@@ -26,19 +26,19 @@ def learn(
 
     kinds = (False, True) if past else (False,)
     if dry_run:
-        answers = [ask("POST", "/v1/write-ups", {"past": each, "dry_run": True}) for each in kinds]
-        requests = [one for answer in answers for one in answer["requests"]]
+        answers = [ask("POST", "/v1/write-ups", {"past": of_past, "dry_run": True}) for of_past in kinds]
+        requests = [request for answer in answers for request in answer["requests"]]
         if as_json:
             print_json({"provider": answers[0]["provider"], "requests": requests})
         else:
             _show(answers[0]["provider"], requests)
         return
-    done = [one for each in kinds for one in write_up(past=each, quiet=as_json)]
+    sessions = [session for of_past in kinds for session in write_up(past=of_past, quiet=as_json)]
     if as_json:
-        print_json({"sessions": done})
-    elif not done:
+        print_json({"sessions": sessions})
+    elif not sessions:
         print_line(estimate(past=past)["said"])
-    if any(one["error"] for one in done):
+    if any(session["error"] for session in sessions):
         raise typer.Exit(SOME_PROBLEM)
 
 
@@ -47,20 +47,20 @@ def write_up(*, past: bool, quiet: bool) -> list[dict[str, Any]]:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_line
 
-    done: list[dict[str, Any]] = []
+    answers: list[dict[str, Any]] = []
     try:
         while True:
             answer = ask("POST", "/v1/write-ups", {"past": past})
             if not answer["session"]:
-                return done
-            done.append(answer)
+                return answers
+            answers.append(answer)
             if not quiet:
                 print_line(line_of(answer))
             if answer["error"]:
-                return done
+                return answers
     except KeyboardInterrupt:
         print_line("Stopped. The rest waits; `tacit learn --past` continues.")
-        return done
+        return answers
 
 
 def estimate(*, past: bool) -> dict[str, Any]:

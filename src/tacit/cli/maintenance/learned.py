@@ -91,9 +91,9 @@ def _print(report: dict[str, Any]) -> None:
         print_line(f"  {statement['believed']}; {', '.join(fate)}", style="dim")
         for evidence in statement["evidence"]:
             print_line(f"  {said_line(evidence, memory['content'])}", style="dim")
-    rows = [("dropped", f"{one['count']}: {one['reason']}") for one in report["dropped"]]
-    rows += [("reminder", nudge_line(one)) for one in report["nudges"]]
-    rows += [("request", request_line(one)) for one in report["requests"]]
+    rows = [("dropped", f"{drop['count']}: {drop['reason']}") for drop in report["dropped"]]
+    rows += [("reminder", nudge_line(nudge)) for nudge in report["nudges"]]
+    rows += [("request", request_line(request)) for request in report["requests"]]
     rows += [("waits", text) for text in waiting_lines(waiting)]
     if rows:
         print_line("")
@@ -107,12 +107,12 @@ def _print(report: dict[str, Any]) -> None:
 STATES = {"quarantined": "waits for you", "superseded": "replaced", "retired": "forgotten"}
 
 
-def state_of(one: dict[str, Any]) -> str:
+def state_of(statement: dict[str, Any]) -> str:
     """Whether a statement holds, waits or is gone."""
-    status = one["memory"]["status"]
+    status = statement["memory"]["status"]
     if status in STATES:
         return STATES[status]
-    return "active, one question waits for you" if one["waits"] and status == "active" else status
+    return "active, one question waits for you" if statement["waits"] and status == "active" else status
 
 
 def said_line(evidence: dict[str, Any], content: str) -> str:
@@ -127,11 +127,11 @@ def said_line(evidence: dict[str, Any], content: str) -> str:
     )
 
 
-def nudge_line(one: dict[str, Any]) -> str:
+def nudge_line(nudge: dict[str, Any]) -> str:
     """A reminder to the agent, in words."""
-    if not one["at_ms"]:
-        return f"planned for turn {one['turn']}, not shown to the agent yet"
-    return f"the agent was told in turn {one['given_turn']} that turn {one['turn']} may hold something"
+    if not nudge["at_ms"]:
+        return f"planned for turn {nudge['turn']}, not shown to the agent yet"
+    return f"the agent was told in turn {nudge['given_turn']} that turn {nudge['turn']} may hold something"
 
 
 def request_line(request: dict[str, Any]) -> str:

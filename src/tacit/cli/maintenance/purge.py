@@ -65,20 +65,20 @@ def purge(
         text=matching,
         cwd="" if everywhere or not (source or matching) else folder,
     )
-    seen = ask("POST", "/v1/purge", {**selection, "dry_run": True})
+    answer = ask("POST", "/v1/purge", {**selection, "dry_run": True})
     if not as_json:
-        _tell(seen)
+        _tell(answer)
     if not dry_run:
-        confirm(f"{_counted(seen)} for good? This cannot be undone.", yes=yes, default=False)
+        confirm(f"{_counted(answer)} for good? This cannot be undone.", yes=yes, default=False)
         if memory or source or matching:  # what was shown, not what fits meanwhile
-            seen = purge_in_batches(ask, [memory["id"] for memory in seen["memories"]])
+            answer = purge_in_batches(ask, [memory["id"] for memory in answer["memories"]])
         else:
-            seen = ask("POST", "/v1/purge", selection)
+            answer = ask("POST", "/v1/purge", selection)
     if as_json:
-        print_json(seen)
+        print_json(answer)
     elif not dry_run:
-        _tell(seen)
-    if seen["left"] and not dry_run:
+        _tell(answer)
+    if answer["left"] and not dry_run:
         raise typer.Exit(SOME_PROBLEM)
 
 
@@ -90,7 +90,7 @@ def purge_in_batches(
         ask("POST", "/v1/purge", {"ids": ids[at : at + part], "shown": True})
         for at in range(0, len(ids), part)
     ]
-    gone = {memory["id"] for answer in answers for memory in answer["memories"]}
+    purged_ids = {memory["id"] for answer in answers for memory in answer["memories"]}
     return {
         **answers[-1],
         "memories": [memory for answer in answers for memory in answer["memories"]],
@@ -98,16 +98,16 @@ def purge_in_batches(
         "files": _summed(answer["files"] for answer in answers),
         "left": list(dict.fromkeys(text for answer in answers for text in answer["left"])),
         "alike": list(
-            dict.fromkeys(text for answer in answers for text in answer["alike"] if text not in gone)
+            dict.fromkeys(text for answer in answers for text in answer["alike"] if text not in purged_ids)
         ),
     }
 
 
 def _summed(counts: Iterable[dict[str, int]]) -> dict[str, int]:
-    whole: Counter[str] = Counter()
-    for one in counts:
-        whole.update(one)
-    return dict(whole)
+    totals: Counter[str] = Counter()
+    for tally in counts:
+        totals.update(tally)
+    return dict(totals)
 
 
 def _session(name: str) -> dict[str, str] | None:
@@ -117,31 +117,31 @@ def _session(name: str) -> dict[str, str] | None:
     return {"host": host, "session_id": number} if name else None
 
 
-def _counted(seen: dict[str, Any]) -> str:
+def _counted(answer: dict[str, Any]) -> str:
     from tacit.cli.terminal.output import format_count
 
-    sessions = format_count(len(seen["sessions"]), "session", "sessions") if seen["sessions"] else ""
-    return "Forget " + " and ".join(filter(None, (format_count(len(seen["memories"])), sessions)))
+    sessions = format_count(len(answer["sessions"]), "session", "sessions") if answer["sessions"] else ""
+    return "Forget " + " and ".join(filter(None, (format_count(len(answer["memories"])), sessions)))
 
 
-def _tell(seen: dict[str, Any]) -> None:
+def _tell(answer: dict[str, Any]) -> None:
     from tacit.cli.terminal.output import print_line, shorten_line
 
-    would = "would be removed or cleaned" if seen["dry_run"] else "removed or cleaned"
-    for memory in seen["memories"][:SHOWN] if seen["dry_run"] else ():
+    would = "would be removed or cleaned" if answer["dry_run"] else "removed or cleaned"
+    for memory in answer["memories"][:SHOWN] if answer["dry_run"] else ():
         print_line(f"- {memory['id']} [{memory['kind']}] {shorten_line(memory['content'], 120)}", style="red")
-    for session in seen["sessions"][:SHOWN] if seen["dry_run"] else ():
+    for session in answer["sessions"][:SHOWN] if answer["dry_run"] else ():
         print_line(f"- session {session}", style="red")
-    if seen["dry_run"] and len(seen["memories"]) > SHOWN:
-        print_line(f"- ... and {len(seen['memories']) - SHOWN} more; --json lists all", style="red")
-    for place, count in (*seen["rows"].items(), *seen["files"].items()):
+    if answer["dry_run"] and len(answer["memories"]) > SHOWN:
+        print_line(f"- ... and {len(answer['memories']) - SHOWN} more; --json lists all", style="red")
+    for place, count in (*answer["rows"].items(), *answer["files"].items()):
         print_line(f"  {place:<24} {count} {would}")
-    if seen["alike"]:
-        print_line(f"  These say the same and stay: {', '.join(seen['alike'])}", style="yellow")
-    for problem in seen["left"]:
+    if answer["alike"]:
+        print_line(f"  These say the same and stay: {', '.join(answer['alike'])}", style="yellow")
+    for problem in answer["left"]:
         print_line(f"  may still hold it: {problem}", style="yellow")
     print_line(
         "Nothing was changed: this was a preview."
-        if seen["dry_run"]
-        else f"{_counted(seen)[7:]} forgotten for good."
+        if answer["dry_run"]
+        else f"{_counted(answer)[7:]} forgotten for good."
     )

@@ -97,8 +97,8 @@ def list_(
 ) -> None:
     """List the entries that wait for you, with counts by kind, source and cause."""
     folder = "" if everywhere else str(cwd.absolute())
-    where = drop_empty(cwd=folder, kind=kind, source=source, cause=cause, text=text)
-    _list({**where, "limit": limit}, as_json=as_json)
+    filters = drop_empty(cwd=folder, kind=kind, source=source, cause=cause, text=text)
+    _list({**filters, "limit": limit}, as_json=as_json)
 
 
 @app.command()
@@ -116,8 +116,8 @@ def accept(
 ) -> None:
     """Accept statements. Each ends the statements that it contradicts."""
     folder = "" if everywhere else str(cwd.absolute())
-    where = drop_empty(kind=kind, source=source, cause=cause, text=text)
-    _decide_all("accept", memories or [], where, folder, all_=all_, yes=yes, as_json=as_json)
+    filters = drop_empty(kind=kind, source=source, cause=cause, text=text)
+    _decide_all("accept", memories or [], filters, folder, all_=all_, yes=yes, as_json=as_json)
 
 
 @app.command()
@@ -145,8 +145,8 @@ def reject(
 ) -> None:
     """Reject statements. They are not learned again."""
     folder = "" if everywhere else str(cwd.absolute())
-    where = drop_empty(kind=kind, source=source, cause=cause, text=text)
-    _decide_all("reject", memories or [], where, folder, all_=all_, yes=yes, as_json=as_json)
+    filters = drop_empty(kind=kind, source=source, cause=cause, text=text)
+    _decide_all("reject", memories or [], filters, folder, all_=all_, yes=yes, as_json=as_json)
 
 
 @app.command()
@@ -193,8 +193,8 @@ def undo(
     if name.startswith("chg_"):
         body["id"] = name
     else:
-        wanted = drop_empty(id=name, limit=1) if name else drop_empty(cwd=str(cwd.absolute()), limit=1)
-        changes = ask("GET", "/v1/changes", wanted)["changes"]
+        query = drop_empty(id=name, limit=1) if name else drop_empty(cwd=str(cwd.absolute()), limit=1)
+        changes = ask("GET", "/v1/changes", query)["changes"]
         if not changes:
             raise NotFound("Nothing was written yet.", hint="`tacit list --changes` shows what was.")
         body |= {
@@ -252,7 +252,7 @@ def _what(change: dict[str, Any]) -> str:
     return "merged" if after["frequency"] > before["frequency"] else "changed"
 
 
-def _list(where: dict[str, object], *, as_json: bool) -> None:
+def _list(filters: dict[str, object], *, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import (
         print_json,
@@ -263,7 +263,7 @@ def _list(where: dict[str, object], *, as_json: bool) -> None:
         waiting_line,
     )
 
-    answer = ask("GET", "/v1/review", where)
+    answer = ask("GET", "/v1/review", filters)
     if as_json:
         print_json(answer)
         return
@@ -278,7 +278,7 @@ def _list(where: dict[str, object], *, as_json: bool) -> None:
         for entry in answer["review"]
     ]
     empty = "Nothing waits for you."
-    if not answer["waiting"] and where.get("cwd"):
+    if not answer["waiting"] and filters.get("cwd"):
         elsewhere = ask("GET", "/v1/review", {"limit": 1})["waiting"]
         if elsewhere:
             empty = f"Nothing waits for you here; elsewhere {waiting_line(elsewhere, 'tacit review --all')}."
@@ -296,7 +296,7 @@ def _list(where: dict[str, object], *, as_json: bool) -> None:
 def _decide_all(
     action: str,
     memories: list[str],
-    where: dict[str, object],
+    filters: dict[str, object],
     folder: str,
     *,
     all_: bool,
@@ -308,7 +308,7 @@ def _decide_all(
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
 
-    if bool(memories) == bool(all_ or where):
+    if bool(memories) == bool(all_ or filters):
         raise typer.BadParameter(
             "Name memories, or select them with --all, --kind, --source, --cause or --text."
         )
@@ -319,19 +319,19 @@ def _decide_all(
         ids = [memory_path(memory).rpartition("/")[2] for memory in memories]
         answer = ask("POST", "/v1/review", {"action": action, "ids": ids})
     else:
-        where = {**where, **drop_empty(cwd=folder)}
-        total = ask("GET", "/v1/review", {**where, "limit": 1})["total"]
+        filters = {**filters, **drop_empty(cwd=folder)}
+        total = ask("GET", "/v1/review", {**filters, "limit": 1})["total"]
         if not total:
             print_line("Nothing that matches waits.")
             return
         noun = "statement" if total == 1 else "statements"
         confirm(f"{action.capitalize()} {total} {noun}?", yes=yes, default=False)
-        answer = ask("POST", "/v1/review", {"action": action, "where": where, "count": total})
+        answer = ask("POST", "/v1/review", {"action": action, "where": filters, "count": total})
     if as_json:
         print_json(answer)
         return
-    done = {"accept": "accepted", "reject": "rejected"}[action]
-    print_line(f"{answer['decided']} {done}; `tacit undo {answer['change_id']}` takes it back")
+    outcome = {"accept": "accepted", "reject": "rejected"}[action]
+    print_line(f"{answer['decided']} {outcome}; `tacit undo {answer['change_id']}` takes it back")
 
 
 def _decide(memory: str, body: dict[str, object], *, as_json: bool) -> None:

@@ -261,7 +261,7 @@ def holdout_rows(holdout: Holdout) -> Rows:
 
 def holdout_text(holdout: Holdout) -> str:
     """Describe the number of sessions, and the conclusion that they allow."""
-    told = f"{holdout['sessions_with']} sessions with memory, {holdout['sessions_without']} without"
+    summary = f"{holdout['sessions_with']} sessions with memory, {holdout['sessions_without']} without"
     if not holdout["enough"]:
-        return f"{told}: too few to tell; 20 of each are needed."
-    return f"{told}. Tokens are estimated from the hosts' data."
+        return f"{summary}: too few to tell; 20 of each are needed."
+    return f"{summary}. Tokens are estimated from the hosts' data."

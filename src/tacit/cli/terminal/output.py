@@ -157,9 +157,9 @@ def format_size(count: int) -> str:
     return f"{amount:.0f} {unit}" if amount >= 10 or unit == "B" else f"{amount:.1f} {unit}"
 
 
-def format_count(count: int, one: str = "memory", more: str = "memories") -> str:
+def format_count(count: int, singular: str = "memory", plural: str = "memories") -> str:
     """Format a count with its noun."""
-    return f"{count} {one if count == 1 else more}"
+    return f"{count} {singular if count == 1 else plural}"
 
 
 def waiting_line(count: int, command: str = "tacit review") -> str:

@@ -57,18 +57,18 @@ def export(
     try:
         scope = engine.visible(str(cwd.absolute())) if here else None
         if form is Format.markdown:
-            parts: Iterable[bytes] = (
+            chunks: Iterable[bytes] = (
                 engine.transfer.export_markdown(scope=scope, speaker=speaker).encode("utf-8", "replace"),
             )
         else:
-            parts = engine.transfer.export(scope=scope, speaker=speaker)
+            chunks = engine.transfer.export(scope=scope, speaker=speaker)
         if output is None:
-            for part in parts:
-                sys.stdout.buffer.write(part)
+            for chunk in chunks:
+                sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
             return
         target = output.absolute()
-        size = _write(target, parts)
+        size = _write(target, chunks)
         engine.transfer.wrote(target)
     finally:
         engine.close()
@@ -78,7 +78,7 @@ def export(
         print_line(f"Written to {target}. It holds what you told Tacit: keep it as private as that.")
 
 
-def _write(target: Path, parts: Iterable[bytes]) -> int:
+def _write(target: Path, chunks: Iterable[bytes]) -> int:
     from tacit.errors import InvalidInput
 
     try:
@@ -89,6 +89,6 @@ def _write(target: Path, parts: Iterable[bytes]) -> int:
         ) from error
     size = 0
     with os.fdopen(handle, "wb") as opened:
-        for part in parts:
-            size += opened.write(part)
+        for chunk in chunks:
+            size += opened.write(chunk)
     return size

@@ -94,7 +94,7 @@ def files(
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
-    wanted = ImportOptions(
+    options = ImportOptions(
         tool=tool,
         vouched=mine,
         universal=universal,
@@ -112,9 +112,9 @@ def files(
     try:
         reports.extend(
             _take_or_refuse(
-                engine, each.absolute(), str(cwd.absolute()), wanted, alone=len(path) == 1, quiet=as_json
+                engine, source.absolute(), str(cwd.absolute()), options, alone=len(path) == 1, quiet=as_json
             )
-            for each in path
+            for source in path
         )
     finally:
         engine.close()
@@ -127,17 +127,17 @@ def files(
 
 
 def _take_or_refuse(
-    engine: Engine, path: Path, cwd: str, wanted: ImportOptions, *, alone: bool, quiet: bool
+    engine: Engine, path: Path, cwd: str, options: ImportOptions, *, alone: bool, quiet: bool
 ) -> dict[str, object]:
     """Import one path. A problem with one of several paths is reported, and the others are imported all the same."""
     from tacit.errors import InvalidInput, NotFound
 
     try:
-        report = _take(engine, path, cwd, wanted, quiet=quiet)
+        report = _take(engine, path, cwd, options, quiet=quiet)
     except (InvalidInput, NotFound) as error:
         if alone:
             raise
-        return _refused(path, error, dry_run=wanted.dry_run, quiet=quiet)
+        return _refused(path, error, dry_run=options.dry_run, quiet=quiet)
     if not quiet:
         _print_report(report)
     return _json(report, path)
@@ -151,26 +151,24 @@ def _folder(project: Path | None) -> str:
     return str(project.absolute()) if project is not None else ""
 
 
-def _take(engine: Engine, path: Path, cwd: str, wanted: ImportOptions, *, quiet: bool) -> ImportReport:
+def _take(engine: Engine, path: Path, cwd: str, options: ImportOptions, *, quiet: bool) -> ImportReport:
     from tacit.cli.context import current_context
     from tacit.cli.terminal.interaction import Progress, agreed
 
-    if not wanted.vouched and current_context().user_speaks and engine.transfer.speaks_for_user(path):
+    if not options.vouched and current_context().user_speaks and engine.transfer.speaks_for_user(path):
         question = f"{path.name} speaks in your name. Do its statements count as your own words?"
-        wanted = replace(wanted, vouched=agreed(question, yes=False, unattended=False))
+        options = replace(options, vouched=agreed(question, yes=False, unattended=False))
     with Progress(f"importing {path.name}", quiet=quiet) as progress:
 
         def tell(what: str, done: int, whole: int) -> None:
             progress.update(done, whole, what or f"importing {path.name}")
 
-        report = engine.transfer.take(path, cwd=cwd, wanted=wanted, progress=tell)
-    gone = dict(report.counts).get("removed", 0)
-    if gone and not wanted.dry_run:
-        question = (
-            f"{gone} {'entry was' if gone == 1 else 'entries were'} deleted from {path.name}. Forget them?"
-        )
+        report = engine.transfer.take(path, cwd=cwd, wanted=options, progress=tell)
+    removed = dict(report.counts).get("removed", 0)
+    if removed and not options.dry_run:
+        question = f"{removed} {'entry was' if removed == 1 else 'entries were'} deleted from {path.name}. Forget them?"
         if agreed(question, yes=False, unattended=False):
-            again = engine.transfer.take(path, cwd=cwd, wanted=replace(wanted, forget_removed=True))
+            again = engine.transfer.take(path, cwd=cwd, wanted=replace(options, forget_removed=True))
             forgotten = tuple(line for line in again.lines if line.action == "forget")
             counts = {**dict(report.counts), "forget": len(forgotten)}
             counts.pop("removed")
@@ -208,8 +206,8 @@ def _print_report(report: ImportReport) -> None:
         if counts.get(sort, 0) > SHOWN:
             print_line(f"{sign} ... and {counts[sort] - SHOWN} more; --json lists all", style=style)
     rows = [(words, str(counts[sort])) for sort, (_, _, words) in SIGNS.items() if counts.get(sort)]
-    read = ", ".join(f"{Path(path).name} ({tool})" for path, tool in report.formats[:5])
-    print_rows(read, ("statements", "number"), rows, empty="There is no statement in it.")
+    sources = ", ".join(f"{Path(path).name} ({tool})" for path, tool in report.formats[:5])
+    print_rows(sources, ("statements", "number"), rows, empty="There is no statement in it.")
     if report.dry_run:
         print_line("Nothing was stored: this was a dry run.")
     elif report.unconfirmed:
@@ -226,7 +224,7 @@ def _show(line: ImportLine, sign: str, style: str) -> None:
         print_line(f"- {shorten_line(' '.join(line.before.split()), 100)}", style="red")
         print_line(f"+ {words}", style="green")
         return
-    details = ": ".join(part for part in (line.before, line.reason) if part)
+    details = ": ".join(detail for detail in (line.before, line.reason) if detail)
     why = f"  ({details})" if details else ""
     place = f"{line.where}: " if line.action in ("refused", "skip") else ""
     print_line(f"{sign} {place}{words}{why}", style=style)
@@ -278,7 +276,7 @@ def transcripts(
     since_ms = _moment(since)
     body: dict[str, object] = {"host": host, "since_ms": since_ms}
     folder = str(cwd.absolute())
-    named = [str(each.absolute()) for each in path or ()]
+    paths = [str(file.absolute()) for file in path or ()]
     options: dict[str, object] = {
         "since_ms": since_ms,
         "subagents": subagents,
@@ -288,9 +286,9 @@ def transcripts(
     if server:
         report = {**dict.fromkeys(COUNTED, 0), **ask("POST", "/v1/backfill", {**options, "server": server})}
     else:
-        query = {**body, "path": named, "cwd": folder} if named else body
+        query = {**body, "path": paths, "cwd": folder} if paths else body
         infos: list[dict[str, Any]] = ask("GET", "/v1/transcripts", query)["transcripts"]
-        report = _import(infos, {**options, "named": True, "cwd": folder if named else ""}, quiet=as_json)
+        report = _import(infos, {**options, "named": True, "cwd": folder if paths else ""}, quiet=as_json)
     if as_json:
         print_json(report)
     else:
@@ -318,35 +316,35 @@ def _import(infos: list[dict[str, Any]], options: dict[str, object], *, quiet: b
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import Progress
 
-    whole: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
+    totals: Counter[str] = Counter(dict.fromkeys(COUNTED, 0))
     files: list[dict[str, Any]] = []
     with Progress("reading transcripts", quiet=quiet) as progress:
-        for done, each in enumerate(infos):
+        for done, info in enumerate(infos):
             progress.update(done, len(infos))
-            report = ask("POST", "/v1/backfill", {**options, "paths": [each["path"]]})
-            whole.update({name: report.get(name, 0) for name in COUNTED})
+            report = ask("POST", "/v1/backfill", {**options, "paths": [info["path"]]})
+            totals.update({name: report.get(name, 0) for name in COUNTED})
             files += report.get("files", ())
-    return {**whole, "files": files}
+    return {**totals, "files": files}
 
 
 def _print_learned(report: dict[str, Any], *, dry_run: bool) -> None:
     from tacit.cli.terminal.output import format_count, print_line, print_rows
 
     by_host: dict[str, Counter[str]] = {}
-    for each in report["files"]:
-        if each["sessions"]:
-            counts = by_host.setdefault(each["host"], Counter())
-            counts.update(files=1, sessions=each["sessions"], prompts=each["prompts"], bad=each["bad_lines"])
+    for file in report["files"]:
+        if file["sessions"]:
+            counts = by_host.setdefault(file["host"], Counter())
+            counts.update(files=1, sessions=file["sessions"], prompts=file["prompts"], bad=file["bad_lines"])
     rows = [
         (host, str(n["files"]), str(n["sessions"]), str(n["prompts"]), str(n["bad"]))
         for host, n in sorted(by_host.items())
     ]
     heads = ("host", "files", "sessions", "new prompts", "bad lines")
     print_rows("", heads, rows, empty="No conversation was found there.")
-    for each in report["files"]:
-        if each["error"]:
-            print_line(f"not read: {each['error']}", style="red")
-    silent = sum(not each["sessions"] and not each["error"] for each in report["files"])
+    for file in report["files"]:
+        if file["error"]:
+            print_line(f"not read: {file['error']}", style="red")
+    silent = sum(not file["sessions"] and not file["error"] for file in report["files"])
     if silent:
         print_line(f"{silent} {'file holds' if silent == 1 else 'files hold'} no conversation with an agent.")
     if dry_run:

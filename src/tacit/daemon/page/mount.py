@@ -98,15 +98,15 @@ class PageMount:
             response = Response(status_code=204)
             response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
             return response
-        made = self._sessions.exchange(await _code(request))
-        if made is None:
+        signed_in = self._sessions.exchange(await _code(request))
+        if signed_in is None:
             return problem(
                 "unauthorized",
                 "This link was used already, or is older than two minutes.",
                 hint="Run `tacit ui` for a new one.",
             )
-        answer = JSONResponse({"key": made.key}, status_code=201, headers={"Cache-Control": "no-store"})
-        answer.set_cookie(COOKIE, made.cookie, path="/", httponly=True, samesite="strict")
+        answer = JSONResponse({"key": signed_in.key}, status_code=201, headers={"Cache-Control": "no-store"})
+        answer.set_cookie(COOKIE, signed_in.cookie, path="/", httponly=True, samesite="strict")
         return answer
 
     def _file(self, request: Request, name: str) -> Response:
@@ -140,8 +140,8 @@ class PageMount:
 async def _code(request: Request) -> str:
     """The code that the body names, or empty for a body that makes no sense."""
     body = bytearray()
-    async for part in request.stream():
-        body += part
+    async for chunk in request.stream():
+        body += chunk
         if len(body) > MOST_BYTES:
             return ""
     try:

@@ -68,13 +68,13 @@ class PageSessions:
             until_s, speaker = self._codes.pop(_hash(code), (0.0, Speaker.AGENT))
             if until_s < self._now_s():
                 return None
-            made = SignedIn(cookie=secrets.token_urlsafe(32), key=secrets.token_urlsafe(32))
-            self._sessions[_hash(made.cookie)] = _Session(
-                key=_hash(made.key), until_s=self._now_s() + SESSION_S, speaker=speaker
+            signed_in = SignedIn(cookie=secrets.token_urlsafe(32), key=secrets.token_urlsafe(32))
+            self._sessions[_hash(signed_in.cookie)] = _Session(
+                key=_hash(signed_in.key), until_s=self._now_s() + SESSION_S, speaker=speaker
             )
             while len(self._sessions) > MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
-        return made
+        return signed_in
 
     def end(self, cookie: str) -> None:
         """Sign a browser out."""
@@ -112,8 +112,8 @@ def same_origin(method: str, headers: Mapping[bytes, bytes]) -> bool:
 
 def cookie_of(headers: Mapping[bytes, bytes]) -> str:
     """The value of our cookie, or empty. Its values hold no quotes, so that splitting is enough."""
-    for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
-        name, _, value = part.strip().partition("=")
+    for pair in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        name, _, value = pair.strip().partition("=")
         if name == COOKIE:
             return value
     return ""
