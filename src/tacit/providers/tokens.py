@@ -49,9 +49,13 @@ _PATTERN = re.compile(
     re.ASCII,
 )
 _OTHER_LETTER = "\x01"
-_CLASS_OF = {"Lu": "A", "Lt": "A", "Ll": "a", "Lm": _OTHER_LETTER, "Lo": _OTHER_LETTER}
-_CLASS_OF |= dict.fromkeys(("Mn", "Mc", "Me"), _OTHER_LETTER) | dict.fromkeys(("Nd", "Nl", "No"), "0")
-_CLASS_OF |= dict.fromkeys(("Zs", "Zl", "Zp"), " ")
+_CLASS_OF = {
+    **dict.fromkeys(("Lu", "Lt"), "A"),
+    "Ll": "a",
+    **dict.fromkeys(("Lm", "Lo", "Mn", "Mc", "Me"), _OTHER_LETTER),
+    **dict.fromkeys(("Nd", "Nl", "No"), "0"),
+    **dict.fromkeys(("Zs", "Zl", "Zp"), " "),
+}
 
 
 class _Classes(dict[int, str]):

@@ -1936,7 +1936,6 @@ export interface components {
          *         preset: name of the preset in force.
          *         store: counts.
          *         embedder: identity of the embedder in force.
-         *         tokens_exact: whether token counts are exact.
          *         warnings: problems in plain sentences, each with what to do.
          *         silences: why recent recalls got nothing, by surface and cause, most frequent first.
          *         injections: traces among the recent ones that injected something.
@@ -1956,8 +1955,6 @@ export interface components {
             store: components["schemas"]["StoreStats"];
             /** Embedder */
             embedder: string;
-            /** Tokens Exact */
-            tokens_exact: boolean;
             /** Warnings */
             warnings: string[];
             /** Silences */
