@@ -1,7 +1,7 @@
 """The daemon's resident memory right after many statements were stored, one request each; what storing one costs.
 
 Run: `python -m tacit_evals.filling [--statements 10000] [--embedder minilm|fake] [--python INTERPRETER] [--json FILE]`; exit code 1
-above 180 MB. Without `--python` a plain install is made, as `tacit eval latency` does: tiktoken alone takes 60 MB.
+above 180 MB. Without `--python` a plain install is made, as `tacit eval latency` does.
 
 What storing costs is measured in this process, with 1,000 statements stored: processor time of the engine for the next 300, each
 said by itself, over that of embedding these same statements alone, each right after it was stored. The daemon's own figure has the

@@ -3,7 +3,7 @@
 Run: `tacit eval latency` or `python -m tacit_evals.latency`, with `[--sizes 10000,100000] [--projects 1] [--spaces shipped,all]
 [--presets focused,typed] [--json FILE] [--work DIR] [--python FILE]`.
 
-A real daemon of a plain install (a wheel of the newest commit in a fresh environment: no tiktoken, so tokens are estimated)
+A real daemon of a plain install (a wheel of the newest commit in a fresh environment)
 answers over its Unix socket on one core; this process and the yardstick share that core. The yardstick is the same prompts
 embedded alone, in a process of its own: ten prompts to the daemon, the same ten to the yardstick, and so on, so that a slow
 moment of the machine hits both, and neither is measured with the other's model in the processor's cache, which holds one of
@@ -172,7 +172,7 @@ class Recall:
                 target=MEMORY_TARGETS_MB["all" if case.searches_all else "shipped"]
                 if case.size == SMALL
                 else None,
-                note=f"peak {self.peak_mb:.0f} MB; no tiktoken",
+                note=f"peak {self.peak_mb:.0f} MB",
             ),
         ]
 

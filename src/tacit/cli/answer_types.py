@@ -61,6 +61,7 @@ NoteCause = Literal[
     "kinds_asked",
     "listed",
     "ordered_by_need",
+    "whole_store",
     "shortened",
     "no_person",
     "refused",

@@ -26,6 +26,12 @@ class Budgets(_Section):
     """Most tokens that a surface may inject (of the o200k vocabulary); 0 = the surface stays silent."""
 
     start: int = Field(default=2000, ge=0, le=20_000, description="when a session starts")
+    start_whole: int = Field(
+        default=0,
+        ge=0,
+        le=20_000,
+        description="when a session starts and all memories of the place fit into so many: then all are given; 0 = never more than `start`; for the start pool `need`",
+    )
     prompt: int = Field(default=800, ge=0, le=20_000, description="before a prompt")
     action: int = Field(default=200, ge=0, le=20_000, description="around a tool call")
     failure: int = Field(default=300, ge=0, le=20_000, description="after a tool failed")

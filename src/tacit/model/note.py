@@ -21,6 +21,8 @@ class NoteCause(StrEnum):
     LISTED = "listed"
     """`detail`: the list; `count`: memories taken from it; `of`: memories in it, where more are than were taken."""
     ORDERED_BY_NEED = "ordered_by_need"
+    WHOLE_STORE = "whole_store"
+    """A start pack holds all memories; `count`: how many."""
     SHORTENED = "shortened"
     """`detail`: id of the memory; `count`: its tokens now; `of`: its tokens before."""
     NO_PERSON = "no_person"

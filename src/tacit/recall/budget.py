@@ -8,10 +8,11 @@ it may still fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tacit.model.evidence import PINNED, Candidate
 from tacit.model.memory import Memory
+from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.reading.sentences import shorten_at_sentence
@@ -84,14 +85,35 @@ def budget(state: RecallState) -> Outcome[RecallState]:
 
 
 def pack_greedily(state: RecallState) -> Outcome[Pack]:
-    """The pack of what is fresh, by value within the budget of the surface."""
-    return pack_candidates(state, state.fresh or ())
+    """The pack of what is fresh, by value within the budget of the surface; of a small store all of it."""
+    return pack_start(state, state.fresh or ())
+
+
+def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[Pack]:
+    """The pack of `candidates`; at a session's start all of them, if the pool holds the whole store and they fit into `start_whole`.
+
+    A host's prompt cache serves the start of a conversation again at each request, so the whole of a small store costs little
+    (ADR 55). The host's own cap on a block holds. A start that is off, or that was asked for with a budget of its own, stays as it is.
+    """
+    query, budgets = state.query, state.settings.budgets
+    may_be_whole = query.surface is Surface.START and 0 < query.budget_tokens == budgets.start
+    if may_be_whole and state.pool_whole and budgets.start_whole > budgets.start:
+        whole = pack_candidates(state, candidates, tokens=budgets.start_whole)
+        items, cap_chars = whole.kept.items, state.context.cap_chars
+        if items and not whole.drops and (not cap_chars or len(state.render(whole.kept)) <= cap_chars):
+            note = Note(cause=NoteCause.WHOLE_STORE, count=len(items))
+            return replace(whole, facts=(*whole.facts, note))
+    return pack_candidates(state, candidates)
 
 
 def pack_candidates(
-    state: RecallState, candidates: Sequence[Candidate], *, most: int | None = None
+    state: RecallState,
+    candidates: Sequence[Candidate],
+    *,
+    most: int | None = None,
+    tokens: int | None = None,
 ) -> Outcome[Pack]:
-    """The pack of `candidates`, best first, at most `most`.
+    """The pack of `candidates`, best first, at most `most`, within `tokens` (None = the budget of the query).
 
     Without `most`, a start pack, an answer, and rules at their moment, are bounded by the budget, not by a number.
     """
@@ -101,7 +123,7 @@ def pack_candidates(
     usual = len(candidates) if unbounded else max(settings.max_items, certain)
     ranked = state.source == "answer" and state.score.by_match
     allowance = Allowance(
-        tokens=query.budget_tokens,
+        tokens=query.budget_tokens if tokens is None else tokens,
         frame_tokens=state.frame_tokens,
         max_items=usual if most is None else most,
         pinned_kinds=settings.pinned_kinds,

@@ -145,6 +145,7 @@ class RecallState:
         vector: of the query's words, shape (dimensions,); None where nothing was embedded.
         embedding_error: what the embedder said where it failed, or that it came too late.
         pool: what a start pack is chosen from.
+        pool_whole: whether the pool holds every memory in scope but older digests.
         rankings: one per space that answered.
         order: (memory id, fused score), best first.
         read: memories that the order was made from, by id, where they were read for it.
@@ -183,6 +184,7 @@ class RecallState:
     reference: CosineReference | None = None
     embedding_error: str = ""
     pool: Candidates = ()
+    pool_whole: bool = False
     rankings: tuple[Ranking, ...] = ()
     order: tuple[tuple[str, float], ...] = ()
     read: Mapping[str, Memory] = field(default_factory=dict[str, Memory])

@@ -20,7 +20,7 @@ from tacit.model.note import Note, NoteCause
 from tacit.model.scope import ScopeFilter, ScopeKind
 from tacit.model.trace import Drop, DropCause, DropReason
 from tacit.ports.store import MemoryFilter, SearchableStore
-from tacit.recall.budget import pack_candidates
+from tacit.recall.budget import pack_start
 from tacit.recall.dedupe import dedupe
 from tacit.recall.need import NeedModel, by_marginal_need, shipped_need
 from tacit.recall.presets import START_POOLS
@@ -61,6 +61,11 @@ class _Listing:
     whole: bool
 
     @property
+    def all_used(self) -> bool:
+        """Whether every memory of its kinds is used."""
+        return self.whole and len(self.ranks) <= self.limit
+
+    @property
     def ids(self) -> tuple[str, ...]:
         """Of those that are used."""
         return tuple(rank[-1] for rank in self.ranks[: self.limit])
@@ -98,6 +103,11 @@ class StartPool:
     at_ms: int
     read_at_ms: int
     listings: tuple[_Listing, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds every memory in scope but older digests, as far as is known."""
+        return bool(self.listings) and all(listing.all_used for listing in self.listings)
 
 
 class StartPools:
@@ -149,7 +159,7 @@ class StartPools:
     def read(self, state: RecallState) -> Outcome[RecallState]:
         """The memories that may stand in a start pack."""
         pool = self.of(state.query.scope, at_ms=state.query.at_ms, settings=state.settings)
-        return Outcome(kept=state.changed(pool=pool.candidates), facts=pool.facts)
+        return Outcome(kept=state.changed(pool=pool.candidates, pool_whole=pool.whole), facts=pool.facts)
 
     def order(self, state: RecallState) -> Outcome[RecallState]:
         """The same in the order of expected need; after a compaction what it dropped before all others."""
@@ -280,7 +290,7 @@ def keep_changes(state: RecallState) -> Outcome[RecallState]:
     if changed is None:
         return Outcome(kept=state)
     not_first = tuple(c for c in passed if c.memory.id not in context.first)
-    whole = pack_candidates(
+    whole = pack_start(
         state, dedupe(not_first, in_context={}, digest_apart=state.layout.digest_apart).kept
     ).kept
     listed = {item.candidate.memory.id for item in whole.items}

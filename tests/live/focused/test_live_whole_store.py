@@ -1,0 +1,59 @@
+"""The start pack of a small store, through hook client and daemon: all of it while it fits, else what is needed most."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from e2e.drivers.session import Session
+
+NOUNS = """
+adapter address archive backup balance barcode batch branch bucket budget cache calendar carrier catalog channel clinic column compiler
+coupon courier cursor customer dashboard deadline device digest discount donor driver editor endpoint engine export fixture folder font
+gateway glossary header heater import index invoice journal kernel label ledger license locale lookup manifest margin meter migration
+mirror monitor notebook offset outbox pallet parser patient payload pipeline planner portal printer quota recipe refund registry
+replica report roster sandbox scanner schema sensor session shelf signal sitemap snapshot spreadsheet supplier tariff template tenant
+terminal ticket timer token tracker tunnel voucher warehouse webhook widget worker
+""".split()
+COUNT = 100
+
+
+FORMS = (
+    "The {} reads each {} from the {} of the {}, then writes a {} for the {} once a {} is due.",
+    "We keep one {} per {} because a shared {} broke the {} when the {} moved to the {} of another {}.",
+    "Without a {}, {} and {} are refused; the {} decides, and its {} goes to the {} with a {}.",
+    "Ask the {} team about {} or {}: they own the {}, the {} and every {} behind the {}.",
+    "A {} older than the {} is dropped by the {}, so a {} must copy its {} into the {} or the {} first.",
+)
+
+
+def _statements() -> list[str]:
+    """About 30 tokens each; no two are alike."""
+    chance = random.Random(7)
+    return [FORMS[number % len(FORMS)].format(*chance.sample(NOUNS, 7)) for number in range(COUNT)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "whole"),
+    [
+        ("", True),
+        ("recall: {budgets: {start_whole: 2200}}", False),  # they do not fit
+        ("recall: {budgets: {start_whole: 0}}", False),
+    ],
+)
+def test_a_store_that_fits_is_given_whole(live, settings, whole):
+    machine = live(settings)
+    for statement in _statements():
+        machine.remember(statement, kind="decision", when="")
+    given = [line for line in machine.tacit("context").stdout.splitlines() if line.startswith("- ")]
+    assert (len(given) == COUNT) is whole
+    assert len(given) > 50
+
+
+def test_a_host_that_caps_its_blocks_gets_what_is_needed_most(live):
+    machine = live("")
+    for statement in _statements():
+        machine.remember(statement, kind="decision", when="")
+    block = Session(machine, "s1").start()
+    assert 8_000 < len(block) <= 10_000
