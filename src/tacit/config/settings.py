@@ -27,7 +27,7 @@ class Budgets(_Section):
 
     start: int = Field(default=2000, ge=0, le=20_000, description="when a session starts")
     start_whole: int = Field(
-        default=0,
+        default=4000,
         ge=0,
         le=20_000,
         description="when a session starts and all memories of the place fit into so many: then all are given; 0 = never more than `start`; for the start pool `need`",
