@@ -100,7 +100,7 @@ class ExactCounter:
             return self._estimate.count(text)
         clean = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate counts as one mark
         slices = (clean[start : start + _SLICE_CHARS] for start in range(0, len(clean), _SLICE_CHARS))
-        return sum(len(encoding.encode_ordinary(part)) for part in slices)
+        return sum(len(encoding.encode_ordinary(piece)) for piece in slices)
 
     def _load(self) -> _Encoding | None:
         with self._lock:
