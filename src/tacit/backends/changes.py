@@ -167,16 +167,16 @@ LEAST_ENDING = 4
 """So many characters an ending has at least that names a memory."""
 
 
-def resolution_error(wanted: str, matches: Sequence[str]) -> NotFound:
+def resolution_error(id_or_prefix: str, matches: Sequence[str]) -> NotFound:
     """The error for an id or prefix that names no memory, or several."""
     if not matches:
         return NotFound(
-            f"No memory is called {wanted!r}.",
+            f"No memory is called {id_or_prefix!r}.",
             hint="`tacit list` shows ids; take one as it stands there, or the beginning of a whole one (`mem_...`).",
         )
     some = ", ".join(matches[:5]) + (", ..." if len(matches) > 5 else "")
     return NotFound(
-        f"Several memories are called {wanted!r}: {some}.",
+        f"Several memories are called {id_or_prefix!r}: {some}.",
         hint="Give more characters; the last ones tell ids apart.",
     )
 
@@ -215,11 +215,11 @@ class _Planner:
                 for name in change.contested:
                     self._relate(change.memory.id, name, "contradicts")
             case Contradict():
-                others = (change.other_id, *change.further)
-                for name in others:
+                contradicted = (change.other_id, *change.further)
+                for name in contradicted:
                     self._stored(name)
                 self._insert(change.memory, change.reason)
-                for name in others:
+                for name in contradicted:
                     self._relate(change.memory.id, name, "contradicts")
             case Retire():
                 old = self._stored(change.memory_id)

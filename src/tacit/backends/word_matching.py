@@ -61,29 +61,29 @@ def parse_query_words(
     for word in words[:MOST_WORDS]:
         root = porter_stem(word)
         begins = root.isalpha() and len(root) >= LEAST_PREFIX
-        held = frequency(root, begins)
+        document_count = frequency(root, begins)
         near: tuple[str, ...] = ()
-        if not held:
+        if not document_count:
             stems_known = tuple(vocabulary()) if stems_known is None else stems_known
             near = near_words(word, stems_known, limit=NEAR_WORDS)
-            held = sum(frequency(stem, False) for stem in near)
-        weight = math.log1p(documents / (1 + held))
+            document_count = sum(frequency(stem, False) for stem in near)
+        weight = math.log1p(documents / (1 + document_count))
         query_words.append(QueryWord(stem=root, begins=begins, near=frozenset(near), weight=weight))
     return tuple(query_words)
 
 
 def word_score(content: str, query_words: Sequence[QueryWord]) -> float:
     """Score how well `content` holds the words; 0 = it holds none."""
-    held = stems_of(content)
+    stems = stems_of(content)
     total = 0.0
     for word in query_words:
-        if word.stem in held:
+        if word.stem in stems:
             total += word.weight
-        elif word.begins and any(stem.startswith(word.stem) for stem in held):
+        elif word.begins and any(stem.startswith(word.stem) for stem in stems):
             total += BEGINNING * word.weight
-        elif word.near & held:
+        elif word.near & stems:
             total += MISSPELLED * word.weight
-    return total / (1 + math.log1p(len(held)) / 10)
+    return total / (1 + math.log1p(len(stems)) / 10)
 
 
 @lru_cache(maxsize=8192)

@@ -26,12 +26,12 @@ _MOST = 50
 def with_amended_digests(changes: Sequence[Change], store: MemoryStore) -> tuple[Change, ...]:
     """`changes` in their order, their digests without lines that hold no more; behind them edits of stored digests."""
     ended = _ended(changes, store)
-    made = [_amended(change, ended, store) for change in changes]
-    held = {
-        change.memory.id for change in made if isinstance(change, Add | Edit) and _is_digest(change.memory)
+    amended = [_amended(change, ended, store) for change in changes]
+    digest_ids = {
+        change.memory.id for change in amended if isinstance(change, Add | Edit) and _is_digest(change.memory)
     }
     at_ms = max((_moment(change) for change in changes), default=0)
-    return (*made, *_edits(ended, store, held, at_ms))
+    return (*amended, *_edits(ended, store, digest_ids, at_ms))
 
 
 def _ended(changes: Sequence[Change], store: MemoryStore) -> tuple[Memory, ...]:
@@ -62,19 +62,19 @@ def _amended(change: Change, ended: Sequence[Memory], store: MemoryStore) -> Cha
         if code == "dec":
             quoting = MemoryFilter(kinds=QUOTED, statuses=None, text=text.removesuffix("..."))
             memories = store.list_memories(quoting, scope=scope, limit=_MOST)
-            if memories and all(_is_untold(other) for other in memories):
-                over += [other.content for other in memories]
+            if memories and all(_is_untold(statement) for statement in memories):
+                over += [statement.content for statement in memories]
     return replace(change, memory=replace(memory, content=_without(memory.content, over) or memory.content))
 
 
-def _edits(ended: Iterable[Memory], store: MemoryStore, held: set[str], at_ms: int) -> list[Change]:
+def _edits(ended: Iterable[Memory], store: MemoryStore, digest_ids: set[str], at_ms: int) -> list[Change]:
     """Return edits of the stored digests that quote an ended statement."""
     digests: dict[str, Memory] = {}
     contents: dict[str, str] = {}
     for memory in ended:
         quoting = MemoryFilter(kinds=(DIGEST,), text=f"dec: {memory.content[:100]}")
         for note in store.list_memories(quoting, scope=ScopeFilter.of(memory.scope), limit=_MOST):
-            if note.id not in held:
+            if note.id not in digest_ids:
                 digests[note.id] = note
                 contents[note.id] = _without(contents.get(note.id, note.content), [memory.content])
     reason = ChangeReason(cause=ChangeCause.QUOTES_ENDED)

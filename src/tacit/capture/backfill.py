@@ -61,7 +61,7 @@ class Backfill:
         self,
         infos: Sequence[TranscriptInfo],
         *,
-        wanted: BackfillOptions,
+        options: BackfillOptions,
         progress: Callable[[int, int], None] | None = None,
     ) -> CaptureReport:
         """Work through `infos`; `progress` is called with (files done, files in all).
@@ -71,12 +71,12 @@ class Backfill:
         """
         report = CaptureReport()
         for number, info in enumerate(infos, start=1):
-            report += self._file(info, wanted)
+            report += self._file(info, options)
             if progress:
                 progress(number, len(infos))
         return report
 
-    def _file(self, info: TranscriptInfo, wanted: BackfillOptions) -> CaptureReport:
+    def _file(self, info: TranscriptInfo, options: BackfillOptions) -> CaptureReport:
         report = CaptureReport()
         sessions = prompts = bad = 0
         host, error = info.host, ""
@@ -98,12 +98,12 @@ class Backfill:
                     since=since,
                     host=info.host,
                     session_ids=info.session_ids,
-                    subagents=wanted.subagents,
+                    subagents=options.subagents,
                     detected=detected,
                 )
             )
             for session in read:
-                if _over(session, info, wanted.since_ms) or is_headless_folder(
+                if _over(session, info, options.since_ms) or is_headless_folder(
                     session.transcript.cwd or info.cwd
                 ):
                     continue
@@ -111,7 +111,7 @@ class Backfill:
                 sessions += 1
                 prompts += self.unread(source, session)
                 bad += session.transcript.bad_lines
-                changes = () if wanted.dry_run else self.capture(source, session)
+                changes = () if options.dry_run else self.capture(source, session)
                 report += report_of(changes, handovers=1)
         except (OSError, HostError, InvalidPayload) as failure:
             error = str(failure)
@@ -128,8 +128,10 @@ class Backfill:
 
 
 def _served(info: TranscriptInfo) -> Iterator[Session]:
-    wanted = tuple(one for one in served_sessions(info.server) if one.session_id in info.session_ids)
-    for transcript in read_served(info.server, wanted):
+    sessions = tuple(
+        session for session in served_sessions(info.server) if session.session_id in info.session_ids
+    )
+    for transcript in read_served(info.server, sessions):
         yield Session(host=info.host, session_id=transcript.session_id, transcript=transcript)
 
 

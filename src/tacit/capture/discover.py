@@ -68,8 +68,8 @@ def claude_folder_name(folder: str) -> str:
 
 def kept_transcripts(folders: HostFolders, host: str) -> Path | None:
     """Return the file in which `host` keeps all sessions; None for hosts with a file per session."""
-    found = (folder / DATABASE for folder in folders.opencode) if host == OPENCODE else ()
-    return next((path for path in found if path.is_file()), None)
+    databases = (folder / DATABASE for folder in folders.opencode) if host == OPENCODE else ()
+    return next((path for path in databases if path.is_file()), None)
 
 
 def find_transcripts(
@@ -182,8 +182,12 @@ def _files_below(folder: Path) -> Iterator[Path]:
 
 
 def _of_claude(hosts: HostFolders, root: str, *, subagents: bool) -> Iterator[TranscriptInfo]:
-    wanted = claude_folder_name(root) if root else "*"
-    folders = [folder for each in hosts.claude for folder in sorted((each / "projects").glob(wanted))]
+    folder_glob = claude_folder_name(root) if root else "*"
+    folders = [
+        folder
+        for host_folder in hosts.claude
+        for folder in sorted((host_folder / "projects").glob(folder_glob))
+    ]
     patterns = ("*.jsonl", "*/subagents/agent-*.jsonl") if subagents else ("*.jsonl",)
     for path in (path for folder in folders for pattern in patterns for path in folder.glob(pattern)):
         if subagents or not path.name.startswith("agent-"):
@@ -203,8 +207,8 @@ def _of_opencode(folders: HostFolders, root: str, *, subagents: bool) -> Iterato
                 listed = list_opencode_sessions(database, root, subagents=subagents)
                 names = tuple(name for name, _ in listed if name not in moved)
             else:
-                every = every_opencode_session(database, subagents=subagents)
-                names = tuple(name for name in every if name not in moved)
+                session_ids = every_opencode_session(database, subagents=subagents)
+                names = tuple(name for name in session_ids if name not in moved)
         except HostError:
             continue
         moved.update(names)

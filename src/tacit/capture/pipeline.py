@@ -208,12 +208,12 @@ class CapturePipeline:
         )  # fmt: skip
 
     def store_in_place(
-        self, draft: Draft, named: Sequence[Memory], *, spoken_of: Collection[str]
+        self, draft: Draft, old_memories: Sequence[Memory], *, spoken_of: Collection[str]
     ) -> tuple[Change, ...]:
-        """Store a statement that is said to replace the stored memories `named`; see `replace_named`. Raises as `store_drafts`."""
+        """Store a statement that is said to replace the stored `old_memories`; see `replace_named`. Raises as `store_drafts`."""
         (item,) = self._prepared([draft])
         if isinstance(item, Memory):
-            item = replace_named(item, named, spoken_of=spoken_of)
+            item = replace_named(item, old_memories, spoken_of=spoken_of)
         return self._reconciler.keep(
             [item], write=self._reconciler.apply, session=_session_of([draft]), near_duplicate_cosine=self._nearness([draft])
         )  # fmt: skip
@@ -346,7 +346,7 @@ class CapturePipeline:
         since = self._since_unwritten if wanted.write_up else self._since
         run = Backfill(since=since, unread=self._unread, capture=capture)
         subagents = wanted.subagents or self._settings.subagents
-        return run.run(infos, wanted=replace(wanted, subagents=subagents), progress=progress)
+        return run.run(infos, options=replace(wanted, subagents=subagents), progress=progress)
 
     def _since(self, source: TranscriptSource) -> Position:
         before = self._checkpoint(source)
@@ -471,8 +471,8 @@ class CapturePipeline:
         if learned.pending != pending:
             values |= PENDING.change(learned.pending, scope)
         if reading.root:
-            seen = _with_keys(reading.seen, [turn.key for turn in reading.turns])
-            values |= UTTERANCES_SEEN.change(seen, reading.root)
+            seen_keys = _with_keys(reading.seen, [turn.key for turn in reading.turns])
+            values |= UTTERANCES_SEEN.change(seen_keys, reading.root)
         values |= self._requests(key, reading)
         used = self._usage(key, scope, reading.turns, values)
         changes = self._reconciler.keep(
@@ -532,8 +532,12 @@ class CapturePipeline:
             for memory in self._store.get(list(exposures), scope=visible)
             for exposure in (exposures[memory.id],)
         ]
-        others = self._store.list_memories(MemoryFilter(), scope=visible, limit=MAX_CONTROLS + len(exposures))
-        controls = [memory for memory in others if memory.id not in exposures and not memory.is_session_note]
+        memories = self._store.list_memories(
+            MemoryFilter(), scope=visible, limit=MAX_CONTROLS + len(exposures)
+        )
+        controls = [
+            memory for memory in memories if memory.id not in exposures and not memory.is_session_note
+        ]
         first = min(exposure.at_ms for exposure in exposures.values())
         shown += [ShownMemory(memory=memory, at_ms=first, control=True) for memory in controls[:MAX_CONTROLS]]
         before, totals = USAGE.read(self._store, key), TOTALS.read(self._store)
@@ -557,7 +561,7 @@ class CapturePipeline:
 
     def _wanted(self, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
         """Drafts of the kinds that are learned unasked."""
-        kinds = {place: self._settings_of(*place).kinds for place in {_place_of(one) for one in drafts}}
+        kinds = {place: self._settings_of(*place).kinds for place in {_place_of(draft) for draft in drafts}}
         return tuple(
             draft for draft in drafts if not kinds[_place_of(draft)] or draft.kind in kinds[_place_of(draft)]
         )
@@ -571,14 +575,14 @@ class CapturePipeline:
 
     def _reading(self, transcript: Transcript, before: Checkpoint) -> _SessionReading:
         root = before.root or first_key(transcript.turns)
-        seen = UTTERANCES_SEEN.read(self._store, root) if root else ()
-        seen_keys = set(seen)
+        utterance_keys = UTTERANCES_SEEN.read(self._store, root) if root else ()
+        seen_keys = set(utterance_keys)
         return _SessionReading(
             before=before,
             turns=tuple(turn for turn in transcript.turns if turn.key not in seen_keys),
             end=transcript.end,
             root=root,
-            seen=seen,
+            seen=utterance_keys,
         )
 
     def _prepared(self, drafts: Sequence[Draft]) -> list[Item]:
@@ -678,6 +682,8 @@ def _place_of(draft: Draft) -> tuple[Scope, SessionKey | None]:
 
 def _session_of(drafts: Sequence[Draft]) -> SessionKey | None:
     """The session that the drafts come from; None where they come from none, or from several."""
-    found = {SessionKey(host=one.provenance.host, session_id=one.provenance.session_id) for one in drafts}
-    session = next(iter(found), None)
-    return session if len(found) == 1 and session is not None and session.session_id else None
+    sessions = {
+        SessionKey(host=draft.provenance.host, session_id=draft.provenance.session_id) for draft in drafts
+    }
+    session = next(iter(sessions), None)
+    return session if len(sessions) == 1 and session is not None and session.session_id else None

@@ -173,14 +173,14 @@ def checked_text(text: str, redactor: TextRedactor) -> str | Skip:
 
 def clean_terms(terms: tuple[str, ...], redactor: TextRedactor) -> tuple[str, ...]:
     """Paths or words without those that hold a secret: a masked one would match nothing."""
-    found = [redactor.redact(term) for term in terms]
-    return tuple(done.text for done in found if not done.has_secret)
+    redactions = [redactor.redact(term) for term in terms]
+    return tuple(done.text for done in redactions if not done.has_secret)
 
 
 def secrets_in(terms: Iterable[str], redactor: TextRedactor) -> str:
     """Name the kinds of secrets in `terms`; "" = none. For what somebody states: that is refused, not thinned out."""
-    found = [finding.kind for term in terms for finding in redactor.redact(term).findings if finding.secret]
-    return ", ".join(dict.fromkeys(found))
+    kinds = [finding.kind for term in terms for finding in redactor.redact(term).findings if finding.secret]
+    return ", ".join(dict.fromkeys(kinds))
 
 
 def words_of(trigger: Trigger) -> tuple[str, ...]:
@@ -208,6 +208,6 @@ def clean_trigger(
     )
 
 
-def _provenance(given: Provenance, redactor: TextRedactor) -> Provenance:
-    source, span = redactor.redact(given.source).text, redactor.redact(given.span).text[:_MAX_SPAN]
-    return replace(given, source=source, span=span)
+def _provenance(original: Provenance, redactor: TextRedactor) -> Provenance:
+    source, span = redactor.redact(original.source).text, redactor.redact(original.span).text[:_MAX_SPAN]
+    return replace(original, source=source, span=span)

@@ -136,9 +136,9 @@ def spoken_sentences(text: str) -> tuple[Sentence, ...]:
 
 def _sentences_of(text: str) -> tuple[Sentence, ...]:
     text = _DIFF.sub("\n\n", text)
-    said, places = _split(text)
-    kept = {sentence.text for sentence in _split(own_text(text))[0]}
-    marked = [replace(sentence, own=sentence.text in kept) for sentence in said]
+    sentences, places = _split(text)
+    own_texts = {sentence.text for sentence in _split(own_text(text))[0]}
+    marked = [replace(sentence, own=sentence.text in own_texts) for sentence in sentences]
     return _with_doubts(_with_voices(marked, places, text), places)
 
 
@@ -156,9 +156,9 @@ def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> lis
             continue
         if _HANDS_OVER.match(sentence.text):
             marked[at] = replace(sentence, own=False)
-        for other, place in enumerate(places):
-            if other != at and (reach == "all" or place > places[at]):
-                marked[other] = replace(marked[other], own=False)
+        for other_at, place in enumerate(places):
+            if other_at != at and (reach == "all" or place > places[at]):
+                marked[other_at] = replace(marked[other_at], own=False)
     return marked
 
 
@@ -172,9 +172,11 @@ def _split(text: str) -> tuple[list[Sentence], list[int]]:
             paragraph
         )  # a quotation may hold the end of a sentence, but is no end itself
         open_quotes = list(quotes)
-        for part in (part.strip() for whole in split_sentences(hidden) for part in _CHATTY.split(whole)):
-            mine = [open_quotes.pop(0) for _ in range(min(part.count(_HIDDEN), len(open_quotes)))]
-            sentence = show_quotes(part, tuple(mine))
+        for fragment in (
+            fragment.strip() for whole in split_sentences(hidden) for fragment in _CHATTY.split(whole)
+        ):
+            mine = [open_quotes.pop(0) for _ in range(min(fragment.count(_HIDDEN), len(open_quotes)))]
+            sentence = show_quotes(fragment, tuple(mine))
             if sentence:
                 sentences.append(Sentence(text=sentence, lead=not sentences, item=item))
                 places.append(place)
@@ -188,7 +190,11 @@ _sentences_of_long = lru_cache(maxsize=16)(_sentences_of)
 
 def in_own_voice(span: str, text: str) -> bool:
     """Whether the words `span` of a prompt `text` are the user's own voice, not part of a text that they hand over."""
-    own = normalize_text(" ".join(one.text for one in spoken_sentences(text) if one.own and not one.doubted))
+    own = normalize_text(
+        " ".join(
+            sentence.text for sentence in spoken_sentences(text) if sentence.own and not sentence.doubted
+        )
+    )
     return normalize_text(span) in own
 
 
@@ -205,10 +211,10 @@ def _with_doubts(sentences: list[Sentence], places: list[int]) -> tuple[Sentence
         match = _ABOUT_IT.match(sentence.text)
         if not match or not (sentence.text.rstrip(" )").endswith("?") or match[0].lower().startswith("what")):
             continue
-        here = places[at - 1] if at else -1
+        paragraph = places[at - 1] if at else -1
         for before in range(at - 1, -1, -1):
             together = marked[before].item and marked[at - 1].item and not sentence.item
-            if places[before] != here and not together:
+            if places[before] != paragraph and not together:
                 break
             marked[before] = replace(marked[before], doubted=True)
     return tuple(marked)

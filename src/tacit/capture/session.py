@@ -114,10 +114,10 @@ def extract_learnings(
     ]
     drafts.extend(solved.drafts)
     choices, question, choice = find_choices(turns, before.question, before.choice)
-    told = "\n".join((before.question, *(turn.text for turn in turns)))
+    conversation = "\n".join((before.question, *(turn.text for turn in turns)))
     drafts.extend(
-        choice_draft(_redacted_solution(made, told, redact), place, accepted=accepted)
-        for made, accepted in choices
+        choice_draft(_redacted_solution(solution, conversation, redact), place, accepted=accepted)
+        for solution, accepted in choices
     )
     work = extend_work(
         before.work,
@@ -141,8 +141,8 @@ def extract_learnings(
             work=work,
             problem=solved.problem,
             solution=solved.solution,
-            question=_redacted_part(question, told, redact),
-            choice=choice and _redacted_solution(choice, told, redact),
+            question=_redacted_part(question, conversation, redact),
+            choice=choice and _redacted_solution(choice, conversation, redact),
         ),
         pending=waiting,
         at_ms=max((turn.at_ms for turn in turns), default=0),
@@ -152,8 +152,12 @@ def extract_learnings(
 
 def _decided(statements: Sequence[TurnStatement]) -> list[str]:
     """Return the user's decisions in their own words, for the digest."""
-    said = (found.statement for found in statements)
-    return [one.content for one in said if one.kind in ("decision", "correction") and not one.doubtful]
+    user_statements = (turn_statement.statement for turn_statement in statements)
+    return [
+        statement.content
+        for statement in user_statements
+        if statement.kind in ("decision", "correction") and not statement.doubtful
+    ]
 
 
 def statement_draft(
@@ -234,11 +238,11 @@ def find_proven_fixes(
 
 
 def _solution(fix: Draft) -> Solution:
-    said = fix.provenance
+    origin = fix.provenance
     return Solution(
         content=fix.content,
-        span=said.span,
-        turn=said.turn,
+        span=origin.span,
+        turn=origin.turn,
         at_ms=fix.at_ms,
         signature=fix.error_signature,
         files=fix.files,
@@ -286,15 +290,15 @@ def fix_draft(fix: Fix, place: SessionContext) -> Draft:
     failure, correction = fix.failure, fix.correction
     files = () if correction else tuple(place.relative(path) for path in failure.edited)
     essence = fix.essence.rstrip(".")
-    named = f" with: {essence}" if essence else ""
+    error_phrase = f" with: {essence}" if essence else ""
     cause = correction.cause if correction else failure.cause
-    parts = [f"`{correction.wrong if correction else failure.command}` failed{named}."]
+    sentences = [f"`{correction.wrong if correction else failure.command}` failed{error_phrase}."]
     if cause:
-        parts.append(f"Cause: {cause}.")
-    parts.append(_remedy(fix, files))
+        sentences.append(f"Cause: {cause}.")
+    sentences.append(_remedy(fix, files))
     if fix.commit and files:
-        parts.append(f"Commit {fix.commit.split()[0]}.")
-    content = " ".join(parts)
+        sentences.append(f"Commit {fix.commit.split()[0]}.")
+    content = " ".join(sentences)
     return Draft(
         content=content,
         kind="error_pattern",
@@ -348,7 +352,7 @@ def _redacted(failure: Failure, redact: Callable[[str], str]) -> Failure:
 
 
 def _redacted_solution(solution: Solution, whole: str, redact: Callable[[str], str]) -> Solution:
-    content, span = (_redacted_part(part, whole, redact) for part in (solution.content, solution.span))
+    content, span = (_redacted_part(text, whole, redact) for text in (solution.content, solution.span))
     return replace(solution, content=content, span=span)
 
 
@@ -378,9 +382,9 @@ def _redacted_part(part: str, whole: str, redact: Callable[[str], str]) -> str:
     return find_redacted_words(whole, redact(whole)).without(redact(part)) if part else ""
 
 
-def _gives_away(found: TurnStatement, redact: Callable[[str], str]) -> bool:
+def _gives_away(turn_statement: TurnStatement, redact: Callable[[str], str]) -> bool:
     """Whether a statement holds a piece of a secret that is only known as one by what stands around it."""
-    whole, content = found.turn.text, found.statement.content
+    whole, content = turn_statement.turn.text, turn_statement.statement.content
     return find_redacted_words(whole, redact(whole)).held_by(redact(content))
 
 

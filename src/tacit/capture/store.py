@@ -158,16 +158,16 @@ class Reconciler:
                 rows = vectors.stack(carried)
                 if rows is not None or not carried or vectors.failed or attempt == _TRIES - 1:
                     identity = self._embedder.identity if rows is not None else None
-                    named = dict(values or {})
+                    named_values = dict(values or {})
                     if finish:
-                        named.update(finish(decided))
+                        named_values.update(finish(decided))
                     if session is not None:
-                        named.update(self._outcomes(session, items, decided))
+                        named_values.update(self._outcomes(session, items, decided))
                     outcome = WriteBatch(
                         changes=changes,
                         vectors=rows,
                         identity=identity,
-                        values=named,
+                        values=named_values,
                         relations=relations,
                     )
                     self._step("changes decided")
@@ -296,13 +296,15 @@ class Reconciler:
             changes.append(change)
         return tuple(changes)
 
-    def _stated_in(self, said: Provenance, counted: dict[SessionKey, set[str]]) -> set[str]:
-        """Ids of the memories that the session of `said` has stated; `counted` holds those of the batch, and is filled."""
-        if not said.session_id:
+    def _stated_in(self, provenance: Provenance, counted: dict[SessionKey, set[str]]) -> set[str]:
+        """Ids of the memories that the session of `provenance` has stated; `counted` holds those of the batch, and is filled."""
+        if not provenance.session_id:
             return set()
-        session = SessionKey(host=said.host, session_id=said.session_id)
+        session = SessionKey(host=provenance.host, session_id=provenance.session_id)
         if session not in counted:
-            counted[session] = {one.memory_id for one in OUTCOMES.read(self._store, session) if one.memory_id}
+            counted[session] = {
+                outcome.memory_id for outcome in OUTCOMES.read(self._store, session) if outcome.memory_id
+            }
         return counted[session]
 
     def _neighbours(
@@ -391,8 +393,8 @@ def outcomes_of(
     items: Sequence[Memory | Change], changes: Sequence[Change], *, at_ms: int
 ) -> tuple[Outcome, ...]:
     """Records of the statements `items` and of what became of each; a session's own notes are no statements."""
-    found = (_outcome(item, change, at_ms) for item, change in zip(items, changes, strict=False))
-    return tuple(one for one in found if one is not None)
+    outcomes = (_outcome(item, change, at_ms) for item, change in zip(items, changes, strict=False))
+    return tuple(outcome for outcome in outcomes if outcome is not None)
 
 
 def _outcome(item: Memory | Change, change: Change, at_ms: int) -> Outcome | None:

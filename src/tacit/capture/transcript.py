@@ -54,17 +54,17 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
         return read_claude_code(path, since, subagents=subagents)
     if source.host == "opencode" and path.suffix == ".db":
         return read_opencode(path, source.session_id)
-    wanted = source.session_id
+    session_id = source.session_id
     always: Since = lambda host, session_id: since  # noqa: E731, ARG005
     sessions = list(
-        read_sessions(path, since=always, host=source.host, session_ids=(wanted,), subagents=subagents)
+        read_sessions(path, since=always, host=source.host, session_ids=(session_id,), subagents=subagents)
     )
-    named = [session.transcript for session in sessions if session.session_id == wanted]
-    if not named and len(sessions) != 1:
+    matches = [session.transcript for session in sessions if session.session_id == session_id]
+    if not matches and len(sessions) != 1:
         raise InvalidPayload(
-            f"{path} holds no session {wanted}.", hint="Expected a transcript of that session."
+            f"{path} holds no session {session_id}.", hint="Expected a transcript of that session."
         )
-    return named[0] if named else sessions[0].transcript
+    return matches[0] if matches else sessions[0].transcript
 
 
 def source_of(handover: Handover) -> TranscriptSource:

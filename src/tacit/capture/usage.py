@@ -57,7 +57,7 @@ def judge_usage(
     turns: Sequence[Turn], shown: Sequence[ShownMemory], before: SessionUsage
 ) -> tuple[UsageVerdict, ...]:
     """Judge every memory of `shown` by `turns`, which are new; `before` is what earlier turns held."""
-    return tuple(_judge(one, turns, frozenset(before.seen)) for one in shown)
+    return tuple(_judge(shown_memory, turns, frozenset(before.seen)) for shown_memory in shown)
 
 
 def update_usage(
@@ -134,38 +134,40 @@ class _Cues:
         telling = {name for name in names if _NAME.search(name) or " " in name or len(name) > 6}
         return cls(names=frozenset(telling - paths), paths=frozenset(paths), phrases=frozenset(phrases))
 
-    def found_in(self, turn: Turn, seen: set[str]) -> Cue:
+    def found_in(self, turn: Turn, seen_digests: set[str]) -> Cue:
         """The first cue that stands in what the agent says and does, and was not in the conversation before."""
         touched = {f"/{path.lower()}".replace("\\", "/") for use in turn.tools for path in use.paths}
         for path in sorted(self.paths):
-            if not _known(path, seen) and any(path_touched.endswith(f"/{path}") for path_touched in touched):
+            if not _known(path, seen_digests) and any(
+                path_touched.endswith(f"/{path}") for path_touched in touched
+            ):
                 return "file"
         words = f" {' '.join(_words(_own_words(turn)))} "
         for name in sorted(self.names):
-            if f" {' '.join(_words(name))} " in words and not _known(name, seen):
+            if f" {' '.join(_words(name))} " in words and not _known(name, seen_digests):
                 return "identifier"
         for phrase in sorted(self.phrases):
-            if f" {phrase} " in words and not _known(phrase, seen):
+            if f" {phrase} " in words and not _known(phrase, seen_digests):
                 return "phrase"
         return ""
 
 
-def _judge(shown: ShownMemory, turns: Sequence[Turn], seen: frozenset[str]) -> UsageVerdict:
-    cues, seen_words, before = _Cues.of(shown.memory), set(seen), False
+def _judge(shown: ShownMemory, turns: Sequence[Turn], earlier_digests: frozenset[str]) -> UsageVerdict:
+    cues, seen_digests, before = _Cues.of(shown.memory), set(earlier_digests), False
     for turn in turns:
         if turn.role == "assistant" and _is_after(turn, shown):
-            cue = "citation" if shown.memory.id in _own_words(turn) else cues.found_in(turn, seen_words)
+            cue = "citation" if shown.memory.id in _own_words(turn) else cues.found_in(turn, seen_digests)
             if cue:
                 return UsageVerdict(memory_id=shown.memory.id, cue=cue)
-        seen_words.update(_digests(_everything(turn)))
-        before = before or any(_known(name, seen_words) for name in (*cues.names, *cues.paths))
+        seen_digests.update(_digests(_everything(turn)))
+        before = before or any(_known(name, seen_digests) for name in (*cues.names, *cues.paths))
     return UsageVerdict(memory_id=shown.memory.id, before=before)
 
 
-def _is_after(turn: Turn, one: ShownMemory) -> bool:
-    if turn.at_ms and one.at_ms:
-        return turn.at_ms >= one.at_ms
-    return turn.number >= one.turn
+def _is_after(turn: Turn, shown: ShownMemory) -> bool:
+    if turn.at_ms and shown.at_ms:
+        return turn.at_ms >= shown.at_ms
+    return turn.number >= shown.turn
 
 
 def _own_words(turn: Turn) -> str:
@@ -193,13 +195,13 @@ def _digest(word: str) -> str:
 def _digests(text: str) -> tuple[str, ...]:
     """Digests of the words of a text, and of the last parts of its paths. Digests, because a word may be a secret."""
     words = dict.fromkeys(word for word in _words(text) if len(word) > 2)
-    parts = dict.fromkeys(word.rsplit("/", 1)[-1] for word in words if "/" in word)
-    return tuple(_digest(word) for word in (*words, *parts))
+    file_names = dict.fromkeys(word.rsplit("/", 1)[-1] for word in words if "/" in word)
+    return tuple(_digest(word) for word in (*words, *file_names))
 
 
-def _known(cue: str, known: set[str]) -> bool:
+def _known(cue: str, seen_digests: set[str]) -> bool:
     """Whether every word of a cue was in the conversation already."""
     words = [word for word in _words(cue) if len(word) > 2]
     return bool(words) and all(
-        _digest(word) in known or _digest(word.rsplit("/", 1)[-1]) in known for word in words
+        _digest(word) in seen_digests or _digest(word.rsplit("/", 1)[-1]) in seen_digests for word in words
     )

@@ -185,9 +185,9 @@ def has_loose_reference(content: str) -> bool:
     return word_count(content[: pronoun.start()]) < needed
 
 
-def _late_plural(found: re.Match[str], content: str) -> bool:
+def _late_plural(match: re.Match[str], content: str) -> bool:
     """Whether it is a bare "these" or "those" so late that what it stands for has been named."""
-    return found[0].lower() in ("these", "those") and word_count(content[: found.start()]) >= _LATE_WORDS
+    return match[0].lower() in ("these", "those") and word_count(content[: match.start()]) >= _LATE_WORDS
 
 
 def has_leading_reference(content: str) -> bool:

@@ -31,7 +31,7 @@ class DaemonFacts:
 
 def version_key(text: str) -> tuple[int, ...]:
     """`1.10.2.dev3` -> (1, 10, 2), as the hook client reads it."""
-    return tuple(int(part) for part in text.split(".") if part.isdigit())
+    return tuple(int(segment) for segment in text.split(".") if segment.isdigit())
 
 
 def read_facts(home: Home) -> DaemonFacts | None:

@@ -33,11 +33,11 @@ class _Connection(http.client.HTTPConnection):
 
     def bound(self) -> None:
         """Let the next step take what time is left."""
-        left = self._until - time.monotonic()
-        if left <= 0:
+        remaining_s = self._until - time.monotonic()
+        if remaining_s <= 0:
             raise TimeoutError("timed out")
         if self._opened is not None:  # `sock` is gone as soon as the server says that it will close
-            self._opened.settimeout(left)
+            self._opened.settimeout(remaining_s)
 
 
 def send_request(
@@ -83,10 +83,10 @@ def _read(reply: http.client.HTTPResponse, bound: Callable[[], None]) -> bytes:
     # Content-Length announced. Older ones close it only when it is read once more.
     while not reply.isclosed():
         bound()
-        part = reply.read1(_PART_BYTES)
-        if not part:
+        chunk = reply.read1(_PART_BYTES)
+        if not chunk:
             break
-        data += part
+        data += chunk
     if reply.length:
         raise http.client.IncompleteRead(bytes(data), reply.length)
     return bytes(data)

@@ -50,8 +50,8 @@ class EmbedderBars:
     def place(self, key: str) -> str:
         """Where the value of `key` comes from."""
         share = self.shares[key]
-        told = f"{share:.2%}".replace(".00%", "%") if isinstance(share, float) else "a stated share"
-        return f"{self.embedder}: {told} of unrelated pairs reach it"
+        share_text = f"{share:.2%}".replace(".00%", "%") if isinstance(share, float) else "a stated share"
+        return f"{self.embedder}: {share_text} of unrelated pairs reach it"
 
 
 def bars_from(cosines: list[float]) -> UnrelatedCosines:
@@ -72,14 +72,14 @@ def details_of(embedder: EmbedderSettings) -> dict[str, int | float | str]:
 
 def stated_shares(preset: str) -> dict[str, object]:
     """The shares that `preset` states, by setting: one share, or one for each name of a mapping."""
-    nested, found = false_passes(preset), dict[str, object]()
+    nested, shares = false_passes(preset), dict[str, object]()
     for key in settings_by_key() if nested else ():
         at: Any = nested
-        for part in key.split("."):
-            at = cast("Mapping[str, Any]", at).get(part) if isinstance(at, Mapping) else None
+        for segment in key.split("."):
+            at = cast("Mapping[str, Any]", at).get(segment) if isinstance(at, Mapping) else None
         if at is not None:
-            found[key] = at
-    return found
+            shares[key] = at
+    return shares
 
 
 def embedder_bars(preset: str, embedder: EmbedderSettings, home: Home) -> EmbedderBars | None:
@@ -97,7 +97,7 @@ def embedder_bars(preset: str, embedder: EmbedderSettings, home: Home) -> Embedd
     for key, share in shares.items():
         if isinstance(share, Mapping):
             stated = cast("Mapping[str, float]", share)
-            values[key] = {name: cosine_at(one, bars) for name, one in stated.items()}
+            values[key] = {name: cosine_at(value, bars) for name, value in stated.items()}
         else:
             values[key] = cosine_at(cast(float, share), bars)
     return EmbedderBars(values=values, embedder=measured.origin.embedder, shares=shares)
@@ -117,8 +117,8 @@ def cosine_at(share: float, bars: UnrelatedCosines) -> float:
 
 def _measured(embedder: EmbedderSettings, home: Home) -> Artifact[UnrelatedCosines] | None:
     """What was measured of `embedder`: in this home, else what ships."""
-    found = (_read(path) for path in (home.unrelated_cosines_file, _shipped_file()))
-    return next((one for one in found if _speaks_of(embedder, one)), None)
+    artifacts = (_read(path) for path in (home.unrelated_cosines_file, _shipped_file()))
+    return next((artifact for artifact in artifacts if _speaks_of(embedder, artifact)), None)
 
 
 def _speaks_of(embedder: EmbedderSettings, artifact: Artifact[UnrelatedCosines] | None) -> bool:
@@ -134,5 +134,5 @@ def _shipped_file() -> Path:
 def _read(path: Path) -> Artifact[UnrelatedCosines] | None:
     from tacit.fitted import read_artifact  # noqa: PLC0415 - as above
 
-    found: Artifact[UnrelatedCosines] | None = read_artifact(path, cast(Any, UnrelatedCosines), name=NAME)
-    return found
+    artifact: Artifact[UnrelatedCosines] | None = read_artifact(path, cast(Any, UnrelatedCosines), name=NAME)
+    return artifact

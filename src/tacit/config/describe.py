@@ -71,10 +71,10 @@ def describe_settings() -> dict[str, Described]:
 
 def _describe(setting: Setting) -> Described:
     annotation: Any = setting.field.annotation
-    parts = get_args(annotation)
-    nullable = type(None) in parts and get_origin(annotation) is not Literal
+    arguments = get_args(annotation)
+    nullable = type(None) in arguments and get_origin(annotation) is not Literal
     if nullable:
-        annotation = next(part for part in parts if part is not type(None))
+        annotation = next(argument for argument in arguments if argument is not type(None))
     plugins = plugin_group(setting.field)
     item: Any = get_args(annotation)[0] if get_origin(annotation) is tuple else None
     limits = {

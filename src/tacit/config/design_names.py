@@ -87,59 +87,59 @@ ALIASES: Mapping[str, str] = {
 
 def own_key(key: str) -> str:
     """The key that a setting has here, for its key in a design; any other key as it is."""
-    top, _, rest = key.partition(".")
-    below = f"{DESIGN_SECTIONS.get(top, top)}.{rest}" if rest else key
+    top, _, name = key.partition(".")
+    below = f"{DESIGN_SECTIONS.get(top, top)}.{name}" if name else key
     return ALIASES.get(below, below)
 
 
 def names_of(key: str) -> tuple[str, ...]:
     """Every key under which a file may hold the setting `key`, its own first."""
     own = own_key(key)
-    here = (own, *(alias for alias, setting in ALIASES.items() if setting == own))
+    own_names = (own, *(alias for alias, setting in ALIASES.items() if setting == own))
     theirs = {ours: design for design, ours in DESIGN_SECTIONS.items()}
-    parted = (name.partition(".") for name in here)
-    there = (f"{theirs[top]}{dot}{rest}" for top, dot, rest in parted if top in theirs)
-    return (*here, *there)
+    parted = (name.partition(".") for name in own_names)
+    design_names = (f"{theirs[top]}{dot}{remainder}" for top, dot, remainder in parted if top in theirs)
+    return (*own_names, *design_names)
 
 
 def with_own_names(values: Mapping[str, object]) -> dict[str, object]:
     """Nested `values` under the names that settings have here; what stands there under its own name goes before an alias."""
-    found = dict(values)
+    renamed = dict(values)
     for theirs, ours in DESIGN_SECTIONS.items():
-        given = found.pop(theirs, None)
-        if isinstance(given, Mapping):
-            found[ours] = {**cast("Mapping[str, object]", given), **_section(found, ours)}
-        elif given is not None:
-            found[theirs] = given
+        section_values = renamed.pop(theirs, None)
+        if isinstance(section_values, Mapping):
+            renamed[ours] = {**cast("Mapping[str, object]", section_values), **_section(renamed, ours)}
+        elif section_values is not None:
+            renamed[theirs] = section_values
     for alias, key in ALIASES.items():
         section, name = alias.split(".")
-        given = _section(found, section)
-        if name in given:
-            value = given.pop(name)
-            found[section] = given
+        section_values = _section(renamed, section)
+        if name in section_values:
+            value = section_values.pop(name)
+            renamed[section] = section_values
             *parents, last = key.split(".")
-            at = found
+            at = renamed
             for parent in parents:
                 at[parent] = at = _section(at, parent)
             at.setdefault(last, value)
-    return found
+    return renamed
 
 
 def _section(values: Mapping[str, object], name: str) -> dict[str, object]:
-    given = values.get(name)
-    return dict(cast("Mapping[str, object]", given)) if isinstance(given, Mapping) else {}
+    section = values.get(name)
+    return dict(cast("Mapping[str, object]", section)) if isinstance(section, Mapping) else {}
 
 
 def settings_called(key: str) -> tuple[str, ...]:
     """The settings that a design calls `key`, in any case and below any section; () = none does."""
-    wanted = f".{key}".casefold()
-    every = [(f".{name}".casefold(), own) for names in DESIGN_NAMES.values() for name, own in names.items()]
-    named = [own for name, own in every if wanted.endswith(name)]
-    below = [own for name, own in every if name.startswith(f"{wanted}.")]
-    return tuple(dict.fromkeys(setting for own in named[:1] or below for setting in own))
+    ending = f".{key}".casefold()
+    pairs = [(f".{name}".casefold(), own) for names in DESIGN_NAMES.values() for name, own in names.items()]
+    matches = [own for name, own in pairs if ending.endswith(name)]
+    below = [own for name, own in pairs if name.startswith(f"{ending}.")]
+    return tuple(dict.fromkeys(setting for own in matches[:1] or below for setting in own))
 
 
 def note_on(key: str) -> str:
     """How the meaning of what a design calls `key` differs here; "" = it does not."""
-    wanted = f".{key}".casefold()
-    return next((note for name, note in NOTES.items() if wanted.endswith(f".{name}")), "")
+    ending = f".{key}".casefold()
+    return next((note for name, note in NOTES.items() if ending.endswith(f".{name}")), "")

@@ -92,7 +92,7 @@ def check_layer(
             checked = _validate(cleaned, strict=not from_text)
         except ValidationError as error:
             for detail in error.errors():
-                location = tuple(str(part) for part in detail["loc"])
+                location = tuple(str(segment) for segment in detail["loc"])
                 key = _known_part(location)
                 problems.append((key, _wrong_value(key, dict(detail), cleaned.get(key), place)))
                 cleaned.pop(key, None)
@@ -118,11 +118,11 @@ def nest(values: Mapping[str, object]) -> dict[str, object]:
     return nested
 
 
-def unknown_setting(key: str, where: str) -> UnknownSetting:
+def unknown_setting(key: str, place: str) -> UnknownSetting:
     """The error for a key that does not exist, with the nearest name that does."""
     if any(name.startswith(f"{key}.") for name in settings_by_key()):
         return UnknownSetting(
-            f"{where}: `{key}` is a section, not a setting.",
+            f"{place}: `{key}` is a section, not a setting.",
             hint=f"`tacit config get {key}` lists what is in it.",
         )
     near = nearest_key(key)
@@ -140,7 +140,7 @@ def unknown_setting(key: str, where: str) -> UnknownSetting:
         hint = f"`tacit config get {parent}` lists what is in it."
     else:
         hint = "docs/reference/settings.md lists every setting."
-    return UnknownSetting(f"{where}: there is no setting `{key}`.", hint=hint)
+    return UnknownSetting(f"{place}: there is no setting `{key}`.", hint=hint)
 
 
 def nearest_key(key: str) -> str:
@@ -158,8 +158,8 @@ def nearest_key(key: str) -> str:
     if near:
         return f"{parent}.{near[0]}".removeprefix(".")
     # Siblings are alike by the section that they share, which says nothing.
-    others = [name for name in (*keys, *sections) if name not in siblings and name != parent]
-    return next(iter(get_close_matches(key, others, n=1, cutoff=0.75)), "")
+    remaining = [name for name in (*keys, *sections) if name not in siblings and name != parent]
+    return next(iter(get_close_matches(key, remaining, n=1, cutoff=0.75)), "")
 
 
 def section_of(annotation: object) -> type[BaseModel] | None:
@@ -220,11 +220,11 @@ def _with_new_names(
     flat: Flat, place: Callable[[str], str]
 ) -> tuple[Flat, tuple[tuple[str, TacitError], ...]]:
     """`flat` with the successors of renamed settings, and a note for each; a value under the new name goes before one under the old."""
-    named: Flat = {}
+    successors: Flat = {}
     notes: list[tuple[str, TacitError]] = []
     for key in [key for key in flat if key in RENAMED]:
         renamed = RENAMED[key]
-        value = named[renamed.new] = renamed.convert(flat[key])
+        value = successors[renamed.new] = renamed.convert(flat[key])
         ignored = renamed.new in flat
         effect = (
             "It is ignored, because the new one is set, too" if ignored else "It still works in this release"
@@ -241,7 +241,7 @@ def _with_new_names(
             )
         )
     current = {key: value for key, value in flat.items() if key not in RENAMED}
-    return {**named, **current}, tuple(notes)
+    return {**successors, **current}, tuple(notes)
 
 
 def _clean_kinds(
@@ -276,12 +276,12 @@ def _clean_kinds(
         kind_fields = cast(Mapping[str, object], value)
         unknown = [field for field in kind_fields if field not in _KIND_FIELDS]
         if unknown:
-            where = f"{key}.{unknown[0]}"
+            field_key = f"{key}.{unknown[0]}"
             problems.append(
                 (
-                    where,
+                    field_key,
                     UnknownSetting(
-                        f"{place(where)}: a kind has no field `{unknown[0]}`.",
+                        f"{place(field_key)}: a kind has no field `{unknown[0]}`.",
                         hint=f"Its fields are {', '.join(_KIND_FIELDS)}.",
                     ),
                 )
@@ -305,8 +305,8 @@ def _validate(flat: Flat, *, strict: bool) -> Settings:
 
 def _value_at(settings: Settings, key: str) -> object:
     at: object = settings
-    for part in key.split("."):
-        at = cast(dict[str, object], at)[part] if isinstance(at, dict) else getattr(at, part)
+    for segment in key.split("."):
+        at = cast(dict[str, object], at)[segment] if isinstance(at, dict) else getattr(at, segment)
     return at
 
 
@@ -324,7 +324,7 @@ def _known_part(location: tuple[str, ...]) -> str:
 def _wrong_value(
     key: str, detail: dict[str, Any], input_value: object, place: Callable[[str], str]
 ) -> InvalidSetting:
-    location = ".".join(str(part) for part in detail["loc"] if not isinstance(part, int))
+    location = ".".join(str(segment) for segment in detail["loc"] if not isinstance(segment, int))
     name = location if location.startswith(key) else key
     expected = str(detail["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
     if detail["type"] == "missing":
@@ -371,13 +371,15 @@ def _shown(value: object) -> str:
 
 
 def _from_text(flat: Flat) -> Flat:
-    known = settings_by_key()
-    return {key: _read_text(known[key], value) if key in known else value for key, value in flat.items()}
+    settings = settings_by_key()
+    return {
+        key: _read_text(settings[key], value) if key in settings else value for key, value in flat.items()
+    }
 
 
 def _read_text(setting: Setting, value: object) -> object:
     if isinstance(value, str) and setting.takes_list:
-        return tuple(part.strip() for part in value.split(",") if part.strip())
+        return tuple(item.strip() for item in value.split(",") if item.strip())
     return value
 
 
@@ -405,7 +407,7 @@ def _words(annotation: object) -> str:
     if get_origin(annotation) is Literal:
         return " · ".join(f"`{value}`" for value in get_args(annotation))
     if get_args(annotation):
-        return " or ".join(_words(part) for part in get_args(annotation))
+        return " or ".join(_words(argument) for argument in get_args(annotation))
     names: dict[object, str] = {
         bool: "true, false",
         int: "whole number",

@@ -61,10 +61,10 @@ class Home:
         Raises:
             InvalidSetting: if TACIT_HOME cannot be a path.
         """
-        named = (os.environ if environ is None else environ).get(HOME_VARIABLE, "")
-        if "\0" in named:
+        configured = (os.environ if environ is None else environ).get(HOME_VARIABLE, "")
+        if "\0" in configured:
             raise InvalidSetting(f"{HOME_VARIABLE} holds a NUL byte.", hint="Set it to an absolute path.")
-        return cls(Path(os.path.abspath(os.path.expanduser(named or "~/.tacit"))))  # noqa: PTH100, PTH111 - see the rule
+        return cls(Path(os.path.abspath(os.path.expanduser(configured or "~/.tacit"))))  # noqa: PTH100, PTH111 - see the rule
 
     @property
     def config_file(self) -> Path:
@@ -296,10 +296,10 @@ def _is_closed(folder: Path) -> bool:
 
 def _is_private(folder: Path) -> bool:
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
 
 
 def _move_file_away(folder: Path) -> None:

@@ -13,7 +13,9 @@ from tacit.model.kinds import BUILTIN, Kind, KindRegistry
 
 def kind_registry(settings: Settings) -> KindRegistry:
     """The registry with the kinds of `settings.kinds` added, or put in place of built-in ones of the same name."""
-    return KindRegistry().extended(_kind(name, given) for name, given in settings.kinds.items())
+    return KindRegistry().extended(
+        _kind(name, kind_settings) for name, kind_settings in settings.kinds.items()
+    )
 
 
 def _kind(name: str, settings: KindSettings) -> Kind:

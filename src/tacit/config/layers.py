@@ -235,10 +235,10 @@ class _Stack:
         return self._origins[key][-1].value if key in self._origins else None
 
     def values(self) -> Flat:
-        return {key: given[-1].value for key, given in self._origins.items()}
+        return {key: origins[-1].value for key, origins in self._origins.items()}
 
     def origins(self) -> dict[str, tuple[Origin, ...]]:
-        return {key: tuple(given) for key, given in self._origins.items()}
+        return {key: tuple(origins) for key, origins in self._origins.items()}
 
 
 class _Reading:
@@ -346,7 +346,7 @@ class _Reading:
 
     def restrict(self, stack: _Stack, values: Flat, *, place: Callable[[str], str]) -> None:
         """Put what a project's file may say onto the stack, and note the rest."""
-        held: Flat = {}
+        accepted: Flat = {}
         for key, proposed in values.items():
             ruling = decide_project_value(key, current=stack.value(key), proposed=proposed)
             if ruling.refused:
@@ -355,12 +355,12 @@ class _Reading:
                 text = f"{place(key)}: `{key}` has no effect: {ruling.note}."
                 self.note("project", key, InvalidSetting(text), note=True)
             if ruling.applies:
-                held[key] = ruling.value
-        stack.put("project", held, place=place)
+                accepted[key] = ruling.value
+        stack.put("project", accepted, place=place)
 
     def without_unknown_kinds(self, settings: Settings) -> Settings:
         registry = kind_registry(settings)
-        held: dict[str, dict[str, tuple[str, ...]]] = {}
+        updates: dict[str, dict[str, tuple[str, ...]]] = {}
         for section, name in KIND_LISTS:
             listed: tuple[str, ...] = getattr(getattr(settings, section), name)
             for kind in listed:
@@ -371,22 +371,24 @@ class _Reading:
                     self.note("user", f"{section}.{name}", UnknownKind(text, hint=error.hint))
             remaining = tuple(kind for kind in listed if kind in registry)
             if remaining != listed:
-                held.setdefault(section, {})[name] = remaining
-        if not held:
+                updates.setdefault(section, {})[name] = remaining
+        if not updates:
             return settings
-        sections = {name: getattr(settings, name).model_copy(update=update) for name, update in held.items()}
+        sections = {
+            name: getattr(settings, name).model_copy(update=update) for name, update in updates.items()
+        }
         return settings.model_copy(update=sections)
 
 
 def _embedder_in(above: tuple[CheckedLayer, ...]) -> EmbedderSettings:
     """The embedder that these layers name, the lowest first."""
-    named = {
+    embedder_values = {
         key.removeprefix("embedder."): value
         for layer in above
         for key, value in layer.values.items()
         if key.startswith("embedder.")
     }
-    return EmbedderSettings.model_validate(named)
+    return EmbedderSettings.model_validate(embedder_values)
 
 
 def _refused(key: str, place: str, reason: str) -> InvalidSetting:
@@ -450,18 +452,18 @@ def _own_values(
             )
             continue
         matches = name == chosen if isinstance(chosen, str) else _same_folder(name, chosen)
-        for part, value in cast(Mapping[str, object], section).items():
-            if part not in AGENT_SECTIONS and part not in DESIGN_SECTIONS:
+        for section_name, value in cast(Mapping[str, object], section).items():
+            if section_name not in AGENT_SECTIONS and section_name not in DESIGN_SECTIONS:
                 reading.note(
                     layer,
-                    f"{key}.{part}",
+                    f"{key}.{section_name}",
                     InvalidSetting(
-                        f"{place(f'{key}.{part}')}: `{part}` cannot be set for one {holder.removesuffix('s')}.",
+                        f"{place(f'{key}.{section_name}')}: `{section_name}` cannot be set for one {holder.removesuffix('s')}.",
                         hint=f"There may be {', '.join(AGENT_SECTIONS)}.",
                     ),
                 )
             elif matches:
-                mine[part] = value
+                mine[section_name] = value
     return mine
 
 
@@ -498,7 +500,7 @@ class EnvironmentValues:
 
     def at(self, key: str) -> str:
         """The variable of a dotted key."""
-        below = (name for known, name in self.names.items() if known == key or known.startswith(f"{key}."))
+        below = (name for dotted, name in self.names.items() if dotted == key or dotted.startswith(f"{key}."))
         name = next(below, "")
         return f"environment variable {name}" if name else "environment"
 
@@ -516,16 +518,16 @@ def read_environment(environ: Mapping[str, str]) -> EnvironmentValues:
     for variable in sorted(environ):
         if not variable.startswith(_VARIABLE_PREFIX):
             continue
-        parts = variable.removeprefix(_VARIABLE_PREFIX).lower().split("__")
-        if not all(parts) or (len(parts) == 1 and parts[0] not in top_level):
+        segments = variable.removeprefix(_VARIABLE_PREFIX).lower().split("__")
+        if not all(segments) or (len(segments) == 1 and segments[0] not in top_level):
             continue
-        key = ".".join(parts)
+        key = ".".join(segments)
         names[key] = variable
         at = nested
-        for part in parts[:-1]:
-            below = at.get(part)
+        for segment in segments[:-1]:
+            below = at.get(segment)
             if not isinstance(below, dict):
-                below = at[part] = {}
+                below = at[segment] = {}
             at = cast(dict[str, object], below)
-        at[parts[-1]] = environ[variable]
+        at[segments[-1]] = environ[variable]
     return EnvironmentValues(values=nested, names=names)

@@ -97,18 +97,18 @@ class LevelsInUse:
 
     def place(self, name: LevelName) -> str:
         """Where the threshold of the level `name` comes from, with what was measured at it."""
-        whose = f"level {name}, tuned to this store" if self.tuned else f"level {name}"
-        return f"{whose}: {measured_text(self.levels.of(name))}"
+        source = f"level {name}, tuned to this store" if self.tuned else f"level {name}"
+        return f"{source}: {measured_text(self.levels.of(name))}"
 
 
 def measured_text(level: Level) -> str:
     """What was measured at `level`, for people."""
-    told = [
+    measures = [
         "" if level.precision is None else f"precision {_without_zero(level.precision)}",
         "" if level.tokens is None else f"{level.tokens:.0f} tokens a prompt",
         "" if level.wrongful is None else f"{100 * level.wrongful:.0f} % of the prompts that deserve nothing",
     ]
-    return ", ".join(one for one in told if one) or "not measured"
+    return ", ".join(measure for measure in measures if measure) or "not measured"
 
 
 def uses_levels(preset: str) -> bool:

@@ -56,16 +56,16 @@ def file_of(home: Home, place: SettingsTarget) -> Path:
 def overridden(report: SettingsReport, holder: Holder) -> tuple[str, ...]:
     """Dotted keys whose value holds because an agent's or a project's section sets it, sorted; () = all inherited."""
     layer = "agent" if holder == "agents" else "own_project"
-    return tuple(sorted(key for key, given in report.origins.items() if given[-1].layer == layer))
+    return tuple(sorted(key for key, origins in report.origins.items() if origins[-1].layer == layer))
 
 
 def named_holders(home: Home, holder: Holder) -> tuple[str, ...]:
     """Agents or projects that have a section in the user's file, in its order; () where it cannot be read."""
     try:
-        found = read_settings_file(home.config_file)
+        document = read_settings_file(home.config_file)
     except InvalidSetting:
         return ()
-    return _names(found.values if found else {}, holder)
+    return _names(document.values if document else {}, holder)
 
 
 def set_values(
@@ -86,8 +86,8 @@ def set_values(
         document, text = _read(file)
         comments = "" if document else text  # where there is nothing else, nothing would carry them
         section = document
-        for part in _path(document, place):
-            section = _section(section, part)
+        for segment in _path(document, place):
+            section = _section(section, segment)
         _merge(section, with_own_names(_nested(values)))
         return _write(home, place, comments + _dumped(document, text))
 
@@ -150,8 +150,8 @@ def _path(document: Any, place: SettingsTarget) -> tuple[str, ...]:
     if place.holder not in ("agents", "projects"):
         return ()
     if place.holder == "projects":
-        wanted = Path(place.name).expanduser()
-        same = (name for name in _names(document, "projects") if Path(name).expanduser() == wanted)
+        folder = Path(place.name).expanduser()
+        same = (name for name in _names(document, "projects") if Path(name).expanduser() == folder)
         return ("projects", next(same, place.name))
     return ("agents", place.name)
 
@@ -216,25 +216,25 @@ def _write(home: Home, place: SettingsTarget, text: str) -> tuple[SettingsWarnin
     """Replace the file, if what it would say is sound."""
     file = file_of(home, place)
     new = not file.exists()
-    part = file.with_name(f"{file.name}.{os.getpid()}.tmp")
-    part.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    temporary.parent.mkdir(parents=True, exist_ok=True)
     try:
         if place.holder != "project_file":
-            part.touch(mode=0o600)
-        part.write_text(HINT + text if new and place.holder != "project_file" else text, "utf-8")
+            temporary.touch(mode=0o600)
+        temporary.write_text(HINT + text if new and place.holder != "project_file" else text, "utf-8")
         if place.holder == "project_file":
-            notes = _notes_of_project(home, Path(place.name).expanduser(), part)
+            notes = _notes_of_project(home, Path(place.name).expanduser(), temporary)
         else:
             notes = ()
             before = [problem.message for problem in _problems(home, file)]
-            for problem in _problems(home, part):
+            for problem in _problems(home, temporary):
                 # What was wrong already is named where it stands; what is new stands nowhere yet.
                 earlier = [text for text in before if _bare(text) == _bare(problem.message)]
                 message = earlier[0] if earlier else _bare(problem.message)
                 raise type(problem)(message, hint=f"{problem.hint} Nothing was written.".strip())
-        part.replace(file)
+        temporary.replace(file)
     finally:
-        part.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
     if new and place.holder != "project_file":
         _write_schema(file.with_name(SCHEMA_FILE))
     return notes
@@ -266,9 +266,9 @@ def _problems(home: Home, file: Path) -> Iterator[TacitError]:
     except InvalidSetting as error:
         yield error
         return
-    named: Mapping[str, object] = document.values if document else {}
-    agents = _names(named, "agents")
-    projects = _names(named, "projects")
+    values: Mapping[str, object] = document.values if document else {}
+    agents = _names(values, "agents")
+    projects = _names(values, "projects")
     for agent in (*agents, ""):
         for root in (*(Path(name).expanduser() for name in projects), None):
             report = read_settings(home, root, agent=agent, environ={}, user_file=file)

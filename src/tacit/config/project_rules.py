@@ -124,10 +124,10 @@ def _limit(*, current: float, proposed: float, lower: bool) -> ProjectValueDecis
 
 
 def _subset(current: tuple[str, ...], proposed: tuple[str, ...]) -> ProjectValueDecision:
-    kept = tuple(item for item in current if item in proposed)
+    remaining = tuple(item for item in current if item in proposed)
     added = [item for item in proposed if item not in current]
     refused = f"a project's file may not add {', '.join(repr(item) for item in added)}" if added else ""
-    return ProjectValueDecision(value=kept, applies=kept != current, refused=refused)
+    return ProjectValueDecision(value=remaining, applies=remaining != current, refused=refused)
 
 
 def _word(value: object) -> str:

@@ -117,7 +117,7 @@ _BOUNDS = {
 
 def settings_page() -> str:
     """The text of `docs/reference/settings.md`."""
-    parts = [
+    sections = [
         _INTRODUCTION.format(
             agent_sections=", ".join(f"`{name}`" for name in AGENT_SECTIONS),
             presets=", ".join(f"`{name}`" for name in preset_names()),
@@ -126,19 +126,19 @@ def settings_page() -> str:
     for title, settings in _by_section().items():
         heading = f"## {title}" if title else "## At the top"
         about = (settings[0].section.__doc__ or "").strip() if title else "Settings without a section."
-        parts.append(
+        sections.append(
             f"{heading}\n\n{about}\n\n| setting | default | values | project | meaning |\n|---|---|---|---|---|"
         )
-        parts[-1] += "".join(f"\n{_row(setting)}" for setting in settings) + "\n"
+        sections[-1] += "".join(f"\n{_row(setting)}" for setting in settings) + "\n"
     rows = [
         f"| `{name}` | {_default(field)} | {allowed_words(field)} | {field.description} |"
         for name, field in KindSettings.model_fields.items()
     ]
-    parts.append(_KINDS + "\n".join(rows) + "\n")
+    sections.append(_KINDS + "\n".join(rows) + "\n")
     if RENAMED:
         renamed = [f"| `{row.old}` | `{row.new}` | {row.since} |" for row in RENAMED.values()]
-        parts.append(_RENAMED + "\n".join(renamed) + "\n")
-    return "\n".join(parts)
+        sections.append(_RENAMED + "\n".join(renamed) + "\n")
+    return "\n".join(sections)
 
 
 def settings_schema() -> dict[str, Any]:

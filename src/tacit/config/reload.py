@@ -113,7 +113,7 @@ class SettingsWatcher:
 
 def _stamp_of(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)

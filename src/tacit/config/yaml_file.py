@@ -121,10 +121,10 @@ def without_key(text: str, path: Sequence[str]) -> str:
 
 def _node_at(node: object, path: Sequence[str]) -> object:
     for name in path:
-        found = _pair(node, name)
-        if found is None:
+        pair = _pair(node, name)
+        if pair is None:
             return None
-        node = found[1]
+        node = pair[1]
     return node
 
 
@@ -196,9 +196,11 @@ def _refuse_unneeded(yaml: YAML, text: str, place: str) -> None:
 def _plain(yaml: YAML, node: object, place: str, prefix: str, lines: dict[str, int]) -> object:
     untyped_node = cast(Any, node)
     tag = str(untyped_node.tag).removeprefix("tag:yaml.org,2002:")
-    here = f"{place}:{untyped_node.start_mark.line + 1}"
+    position = f"{place}:{untyped_node.start_mark.line + 1}"
     if tag not in _TAGS:
-        raise InvalidSetting(f"{here} uses the tag {untyped_node.tag!s}.", hint="Settings are plain values.")
+        raise InvalidSetting(
+            f"{position} uses the tag {untyped_node.tag!s}.", hint="Settings are plain values."
+        )
     if isinstance(node, MappingNode):
         mapping: dict[str, object] = {}
         for key_node, value_node in cast(Any, node).value:
@@ -220,7 +222,7 @@ def _plain(yaml: YAML, node: object, place: str, prefix: str, lines: dict[str, i
         return cast(Any, yaml).constructor.construct_object(node, deep=True)
     except ValueError as error:  # a number of thousands of digits, for one
         raise InvalidSetting(
-            f"{here} holds a value that cannot be read.", hint="Correct that line."
+            f"{position} holds a value that cannot be read.", hint="Correct that line."
         ) from error
 
 
@@ -237,13 +239,13 @@ def _key(node: object, place: str) -> str:
 def _syntax_error(error: MarkedYAMLError, place: str) -> InvalidSetting:
     yaml_error = cast(Any, error)
     mark = yaml_error.problem_mark or yaml_error.context_mark
-    where = f"{place}:{mark.line + 1}" if mark is not None else place
+    position = f"{place}:{mark.line + 1}" if mark is not None else place
     problem = str(yaml_error.problem or yaml_error.context or "cannot be read")
     if "'\\t'" in problem or "\t" in problem:
         return InvalidSetting(
-            f"{where} is indented with a tab.", hint="YAML allows only spaces for indentation."
+            f"{position} is indented with a tab.", hint="YAML allows only spaces for indentation."
         )
-    return InvalidSetting(f"{where} is not YAML: {problem}.", hint="Correct that line.")
+    return InvalidSetting(f"{position} is not YAML: {problem}.", hint="Correct that line.")
 
 
 def _shape(value: object) -> str:

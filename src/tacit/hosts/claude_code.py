@@ -129,12 +129,12 @@ class ClaudeCode:
         answer: dict[str, object] = {}
         if not block.empty:
             _check_length(block.text)
-            said: dict[str, object] = {"hookEventName": event}
+            output: dict[str, object] = {"hookEventName": event}
             if block.refuses and event == "PreToolUse":
-                said |= {"permissionDecision": "deny", "permissionDecisionReason": block.text}
+                output |= {"permissionDecision": "deny", "permissionDecisionReason": block.text}
             else:
-                said["additionalContext"] = block.text
-            answer["hookSpecificOutput"] = said
+                output["additionalContext"] = block.text
+            answer["hookSpecificOutput"] = output
         if notice:
             answer["systemMessage"] = notice
         return json.dumps(answer) if answer else ""
@@ -160,9 +160,9 @@ def _moment(at_ms: int) -> int:
 
 def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
     source = fields.needed_identifier("source")
-    known: dict[str, StartSource] = {name: name for name in get_args(StartSource)}
-    if source not in known:
-        raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(known)}")
+    sources: dict[str, StartSource] = {name: name for name in get_args(StartSource)}
+    if source not in sources:
+        raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(sources)}")
     # A session id starts up or is forked off once; it resumes, clears and compacts again and again.
     again = source in ("resume", "clear", "compact")
     moment = digest(fields.identifier("prompt_id"), _moment(at_ms)) if again else ""
@@ -173,7 +173,7 @@ def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
         cwd=fields.path("cwd"),
         agent=fields.identifier("agent_type"),
         transcript_path=fields.path("transcript_path"),
-        source=known[source],
+        source=sources[source],
     )
 
 
@@ -225,22 +225,22 @@ def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished
 
 
 def _call(fields: Fields) -> ToolCall:
-    given = _tool_input(fields)
+    arguments = _tool_input(fields)
     name = fields.needed_identifier("tool_name")
-    paths = [_loose(given, key) for key in ("file_path", "notebook_path", "path")]
+    paths = [_loose(arguments, key) for key in ("file_path", "notebook_path", "path")]
     words = [
-        _loose(given, key)
+        _loose(arguments, key)
         for key in ("new_string", "new_source", "content", "description", "prompt", "pattern", "query", "url")
     ]
-    if isinstance(given.raw("edits"), list):
-        words += [_loose(edit, "new_string") for edit in given.children("edits")]
+    if isinstance(arguments.raw("edits"), list):
+        words += [_loose(edit, "new_string") for edit in arguments.children("edits")]
     return ToolCall(
         tool=_TOOLS.get(name, name),
         call_id=fields.identifier("tool_use_id"),
         paths=relative_paths(paths, cwd=fields.path("cwd")),
-        command=_loose(given, "command"),
+        command=_loose(arguments, "command"),
         text=bounded("\n".join(word for word in words if word), MAX_OUTPUT_CHARS),
-        agent=_loose(given, "subagent_type") or _DEFAULT_AGENT if _TOOLS.get(name) == "task" else "",
+        agent=_loose(arguments, "subagent_type") or _DEFAULT_AGENT if _TOOLS.get(name) == "task" else "",
     )
 
 
@@ -255,10 +255,10 @@ def _tool_input(fields: Fields) -> Fields:
     return fields.child("tool_input")
 
 
-def _loose(given: Fields, name: str) -> str:
+def _loose(arguments: Fields, name: str) -> str:
     """A text of a tool's input; "" where the model gave something else (the host will refuse the call itself)."""
-    value = given.raw(name)
-    return given.text(name, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
+    value = arguments.raw(name)
+    return arguments.text(name, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
 
 
 def _subagent(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded | None:

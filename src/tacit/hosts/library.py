@@ -149,5 +149,5 @@ def _first(args: Mapping[str, object], names: Sequence[str]) -> str:
         if isinstance(value, str) and value:
             return value
         if isinstance(value, list):
-            return " ".join(str(part) for part in cast("list[object]", value))
+            return " ".join(str(item) for item in cast("list[object]", value))
     return ""

@@ -238,16 +238,16 @@ def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished
 
 
 def _call(fields: Fields) -> ToolCall:
-    given = fields.child("args")
+    arguments = fields.child("args")
     name = fields.needed_identifier("tool")
 
     def word(key: str) -> str:
-        value = given.raw(key)
-        return given.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
+        value = arguments.raw(key)
+        return arguments.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
 
     words = [word(key) for key in ("newString", "content", "patchText", "prompt", "pattern", "query", "url")]
-    if isinstance(given.raw("edits"), list):
-        words += [edit.text("newString", limit=MAX_OUTPUT_CHARS) for edit in given.children("edits")
+    if isinstance(arguments.raw("edits"), list):
+        words += [edit.text("newString", limit=MAX_OUTPUT_CHARS) for edit in arguments.children("edits")
                   if isinstance(edit.raw("newString"), str)]  # fmt: skip
     paths = [word("filePath"), word("path"), *_PATCHED_FILE.findall(word("patchText"))]
     return ToolCall(

@@ -28,10 +28,10 @@ _MISSING = "it is missing"
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str)
 
 
-def _wrong(host: str, name: str, problem: str, wanted: str) -> InvalidPayload:
+def _wrong(host: str, name: str, problem: str, expected: str) -> InvalidPayload:
     return InvalidPayload(
         f"Payload of {host}: field {name!r} is wrong: {problem}.",
-        hint=f"It must be {wanted}. Run `tacit doctor {host}` to see what this version of the host sends.",
+        hint=f"It must be {expected}. Run `tacit doctor {host}` to see what this version of the host sends.",
     )
 
 
@@ -82,9 +82,9 @@ class Fields:
         """The value as it came, or None."""
         return self._values.get(name)
 
-    def wrong(self, name: str, problem: str, wanted: str) -> InvalidPayload:
+    def wrong(self, name: str, problem: str, expected: str) -> InvalidPayload:
         """An error about field `name`."""
-        return _wrong(self._host, self._prefix + name, problem, wanted)
+        return _wrong(self._host, self._prefix + name, problem, expected)
 
     def text(self, name: str, *, limit: int = MAX_TEXT_CHARS) -> str:
         """An optional text, cleaned and bounded; "" where missing."""
@@ -220,5 +220,5 @@ def read_replay(fields: Fields, *, session: str, messages: str) -> ReplayRequest
 
 def replay_reply(texts: Mapping[str, str]) -> str:
     """`{"texts": {message id: exact text}}`; "" when nothing is known."""
-    known = {name: text for name, text in texts.items() if text}
-    return json.dumps({"texts": known}) if known else ""
+    exact_texts = {name: text for name, text in texts.items() if text}
+    return json.dumps({"texts": exact_texts}) if exact_texts else ""

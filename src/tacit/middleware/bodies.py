@@ -65,8 +65,8 @@ def read_conversation(api: Api, body: Body) -> RequestConversation | None:
         return None
     shape = RESPONSE_ITEMS if api == "responses" else ROLE_CONTENT
     conversation = body.get("conversation")
-    named = field(conversation, "id") if not isinstance(conversation, str) else conversation
-    before = named or body.get("previous_response_id") if api == "responses" else ""
+    conversation_id = field(conversation, "id") if not isinstance(conversation, str) else conversation
+    before = conversation_id or body.get("previous_response_id") if api == "responses" else ""
     return RequestConversation(
         api=api,
         body=body,

@@ -59,9 +59,9 @@ class Conversations:
     def named(self, name: str) -> KnownConversation:
         """The conversation that the program calls `name`."""
         with self._lock:
-            known = self._named.get(name) or KnownConversation(self._session(name))
-            _put(self._named, name, known, MAX_CONVERSATIONS)
-            return known
+            conversation = self._named.get(name) or KnownConversation(self._session(name))
+            _put(self._named, name, conversation, MAX_CONVERSATIONS)
+            return conversation
 
     def found(self, messages: Sequence[MessageFacts]) -> KnownConversation:
         """The conversation that begins as `messages` does; a new one where none does."""
@@ -91,17 +91,19 @@ class Conversations:
                 _put(self._kept, name, conversation, MAX_CONVERSATIONS)
             return conversation
 
-    def keep(self, name: str, known: KnownConversation) -> None:
-        """Note that the API keeps `known` as `name`."""
+    def keep(self, name: str, conversation: KnownConversation) -> None:
+        """Note that the API keeps `conversation` as `name`."""
         with self._lock:
-            _put(self._kept, name, known, MAX_PLACES)
+            _put(self._kept, name, conversation, MAX_PLACES)
 
     def new(self) -> KnownConversation:
         """A conversation of which nothing is known."""
         return KnownConversation(self._session(""))
 
-    def _forked(self, known: KnownConversation) -> KnownConversation:
-        return KnownConversation(known.session.fork(f"s-{secrets.token_hex(8)}"), said=known.said)
+    def _forked(self, conversation: KnownConversation) -> KnownConversation:
+        return KnownConversation(
+            conversation.session.fork(f"s-{secrets.token_hex(8)}"), said=conversation.said
+        )
 
 
 def chain_of(messages: Sequence[MessageFacts]) -> list[bytes]:

@@ -106,15 +106,15 @@ class Exchange:
 
     def _take(self, sent: SentRequest, reply: Reply) -> None:
         conversation = sent.known
-        every = (*sent.said, reply.said)
+        messages = (*sent.said, reply.said)
         if sent.stored:
-            conversation.said = every[-MAX_SAID:]
+            conversation.said = messages[-MAX_SAID:]
             if reply.response_id:
                 self._conversations.keep(reply.response_id, conversation)
         if reply.input_tokens:
             conversation.tokens.append((reply.input_tokens, reply.cached_tokens))
         if reply.ended:
-            conversation.session.heard(every, sent=lambda: _sums(conversation))
+            conversation.session.heard(messages, sent=lambda: _sums(conversation))
 
 
 def _measure(conversation: KnownConversation) -> list[Reuse]:
@@ -122,12 +122,12 @@ def _measure(conversation: KnownConversation) -> list[Reuse]:
     reuse: list[Reuse] = []
     while conversation.unmeasured:
         written, sent, every_call = conversation.unmeasured.pop(0)
-        now = outline(sent)
-        bare = now if sent is written else outline(written)
+        current = outline(sent)
+        bare = current if sent is written else outline(written)
         if sent is not written:
             conversation.placement = "system_every_call" if every_call else "default"
         if conversation.sent is not None and conversation.bare is not None:
-            mine, theirs = kept(now, conversation.sent), kept(bare, conversation.bare)
+            mine, theirs = kept(current, conversation.sent), kept(bare, conversation.bare)
             reuse.append(
                 Reuse(
                     before=conversation.sent.size,
@@ -136,7 +136,7 @@ def _measure(conversation: KnownConversation) -> list[Reuse]:
                     kept_bare=theirs,
                 )
             )
-        conversation.sent, conversation.bare = now, bare
+        conversation.sent, conversation.bare = current, bare
     return reuse
 
 

@@ -33,8 +33,8 @@ def wrap_http_client(inner: Any, exchange: Exchange) -> Any:
             getattr(library, "AsyncClient", None),
         ):
             continue
-        made = (_async_client if base.__name__ == "AsyncClient" else _sync_client)(library)
-        client = made(
+        client_class = (_async_client if base.__name__ == "AsyncClient" else _sync_client)(library)
+        client = client_class(
             transport=library.MockTransport(_unused), timeout=inner.timeout, base_url=inner.base_url
         )
         client.inner, client.exchange = inner, exchange
@@ -151,10 +151,10 @@ class _Copy:
         self.size = 0
         self.learned = False
 
-    def add(self, part: bytes) -> None:
-        self.size += len(part)
+    def add(self, chunk: bytes) -> None:
+        self.size += len(chunk)
         if self.size <= MAX_REPLY_BYTES:
-            self.parts.append(part)
+            self.parts.append(chunk)
 
     @property
     def whole(self) -> bytes:
@@ -171,9 +171,9 @@ def _tees(library: Any) -> tuple[Any, Any]:
             self._told = (response, sent, exchange)
 
         def __iter__(self) -> Iterator[bytes]:
-            for part in self._inner:
-                self._copy.add(part)
-                yield part
+            for chunk in self._inner:
+                self._copy.add(chunk)
+                yield chunk
 
         def close(self) -> None:
             self._inner.close()
@@ -185,9 +185,9 @@ def _tees(library: Any) -> tuple[Any, Any]:
             self._told = (response, sent, exchange)
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            async for part in self._inner:
-                self._copy.add(part)
-                yield part
+            async for chunk in self._inner:
+                self._copy.add(chunk)
+                yield chunk
 
         async def aclose(self) -> None:
             await self._inner.aclose()

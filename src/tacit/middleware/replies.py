@@ -67,8 +67,8 @@ def events(body: bytes) -> Iterator[Json]:
 
 def _of(value: object, name: str) -> Json:
     """A field that is an object; no fields where it is none."""
-    found: object = field(value, name)
-    return cast("Json", found) if isinstance(found, Mapping) else {}
+    inner: object = field(value, name)
+    return cast("Json", inner) if isinstance(inner, Mapping) else {}
 
 
 def _told(fields: Json) -> Json:
@@ -107,8 +107,8 @@ def _messages_stream(events: Sequence[Json]) -> Reply | None:
                 message["usage"] = {**_of(message, "usage"), **_told(_of(event, "usage"))}
             case _:
                 pass
-    for index, parts in arguments.items():
-        blocks[index]["input"] = call_of("", "", "".join(parts) or "{}").args
+    for index, fragments in arguments.items():
+        blocks[index]["input"] = call_of("", "", "".join(fragments) or "{}").args
     message["content"] = [blocks[index] for index in sorted(blocks)]
     return _messages(message) if message.get("stop_reason") else None
 
@@ -117,9 +117,11 @@ def _chat(value: Json) -> Reply | None:
     choices = sequence(value.get("choices"))
     if not choices:
         return None
-    said = ROLE_CONTENT.read({"role": "assistant", **_of(choices[0], "message")})
+    message = ROLE_CONTENT.read({"role": "assistant", **_of(choices[0], "message")})
     read, cached = _openai_usage(value.get("usage"), "prompt_tokens")
-    return Reply(said=said, ended=not said.calls, response_id="", input_tokens=read, cached_tokens=cached)
+    return Reply(
+        said=message, ended=not message.calls, response_id="", input_tokens=read, cached_tokens=cached
+    )
 
 
 @dataclass(slots=True)
@@ -141,10 +143,10 @@ def _chat_stream(events: Sequence[Json]) -> Reply | None:
                 continue
             delta = _of(choice, "delta")
             texts.append(delta.get("content") or "")
-            for part in sequence(delta.get("tool_calls")):
-                call = calls.setdefault(int(part.get("index", 0)), _ToolCall())
-                function = _of(part, "function")
-                call.call_id = part.get("id") or call.call_id
+            for call_delta in sequence(delta.get("tool_calls")):
+                call = calls.setdefault(int(call_delta.get("index", 0)), _ToolCall())
+                function = _of(call_delta, "function")
+                call.call_id = call_delta.get("id") or call.call_id
                 call.name = function.get("name") or call.name
                 call.arguments.append(function.get("arguments") or "")
             finished = finished or bool(choice.get("finish_reason"))
@@ -178,8 +180,8 @@ def _responses(value: Json) -> Reply | None:
     )
 
 
-def _responses_stream(told: Sequence[Json]) -> Reply | None:
-    for event in reversed(told):
+def _responses_stream(events: Sequence[Json]) -> Reply | None:
+    for event in reversed(events):
         if event.get("type") in ("response.completed", "response.incomplete"):
             return _responses(event["response"])
     return None

@@ -62,21 +62,21 @@ def outline(body: Mapping[str, Any]) -> Outline:
     return Outline(system, tuple(pieces))
 
 
-def kept(now: Outline, before: Outline) -> int:
-    """Bytes of `before` that stand unchanged at the beginning of `now`."""
+def kept(current: Outline, before: Outline) -> int:
+    """Bytes of `before` that stand unchanged at the beginning of `current`."""
     total = 0
-    for mine, theirs in zip(now.pieces, before.pieces, strict=False):
+    for mine, theirs in zip(current.pieces, before.pieces, strict=False):
         if mine != theirs:
-            return total or _common(now.system, before.system)
+            return total or _common(current.system, before.system)
         total += theirs[0]
     return total
 
 
-def _common(one: bytes, other: bytes) -> int:
-    low, high = 0, min(len(one), len(other))
+def _common(first: bytes, second: bytes) -> int:
+    low, high = 0, min(len(first), len(second))
     while low < high:  # binary search: the prefix of length n is equal for every n up to the answer
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+        low, high = (middle, high) if first[:middle] == second[:middle] else (low, middle - 1)
     return low
 
 

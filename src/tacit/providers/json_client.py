@@ -60,14 +60,14 @@ class JsonClient:
         Raises:
             ProviderError: if `base` is no address.
         """
-        parts = urlsplit(base)
-        if parts.scheme not in {"http", "https"} or not parts.hostname:
+        url = urlsplit(base)
+        if url.scheme not in {"http", "https"} or not url.hostname:
             raise ProviderError(
                 f"{base!r} is not the address of a model server.",
                 hint=f"Set `{section}.endpoint` to something like http://localhost:11434.",
             )
         self._base = base.rstrip("/")
-        self._loopback = parts.hostname in {"localhost", "127.0.0.1", "::1"}
+        self._loopback = url.hostname in {"localhost", "127.0.0.1", "::1"}
         self._headers = {**(headers or {}), **({"Authorization": f"Bearer {key}"} if key else {})}
         self._section = section
         self._timeout_s = timeout_ms / 1000
@@ -155,15 +155,15 @@ class JsonClient:
                 self._client = None
 
 
-def _read(parts: Iterable[bytes], *, until: float) -> bytes:
+def _read(chunks: Iterable[bytes], *, until: float) -> bytes:
     """All of a reply.
 
     Raises:
         TimeoutError: if it comes byte by byte and is not there in time, or is longer than any answer.
     """
     data = bytearray()
-    for part in parts:
-        data += part
+    for chunk in chunks:
+        data += chunk
         if time.monotonic() > until or len(data) > _MOST_BYTES:
             raise TimeoutError("the reply is too slow or too long")
     return bytes(data)

@@ -65,8 +65,8 @@ class Authority:
                 hint=f"`tacit token rotate {name}` replaces it; `tacit token revoke {name}` ends it.",
             )
         token = TOKEN_PREFIX + secrets.token_urlsafe(32)
-        made = {"name": name, "sha256": _hash(token), "created_at_ms": time.time_ns() // 1_000_000}
-        self._write([*entries, made])
+        new_entry = {"name": name, "sha256": _hash(token), "created_at_ms": time.time_ns() // 1_000_000}
+        self._write([*entries, new_entry])
         return token
 
     def revoke(self, name: str) -> None:
@@ -92,8 +92,8 @@ class Authority:
         """Whether `token` is one of this home's."""
         if not token.startswith(TOKEN_PREFIX):
             return False
-        given = _hash(token)
-        return any(hmac.compare_digest(entry["sha256"], given) for entry in self._entries())
+        digest = _hash(token)
+        return any(hmac.compare_digest(entry["sha256"], digest) for entry in self._entries())
 
     def _entries(self) -> list[dict[str, Any]]:
         """Read the entries of the file; none where it is absent, damaged or not the user's own."""
@@ -145,11 +145,11 @@ class Authority:
         return bool(shown and key) and hmac.compare_digest(shown.encode(), key.encode())
 
 
-def own_home(named: Path | None) -> bool:
-    """Whether a program that opens the home it `named` owns it: it is neither the user's default home nor has tokens of theirs."""
-    if named is None:
+def own_home(home_path: Path | None) -> bool:
+    """Whether a program that opens the home at `home_path` owns it: it named one, which is neither the user's default home nor has tokens of theirs."""
+    if home_path is None:
         return False
-    place = Home(named.expanduser().absolute())
+    place = Home(home_path.expanduser().absolute())
     usual = {Home.find().root.resolve(), Home.find({}).root.resolve()}
     return place.root.resolve() not in usual and not place.tokens_file.exists()
 
@@ -178,8 +178,8 @@ def _hash(token: str) -> str:
 
 def _is_private(path: Path) -> bool:
     """Whether `path` is this user's own file, with no rights for others."""
-    found = path.stat(follow_symlinks=False)
-    return found.st_uid == os.getuid() and not found.st_mode & 0o077
+    status = path.stat(follow_symlinks=False)
+    return status.st_uid == os.getuid() and not status.st_mode & 0o077
 
 
 def _write_private(path: Path, data: bytes) -> None:

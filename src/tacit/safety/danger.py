@@ -97,9 +97,9 @@ def danger_of(statement: str) -> str:
     return ""
 
 
-def _forbidden(statement: str, forbids: re.Match[str] | None, what: re.Pattern[str]) -> bool:
+def _forbidden(statement: str, forbids: re.Match[str] | None, action: re.Pattern[str]) -> bool:
     """Whether the statement forbids the action: a "never" or "do not" precedes it in the same clause, and nothing else is requested."""
-    match = what.search(statement)
+    match = action.search(statement)
     if forbids is None or match is None or forbids.start() > match.start():
         return False
     between = statement[forbids.end() : match.start()]

@@ -43,7 +43,7 @@ class _Alike:
 
 
 def _alike(statements: Sequence[_Words]) -> _Alike:
-    lengths = sorted({len(one) for one in statements}, reverse=True)
+    lengths = sorted({len(statement) for statement in statements}, reverse=True)
     return _Alike(statements=tuple(statements), lengths=tuple(lengths))
 
 
@@ -95,16 +95,16 @@ class ForgottenWords:
             return text
         tokens = _tokens(text)
         words = tuple(word for _, _, word in tokens)
-        parts: list[str] = []
+        pieces: list[str] = []
         end = at = 0
         while at < len(tokens):
             lengths = self._lengths.get(words[at])
             run = self._run(text, tokens, words, at, lengths) if lengths else 0
             if run:
-                parts += [text[end : tokens[at][0]], PURGED]
+                pieces += [text[end : tokens[at][0]], PURGED]
                 end = tokens[at + run - 1][1]
             at += run or 1
-        return "".join((*parts, text[end:])) if parts else text
+        return "".join((*pieces, text[end:])) if pieces else text
 
     def _run(
         self, text: str, tokens: Sequence[_Token], words: _Words, at: int, lengths: Sequence[int]
@@ -163,9 +163,10 @@ def _is_cut(text: str, end: int) -> bool:
     return bool(_CUT.match(text, end))
 
 
-def _shared(one: _Words, other: _Words) -> int:
+def _shared(first: _Words, second: _Words) -> int:
     return next(
-        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+        (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b),
+        min(len(first), len(second)),
     )
 
 

@@ -113,7 +113,7 @@ def _no_token(value: str) -> bool:
     """Words, names, paths, digests of one character class with little variety."""
     value = value.strip("\"'`.,;")
     digits = sum(ch.isdigit() for ch in value)
-    words = [part for part in re.split(r"[_/.+=\-]", value) if len(part) >= 3 and part.isalpha()]
+    words = [segment for segment in re.split(r"[_/.+=\-]", value) if len(segment) >= 3 and segment.isalpha()]
     return is_placeholder(value) or digits < 2 or len(words) >= 3 or entropy(value) < 3.0
 
 

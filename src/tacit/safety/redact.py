@@ -199,11 +199,11 @@ class Redactor:
         """`text`; without characters that nobody sees where a secret shows only then."""
         if not _UNSEEN.search(text):
             return text
-        bare, there = _UNSEEN.sub("", text), Counter[str]()
-        cleaned = self._until_nothing_new(bare, there)
-        if not there:
+        bare, bare_counts = _UNSEEN.sub("", text), Counter[str]()
+        cleaned = self._until_nothing_new(bare, bare_counts)
+        if not bare_counts:
             return text
-        counts.update(there)
+        counts.update(bare_counts)
         return cleaned
 
     def _decoded(self, run: str, counts: Counter[str]) -> str:
@@ -223,9 +223,9 @@ class Redactor:
         counts["encoded_secret"] += 1
         return _mark("encoded_secret")
 
-    def _denied(self, text: str, found: Counter[str]) -> str:
+    def _denied(self, text: str, counts: Counter[str]) -> str:
         for pattern in self._deny:
-            text = self._sub(pattern, text, "denied", found)
+            text = self._sub(pattern, text, "denied", counts)
         return text
 
     def _until_nothing_new(self, text: str, counts: Counter[str]) -> str:
@@ -243,18 +243,18 @@ class Redactor:
             words |= _words_in(" ".join(map(_mark, counts)))
         return text
 
-    def _secrets(self, text: str, words: frozenset[str], found: Counter[str]) -> str:
+    def _secrets(self, text: str, words: frozenset[str], counts: Counter[str]) -> str:
         for place in sorted({place for word in words for place in _WITH_WORD[word]}):
             shape = _ALL[place]
-            text = self._near(shape, [word for word in shape.held if word in words], text, found)
+            text = self._near(shape, [word for word in shape.held if word in words], text, counts)
         return text
 
-    def _near(self, shape: Shape, words: Sequence[str], text: str, found: Counter[str]) -> str:
+    def _near(self, shape: Shape, words: Sequence[str], text: str, counts: Counter[str]) -> str:
         """Apply `shape` where it may find something: everywhere, or as far around `words` as it reaches."""
         if shape.reach is None or len(text) < SHORT:
-            return self._apply(shape, text, found)
+            return self._apply(shape, text, counts)
         pieces = pieces_near(text, words, shape.reach)
-        return "".join(self._apply(shape, piece, found) if near else piece for near, piece in pieces)
+        return "".join(self._apply(shape, piece, counts) if near else piece for near, piece in pieces)
 
     def _personal(self, text: str, counts: Counter[str]) -> str:
         if "@" in text and self._settings.emails == "redact":
@@ -271,11 +271,11 @@ class Redactor:
         return text
 
     def _apply(self, shape: Shape, text: str, counts: Counter[str]) -> str:
-        named = "secret" in shape.pattern.groupindex
+        has_secret_group = "secret" in shape.pattern.groupindex
 
         def replace(match: re.Match[str]) -> str:
             whole = match[0]
-            group = "secret" if named and match["secret"] is not None else 0
+            group = "secret" if has_secret_group and match["secret"] is not None else 0
             value = match[group]
             if not value or _MARK.search(value) or self._allowed(value) or shape.innocent(value):
                 return whole
@@ -362,15 +362,15 @@ def _may_run_away(pattern: str) -> bool:
     """Whether a repeated group of `pattern` holds a repeat or a choice, at any depth."""
     open_groups = [False]
     for match in _TOKEN.finditer(pattern):
-        part = match[0]
-        if part == "(":
+        symbol = match[0]
+        if symbol == "(":
             open_groups.append(False)
-        elif part[0] == ")" and len(open_groups) > 1:
+        elif symbol[0] == ")" and len(open_groups) > 1:
             loose = open_groups.pop()
-            if loose and len(part) > 1:
+            if loose and len(symbol) > 1:
                 return True
-            open_groups[-1] = open_groups[-1] or loose or len(part) > 1
-        elif part[0] in "*+|{":
+            open_groups[-1] = open_groups[-1] or loose or len(symbol) > 1
+        elif symbol[0] in "*+|{":
             open_groups[-1] = True
     return False
 

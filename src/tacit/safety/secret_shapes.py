@@ -96,7 +96,7 @@ def _not_prose_secret(value: str) -> bool:
 
 def _low_entropy(value: str) -> bool:
     """For bare strings beside a secret-like name: hashes and ids of known forms are innocent, as is low entropy."""
-    words = [part for part in re.split(r"[_/.+=-]", value) if len(part) >= 3 and part.isalpha()]
+    words = [segment for segment in re.split(r"[_/.+=-]", value) if len(segment) >= 3 and segment.isalpha()]
     return is_placeholder(value) or bool(_UUID.match(value)) or len(words) >= 3 or entropy(value) < 3.2
 
 

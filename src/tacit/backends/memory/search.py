@@ -72,9 +72,9 @@ class InMemorySearch:
         in_scope = [memory for memory in self._data.active(scope) if memory.id in stored]
         fitting = [memory for memory in in_scope if stored[memory.id][0] == identity]
         if in_scope and not fitting:
-            other = stored[in_scope[0].id][0]
+            stored_identity = stored[in_scope[0].id][0]
             raise EmbedderMismatch(
-                f"The stored vectors belong to {other}, the query to {identity}.",
+                f"The stored vectors belong to {stored_identity}, the query to {identity}.",
                 hint="Run `tacit reindex` to renew them.",
             )
         scores = {memory.id: float(np.dot(stored[memory.id][1], vector)) for memory in fitting}
@@ -94,10 +94,10 @@ class InMemorySearch:
         self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
     ) -> Ranking:
         """See the port."""
-        asked = {stem for word in query_words(clean_text(text)) for stem in _stems(word)}
-        found = self._data.active(scope)
-        documents = {memory.id: _stems(memory.content) for memory in found}
-        return self._rank("lexical", found, _bm25(asked, documents), limit, kinds)
+        query_stems = {stem for word in query_words(clean_text(text)) for stem in _stems(word)}
+        memories = self._data.active(scope)
+        documents = {memory.id: _stems(memory.content) for memory in memories}
+        return self._rank("lexical", memories, _bm25(query_stems, documents), limit, kinds)
 
     def word_table(
         self,
@@ -109,11 +109,11 @@ class InMemorySearch:
         kinds: Sequence[str] | None = None,
     ) -> WordTable:
         """See the port."""
-        wanted = None if kinds is None else {clean_text(kind) for kind in kinds}
+        kind_names = None if kinds is None else {clean_text(kind) for kind in kinds}
         memories = {
             memory.id: memory
             for memory in self._data.active(scope)
-            if self._holds(memory) and (wanted is None or memory.kind in wanted)
+            if self._holds(memory) and (kind_names is None or memory.kind in kind_names)
         }
         everything = max(len(self._data.active(scope)), 1)
         columns = [
@@ -142,10 +142,10 @@ class InMemorySearch:
         self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
     ) -> Ranking:
         """See the port."""
-        asked = set(code_query_words(clean_text(text)))
-        found = self._data.active(scope)
-        documents = {memory.id: list(memory_code_words(memory)) for memory in found}
-        return self._rank("code", found, _bm25(asked, documents), limit, kinds)
+        code_words = set(code_query_words(clean_text(text)))
+        memories = self._data.active(scope)
+        documents = {memory.id: list(memory_code_words(memory)) for memory in memories}
+        return self._rank("code", memories, _bm25(code_words, documents), limit, kinds)
 
     def entity(
         self,
@@ -156,11 +156,11 @@ class InMemorySearch:
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
         """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
-        wanted = set(clean_value(tuple(entities)))
+        query_entities = set(clean_value(tuple(entities)))
         memories = self._data.active(scope)
-        links = {memory.id: set(linked_entities(memory)) & wanted for memory in memories}
+        links = {memory.id: set(linked_entities(memory)) & query_entities for memory in memories}
         counts = Counter(entity for matched in links.values() for entity in matched)
-        idf = {entity: math.log(1 + len(memories) / (1 + counts[entity])) for entity in wanted}
+        idf = {entity: math.log(1 + len(memories) / (1 + counts[entity])) for entity in query_entities}
         whole = math.fsum(idf.values())
         scores: dict[str, float] = {}
         for memory in memories:
@@ -208,9 +208,11 @@ class InMemorySearch:
 
     def error(self, signature: str, *, scope: ScopeFilter, limit: int) -> Ranking:
         """See the port."""
-        wanted = clean_text(signature)
-        found = [m for m in self._data.active(scope) if wanted and m.error_signature == wanted]
-        return self._rank("error", found, {memory.id: 1.0 for memory in found}, limit, None)
+        clean_signature = clean_text(signature)
+        matches = [
+            m for m in self._data.active(scope) if clean_signature and m.error_signature == clean_signature
+        ]
+        return self._rank("error", matches, {memory.id: 1.0 for memory in matches}, limit, None)
 
     def _holds(self, memory: Memory) -> bool:
         return memory.validity.holds_at(self._data.now_ms())
@@ -218,16 +220,16 @@ class InMemorySearch:
     def _rank(
         self,
         space: str,
-        found: Iterable[Memory],
+        memories: Iterable[Memory],
         scores: Mapping[str, float],
         limit: int,
         kinds: Sequence[str] | None,
     ) -> Ranking:
-        wanted = None if kinds is None else {clean_text(kind) for kind in kinds}
+        kind_names = None if kinds is None else {clean_text(kind) for kind in kinds}
         hits = [
             Hit(memory_id=m.id, score=scores[m.id])
-            for m in found
-            if m.id in scores and self._holds(m) and (wanted is None or m.kind in wanted)
+            for m in memories
+            if m.id in scores and self._holds(m) and (kind_names is None or m.kind in kind_names)
         ]
         hits.sort(key=lambda hit: (-hit.score, hit.memory_id))
         return Ranking(space=space, hits=tuple(hits[: max(limit, 0)]))
@@ -244,12 +246,12 @@ def _bm25(query_words: Iterable[str], documents: Mapping[str, list[str]]) -> dic
     """
     total = sum(len(terms) for terms in documents.values())
     mean = total / len(documents) if total else 1.0
-    held = {name: set(terms) for name, terms in documents.items()}
+    term_sets = {name: set(terms) for name, terms in documents.items()}
     scores: dict[str, float] = {}
     for term in sorted(set(query_words)):
-        frequency = sum(1 for terms in held.values() if term in terms)
+        frequency = sum(1 for terms in term_sets.values() if term in terms)
         idf = _idf(len(documents), frequency)
-        for name, terms in held.items():
+        for name, terms in term_sets.items():
             if term in terms:
                 length = len(documents[name]) / mean
                 scores[name] = scores.get(name, 0.0) + idf * (_K1 + 1) / (1 + _K1 * (1 - _B + _B * length))

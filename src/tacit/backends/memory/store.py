@@ -176,8 +176,8 @@ class InMemoryStore:
     def get(self, ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Memory, ...]:
         """See the port. Any status."""
         visible = set(clean_value(scope.scopes))
-        found = (self._tables.memories.get(clean_text(name)) for name in ids)
-        return tuple(memory for memory in found if memory is not None and memory.scope in visible)
+        stored = (self._tables.memories.get(clean_text(name)) for name in ids)
+        return tuple(memory for memory in stored if memory is not None and memory.scope in visible)
 
     @_locked
     def list_memories(
@@ -191,9 +191,9 @@ class InMemoryStore:
         return tuple(in_order(matches, where)[start : start + max(limit, 0)])
 
     def _passes(self, memory: Memory, where: MemoryFilter) -> bool:
-        now = self._tables.memories.get(memory.id)
+        current = self._tables.memories.get(memory.id)
         levels = where.sensitivities
-        return passes(memory, where) and (levels is None or now is None or now.sensitivity in levels)
+        return passes(memory, where) and (levels is None or current is None or current.sensitivity in levels)
 
     @_locked
     def find_memories(
@@ -207,18 +207,19 @@ class InMemoryStore:
             for memory in self._tables.known(where.as_of_ms)
             if memory.scope in visible and self._passes(memory, where)
         ]
-        held = [stems_of(memory.content) for memory in memories]
+        stem_sets = [stems_of(memory.content) for memory in memories]
 
         def frequency(word: str, begins: bool) -> int:
             return sum(
-                any(one == word or (begins and one.startswith(word)) for one in words) for words in held
+                any(stem == word or (begins and stem.startswith(word)) for stem in words)
+                for words in stem_sets
             )
 
         query = parse_query_words(
             clean_text(text),
             documents=len(memories),
             frequency=frequency,
-            vocabulary=lambda: frozenset[str]().union(*held),
+            vocabulary=lambda: frozenset[str]().union(*stem_sets),
         )
         scored = sorted((-word_score(memory.content, query), memory.id) for memory in memories)
         return tuple(
@@ -251,18 +252,18 @@ class InMemoryStore:
         sensitivities: tuple[Sensitivity, ...] | None = None,
     ) -> Memory:
         """See the port."""
-        wanted = clean_text(id_or_prefix)
+        clean_id = clean_text(id_or_prefix)
         visible = set(clean_value(scope.scopes))
-        where = MemoryFilter(statuses=None, sensitivities=sensitivities)
-        seen = [
+        any_status = MemoryFilter(statuses=None, sensitivities=sensitivities)
+        visible_memories = [
             memory
             for _, memory in sorted(self._tables.memories.items())
-            if memory.scope in visible and where.fits(memory)
+            if memory.scope in visible and any_status.fits(memory)
         ]
-        matches = [memory for memory in seen if memory.id.startswith(wanted)]
-        if not matches and len(wanted) >= LEAST_ENDING:
-            matches = [memory for memory in seen if memory.id.endswith(wanted)]
-        exact = [memory for memory in matches if memory.id == wanted]
+        matches = [memory for memory in visible_memories if memory.id.startswith(clean_id)]
+        if not matches and len(clean_id) >= LEAST_ENDING:
+            matches = [memory for memory in visible_memories if memory.id.endswith(clean_id)]
+        exact = [memory for memory in matches if memory.id == clean_id]
         if exact:
             return exact[0]
         if len(matches) == 1:
@@ -306,20 +307,26 @@ class InMemoryStore:
     def unrelate(self, relations: Iterable[Relation]) -> None:
         """See the port."""
         tables = self._tables.copied()
-        for one in relations:
-            tables.relations.pop((clean_text(one.source_id), clean_text(one.target_id), one.type), None)
+        for relation in relations:
+            tables.relations.pop(
+                (clean_text(relation.source_id), clean_text(relation.target_id), relation.type), None
+            )
         self._tables = tables
 
     @_locked
     def relations(self, memory_ids: Sequence[str], *, scope: ScopeFilter) -> tuple[Relation, ...]:
         """See the port. Ordered by source, target, type."""
-        wanted = {clean_text(name) for name in memory_ids}
-        return tuple(one for one in self._tables.edges(scope) if {one.source_id, one.target_id} & wanted)
+        ids = {clean_text(name) for name in memory_ids}
+        return tuple(
+            relation
+            for relation in self._tables.edges(scope)
+            if {relation.source_id, relation.target_id} & ids
+        )
 
     @_locked
     def relations_of(self, kind: RelationType, *, scope: ScopeFilter) -> tuple[Relation, ...]:
         """See the port. Ordered by source, target."""
-        return tuple(one for one in self._tables.edges(scope) if one.type == kind)
+        return tuple(relation for relation in self._tables.edges(scope) if relation.type == kind)
 
     @_locked
     def scopes(self) -> ScopeFilter:
@@ -396,37 +403,37 @@ class InMemoryStore:
     @_locked
     def list_sessions(self, *, limit: int) -> tuple[SessionState, ...]:
         """See the port."""
-        found = sorted(
+        sessions = sorted(
             self._tables.sessions.values(), key=lambda s: (-s.last_signal_at_ms, s.key.host, s.key.session_id)
         )
-        return tuple(found[: max(limit, 0)])
+        return tuple(sessions[: max(limit, 0)])
 
     @_locked
     def list_traces(
         self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
     ) -> tuple[Trace, ...]:
         """See the port."""
-        wanted = None if session is None else clean_text(session)
+        session_name = None if session is None else clean_text(session)
         traces = [
             trace
             for trace in self._tables.newest_traces()
-            if wanted in (None, trace.session) and surface in (None, trace.surface)
+            if session_name in (None, trace.session) and surface in (None, trace.surface)
         ]
         return tuple(traces[: max(limit, 0)])
 
     @_locked
     def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
         """See the port."""
-        found = [trace for trace in self._tables.newest_traces() if fits(trace, where)]
-        return tuple(found[: max(limit, 0)])
+        traces = [trace for trace in self._tables.newest_traces() if fits(trace, where)]
+        return tuple(traces[: max(limit, 0)])
 
     @_locked
     def exposures(
         self, *, session: SessionKey | None = None, memory_id: str | None = None, limit: int, offset: int = 0
     ) -> tuple[StoredExposure, ...]:
         """See the port."""
-        found = shown(self._tables.exposures, session=clean_value(session), memory_id=memory_id)
-        return tuple(found[max(offset, 0) :][: max(limit, 0)])
+        stored = shown(self._tables.exposures, session=clean_value(session), memory_id=memory_id)
+        return tuple(stored[max(offset, 0) :][: max(limit, 0)])
 
     @_locked
     def save_trace(self, trace: Trace) -> None:
@@ -444,9 +451,11 @@ class InMemoryStore:
     @_locked
     def prune_traces(self, *, before_ms: int, keep: int) -> int:
         """See the port."""
-        kept = [trace for trace in self._tables.newest_traces()[: max(keep, 0)] if trace.at_ms >= before_ms]
-        gone = len(self._tables.traces) - len(kept)
-        self._tables.traces = {trace.id: trace for trace in kept}
+        remaining = [
+            trace for trace in self._tables.newest_traces()[: max(keep, 0)] if trace.at_ms >= before_ms
+        ]
+        gone = len(self._tables.traces) - len(remaining)
+        self._tables.traces = {trace.id: trace for trace in remaining}
         return gone
 
     # --- handovers, projects, values
@@ -463,8 +472,10 @@ class InMemoryStore:
     @_locked
     def pending_handovers(self, *, limit: int) -> tuple[Handover, ...]:
         """See the port."""
-        found = sorted(self._tables.handovers.values(), key=lambda handover: (handover.at_ms, handover.key))
-        return tuple(found[: max(limit, 0)])
+        handovers = sorted(
+            self._tables.handovers.values(), key=lambda handover: (handover.at_ms, handover.key)
+        )
+        return tuple(handovers[: max(limit, 0)])
 
     @_locked
     def finish_handover(

@@ -73,13 +73,15 @@ class MemoryTables:
     def edges(self, scope: ScopeFilter) -> list[Relation]:
         """Relations whose ends are both within `scope`, ordered by source, target, type."""
         visible = set(clean_value(scope.scopes))
-        seen = {name for name, memory in self.memories.items() if memory.scope in visible}
-        return [one for key, one in sorted(self.relations.items()) if {key[0], key[1]} <= seen]
+        visible_ids = {name for name, memory in self.memories.items() if memory.scope in visible}
+        return [
+            relation for key, relation in sorted(self.relations.items()) if {key[0], key[1]} <= visible_ids
+        ]
 
     def without_vector(self, identity: EmbedderIdentity) -> list[Memory]:
         """Active and quarantined memories without a vector of `identity`, in the order they were stored."""
-        live = (one for one in self.memories.values() if one.status in {"active", "quarantined"})
-        return [one for one in live if self.vectors.get(one.id, (None,))[0] != identity]
+        live = (memory for memory in self.memories.values() if memory.status in {"active", "quarantined"})
+        return [memory for memory in live if self.vectors.get(memory.id, (None,))[0] != identity]
 
     def known(self, as_of_ms: int | None) -> list[Memory]:
         """All memories as they are now, or as they were known at `as_of_ms` and held then."""
@@ -87,9 +89,9 @@ class MemoryTables:
             return list(self.memories.values())
         versions_then: list[Memory] = []
         for versions in self.versions.values():
-            then = [memory for recorded_ms, memory in versions if recorded_ms <= as_of_ms]
-            if then and then[-1].validity.holds_at(as_of_ms):
-                versions_then.append(then[-1])
+            recorded = [memory for recorded_ms, memory in versions if recorded_ms <= as_of_ms]
+            if recorded and recorded[-1].validity.holds_at(as_of_ms):
+                versions_then.append(recorded[-1])
         return versions_then
 
     def recorded(self) -> list[Recorded]:
@@ -233,8 +235,8 @@ def shown(
         if session in (None, key) and memory_id in (None, exposure.memory_id)
     ]
 
-    def order(one: StoredExposure) -> tuple[object, ...]:
-        key, at = one.session, one.exposure
+    def order(entry: StoredExposure) -> tuple[object, ...]:
+        key, at = entry.session, entry.exposure
         place = (key.host, key.session_id, at.memory_id, at.surface.value, at.content_hash)
         return (-at.at_ms, *place, at.epoch, at.turn, at.tokens)
 
@@ -247,13 +249,13 @@ def _removed(tables: MemoryTables, gone: Removal, counts: Counter[str]) -> None:
     of_projects = [key for key, state in tables.sessions.items() if state.project_id in gone.projects]
     parents = {key: state.parent for key, state in tables.sessions.items()}
     keys = set(with_descendants((*gone.sessions, *of_projects), parents))
-    named = set(map(str, parents))
+    session_names = set(map(str, parents))
 
     def asked_there(trace: Trace) -> bool:
         if not gone.projects or trace.project_id:
             return trace.project_id in gone.projects
-        looked_at = {one.memory_id for one in trace.candidates}
-        return trace.session not in named and bool(looked_at) and looked_at <= ids
+        looked_at = {candidate.memory_id for candidate in trace.candidates}
+        return trace.session not in session_names and bool(looked_at) and looked_at <= ids
 
     over: dict[str, tuple[dict[Any, Any], Callable[[Any, Any], bool]]] = {
         "sessions": (tables.sessions, lambda key, _: key in keys),

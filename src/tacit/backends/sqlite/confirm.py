@@ -28,7 +28,7 @@ ScoredIds = tuple[NDArray[np.bytes_], Scores]
 
 def numbers_of(scopes: Sequence[StoredScope]) -> str:
     """The scopes' numbers as JSON for `json_each`."""
-    return json_list([one.number for one in scopes])
+    return json_list([scope.number for scope in scopes])
 
 
 def _holding(
@@ -42,11 +42,11 @@ def _holding(
     # A list of parameters, in order, is read twice as fast as `json_each`: the table is asked four times for one recall.
     marks = ",".join("?" * len(numbers))
     visible = ",".join("?" * len(scopes))
-    wanted = "" if kinds is None else f" AND kind IN ({','.join('?' * len(kinds))})"
+    kind_condition = "" if kinds is None else f" AND kind IN ({','.join('?' * len(kinds))})"
     rows = connection.execute(
         f"SELECT number, id FROM memories WHERE number IN ({marks}) AND +scope IN ({visible}) AND status = 'active'"
         " AND valid_from_ms <= ? AND (valid_to_ms IS NULL OR valid_to_ms > ?)"
-        f"{wanted}",
+        f"{kind_condition}",
         (*sorted(numbers), *(scope.number for scope in scopes), now_ms, now_ms, *(kinds or ())),
     )
     return dict(rows.fetchall())
@@ -80,9 +80,9 @@ def confirm_scores(
         end = min(start + limit + _AHEAD, len(order))
         while end < len(order) and scores[order[end]] == scores[order[end - 1]]:
             end += 1
-        seen = _holding(connection, scopes, order[start:end], now_ms, kinds)
+        ids = _holding(connection, scopes, order[start:end], now_ms, kinds)
         block = [
-            Hit(memory_id=seen[number], score=scores[number]) for number in order[start:end] if number in seen
+            Hit(memory_id=ids[number], score=scores[number]) for number in order[start:end] if number in ids
         ]
         hits += sorted(block, key=lambda hit: (-hit.score, hit.memory_id))
         start = end

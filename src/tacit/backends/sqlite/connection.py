@@ -348,10 +348,10 @@ class Database:
 
     def scopes(self, connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[StoredScope, ...]:
         """The stored scopes that `scope` shows; asked of the table once in a read transaction of this thread."""
-        found = self._here.scopes.get(scope)
-        if found is None:
-            found = self._here.scopes[scope] = stored_scopes(connection, scope)
-        return found
+        stored = self._here.scopes.get(scope)
+        if stored is None:
+            stored = self._here.scopes[scope] = stored_scopes(connection, scope)
+        return stored
 
     def _borrow(self) -> sqlite3.Connection:
         with self._pool_lock:

@@ -66,8 +66,8 @@ class Damage(str):
     __slots__ = ()
 
 
-def _damaged(what: str) -> Damage:
-    return Damage(f"The file is damaged: {what}")
+def _damaged(problem: str) -> Damage:
+    return Damage(f"The file is damaged: {problem}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +98,12 @@ def examinations() -> tuple[Examination, ...]:
 
 
 def _damage(connection: sqlite3.Connection) -> list[str]:
-    said = connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})").fetchall()
-    return [_damaged(one) for (one,) in said if one != "ok"]
+    rows = connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})").fetchall()
+    return [_damaged(problem) for (problem,) in rows if problem != "ok"]
 
 
 def _incomplete(connection: sqlite3.Connection) -> list[str]:
-    return [_damaged(one) for one in missing_parts(connection) or missing_columns(connection)]
+    return [_damaged(problem) for problem in missing_parts(connection) or missing_columns(connection)]
 
 
 def _unreadable(connection: sqlite3.Connection) -> list[str]:

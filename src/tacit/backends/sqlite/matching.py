@@ -73,22 +73,24 @@ def read_postings(
 
 
 def score_bm25(
-    parts: Sequence[MemoryRows], postings: Postings, *, now_ms: int, kinds: Kinds | None = None
+    partitions: Sequence[MemoryRows], postings: Postings, *, now_ms: int, kinds: Kinds | None = None
 ) -> list[tuple[Positions, Scores]]:
     """Positions and scores of the memories that hold any of the words, for every part of the scope.
 
     Args:
-        parts: the memories of every stored scope asked for.
+        partitions: the memories of every stored scope asked for.
         postings: what the text index found, in these scopes or in others too.
         now_ms: the time at which they must hold.
         kinds: numbers of the kinds that are wanted; None = any. What is rare is counted over all of them.
     """
-    matches = _found(parts, postings)
-    return _weigh_matches(parts, postings.index, matches, _idf(parts, matches), now_ms=now_ms, kinds=kinds)
+    matches = _found(partitions, postings)
+    return _weigh_matches(
+        partitions, postings.index, matches, _idf(partitions, matches), now_ms=now_ms, kinds=kinds
+    )
 
 
 def _weigh_matches(
-    parts: Sequence[MemoryRows],
+    partitions: Sequence[MemoryRows],
     index: TextIndex,
     matches: Sequence[_WordMatches],
     idf: NDArray[np.float64],
@@ -96,13 +98,13 @@ def _weigh_matches(
     now_ms: int,
     kinds: Kinds | None,
 ) -> list[tuple[Positions, Scores]]:
-    mean = _mean_length(parts, index)
+    mean = _mean_length(partitions, index)
     weighed: list[tuple[Positions, Scores]] = []
-    for part, match in zip(parts, matches, strict=True):
-        chosen, sums = _summed(match, idf, part.rows.size)
-        share = part.lengths[index][chosen] / mean
+    for partition, match in zip(partitions, matches, strict=True):
+        chosen, sums = _summed(match, idf, partition.rows.size)
+        share = partition.lengths[index][chosen] / mean
         scores = (sums * ((K1 + 1) / (1 + K1 * (1 - B + B * share)))).astype(np.float32)
-        usable = part.rows.usable(now_ms, kinds)
+        usable = partition.rows.usable(now_ms, kinds)
         if usable is not None:
             usable_rows: NDArray[np.bool_] = usable[chosen]
             chosen, scores = chosen[usable_rows], scores[usable_rows]
@@ -125,7 +127,7 @@ def _summed(
 
 
 def build_word_table(
-    parts: Sequence[MemoryRows],
+    partitions: Sequence[MemoryRows],
     postings: Postings,
     *,
     limit: int,
@@ -136,34 +138,34 @@ def build_word_table(
     """The idf of every word read; for every part of the scope positions and scores word by word, shape (positions, words read).
 
     Args:
-        parts: the memories of every stored scope asked for.
+        partitions: the memories of every stored scope asked for.
         postings: what the text index found.
         limit: how many of the best by the sum of their words are wanted of each part.
         also: row numbers of further memories that are wanted, ascending.
         now_ms: the time at which they must hold.
         kinds: numbers of the kinds that are wanted; None = any.
     """
-    matches = _found(parts, postings)
-    idf = _idf(parts, matches)
-    mean = _mean_length(parts, postings.index)
+    matches = _found(partitions, postings)
+    idf = _idf(partitions, matches)
+    mean = _mean_length(partitions, postings.index)
     tables: list[tuple[Positions, NDArray[np.float32]]] = []
-    summed = _weigh_matches(parts, postings.index, matches, idf, now_ms=now_ms, kinds=kinds)
-    for part, match, (positions, sums) in zip(parts, matches, summed, strict=True):
-        best, _ = part.rows.best(positions, sums, limit)
-        further = part.positions_of(also)
+    summed = _weigh_matches(partitions, postings.index, matches, idf, now_ms=now_ms, kinds=kinds)
+    for partition, match, (positions, sums) in zip(partitions, matches, summed, strict=True):
+        best, _ = partition.rows.best(positions, sums, limit)
+        further = partition.positions_of(also)
         further = further[further >= 0]
-        usable = part.rows.usable(now_ms, kinds)
+        usable = partition.rows.usable(now_ms, kinds)
         if usable is not None:
             further = further[usable[further]]
-        wanted = np.union1d(best, further)
-        norm = (K1 + 1) / (1 + K1 * (1 - B + B * part.lengths[postings.index][wanted] / mean))
-        table = np.zeros((len(wanted), len(idf)), np.float32)
-        if len(wanted):
-            row = wanted.searchsorted(match.positions)
-            there = wanted[np.minimum(row, len(wanted) - 1)] == match.positions
-            word = np.arange(len(idf)).repeat(match.held)[there]
-            table[row[there], word] = idf[word]
-        tables.append((wanted, (table * norm[:, None]).astype(np.float32)))
+        selected = np.union1d(best, further)
+        norm = (K1 + 1) / (1 + K1 * (1 - B + B * partition.lengths[postings.index][selected] / mean))
+        table = np.zeros((len(selected), len(idf)), np.float32)
+        if len(selected):
+            row = selected.searchsorted(match.positions)
+            is_selected = selected[np.minimum(row, len(selected) - 1)] == match.positions
+            word = np.arange(len(idf)).repeat(match.held)[is_selected]
+            table[row[is_selected], word] = idf[word]
+        tables.append((selected, (table * norm[:, None]).astype(np.float32)))
     return idf, tables
 
 
@@ -175,14 +177,14 @@ class _WordMatches:
     held: NDArray[np.intp]
 
 
-def _found(parts: Sequence[MemoryRows], postings: Postings) -> list[_WordMatches]:
-    # All words are looked up at once; a memory that is not of a part is left out of it.
+def _found(partitions: Sequence[MemoryRows], postings: Postings) -> list[_WordMatches]:
+    # All words are looked up at once; a memory that is not of a partition is left out of it.
     words = len(postings.numbers)
     numbers = np.concatenate([np.empty(0, np.int64), *postings.numbers])
     word_of = np.arange(words).repeat([len(numbers_of_word) for numbers_of_word in postings.numbers])
     matches: list[_WordMatches] = []
-    for part in parts:
-        positions = part.positions_of(numbers)
+    for partition in partitions:
+        positions = partition.positions_of(numbers)
         in_part = positions >= 0
         matches.append(
             _WordMatches(positions=positions[in_part], held=np.bincount(word_of[in_part], minlength=words))
@@ -190,13 +192,13 @@ def _found(parts: Sequence[MemoryRows], postings: Postings) -> list[_WordMatches
     return matches
 
 
-def _idf(parts: Sequence[MemoryRows], found: Sequence[_WordMatches]) -> NDArray[np.float64]:
+def _idf(partitions: Sequence[MemoryRows], matches: Sequence[_WordMatches]) -> NDArray[np.float64]:
     """ln(1 + (N - n + 0.5) / (n + 0.5)) of every word in scope."""
-    total = sum(part.rows.living for part in parts)
-    held = sum((one.held for one in found), np.zeros(1, np.intp))
-    return np.array([math.log1p((total - n + 0.5) / (n + 0.5)) for n in held.tolist()])
+    total = sum(partition.rows.living for partition in partitions)
+    document_counts = sum((match.held for match in matches), np.zeros(1, np.intp))
+    return np.array([math.log1p((total - n + 0.5) / (n + 0.5)) for n in document_counts.tolist()])
 
 
-def _mean_length(parts: Sequence[MemoryRows], index: TextIndex) -> float:
-    words = sum(float(part.mean_length(index)) * part.rows.living for part in parts)
-    return words / max(1, sum(part.rows.living for part in parts)) or 1.0
+def _mean_length(partitions: Sequence[MemoryRows], index: TextIndex) -> float:
+    words = sum(float(partition.mean_length(index)) * partition.rows.living for partition in partitions)
+    return words / max(1, sum(partition.rows.living for partition in partitions)) or 1.0

@@ -44,23 +44,23 @@ class MemoryReader:
         self, connection: sqlite3.Connection, ids: Sequence[str], scopes: Sequence[StoredScope]
     ) -> tuple[Memory, ...]:
         """See the port. What is visible, and in which version, is asked of the table every time."""
-        wanted = [clean_text(name) for name in ids]
+        clean_ids = [clean_text(name) for name in ids]
         rows: list[tuple[str, int, str, int]] = []
-        for start in range(0, len(wanted), _BATCH):
-            part = wanted[start : start + _BATCH]
-            marks, visible = ",".join("?" * len(part)), ",".join("?" * len(scopes))
+        for start in range(0, len(clean_ids), _BATCH):
+            batch = clean_ids[start : start + _BATCH]
+            marks, visible = ",".join("?" * len(batch)), ",".join("?" * len(scopes))
             rows += connection.execute(
                 f"SELECT id, version, status, use_count FROM memories WHERE id IN ({marks}) AND +scope IN ({visible})",
-                (*part, *(scope.number for scope in scopes)),
+                (*batch, *(scope.number for scope in scopes)),
             ).fetchall()
         memories: dict[str, Memory] = {}
         with self._lock:
             cached = {name: self._cache.get(name) for name, *_ in rows}
             bodies = _bodies(connection, [row[0] for row in rows if not _is_current(cached[row[0]], row[1])])
             for name, version, status, uses in rows:
-                held = cached[name]
-                if held is not None and name not in bodies:
-                    memory = held[1]
+                entry = cached[name]
+                if entry is not None and name not in bodies:
+                    memory = entry[1]
                     self._cache.move_to_end(name)
                 else:
                     memory = decode_memory(bodies[name], uses)
@@ -69,19 +69,19 @@ class MemoryReader:
                 memories[name] = memory if memory.status == status else replace(memory, status=status)
             while len(self._cache) > CACHED_MEMORIES:
                 self._cache.popitem(last=False)
-        return tuple(memories[name] for name in wanted if name in memories)
+        return tuple(memories[name] for name in clean_ids if name in memories)
 
 
-def _is_current(held: tuple[int, Memory] | None, version: int) -> bool:
-    return held is not None and held[0] == version
+def _is_current(entry: tuple[int, Memory] | None, version: int) -> bool:
+    return entry is not None and entry[0] == version
 
 
 def _bodies(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, str]:
     bodies: dict[str, str] = {}
     for start in range(0, len(ids), _BATCH):
-        part = ids[start : start + _BATCH]
-        marks = ",".join("?" * len(part))
-        bodies.update(connection.execute(f"SELECT id, body FROM memories WHERE id IN ({marks})", part))
+        batch = ids[start : start + _BATCH]
+        marks = ",".join("?" * len(batch))
+        bodies.update(connection.execute(f"SELECT id, body FROM memories WHERE id IN ({marks})", batch))
     return bodies
 
 
@@ -143,11 +143,11 @@ def _index_for(connection: sqlite3.Connection, where: MemoryFilter, values: Mapp
 
 def _is_most(connection: sqlite3.Connection, values: Mapping[str, object]) -> bool:
     """Whether the visible scopes hold at least half of the active memories."""
-    here, everywhere = connection.execute(
+    in_scope, everywhere = connection.execute(
         "SELECT sum(active) FILTER (WHERE number IN (SELECT value FROM json_each(:scopes))), sum(active) FROM scopes",
         {"scopes": values["scopes"]},
     ).fetchone()
-    return bool(here) and here * 2 >= everywhere
+    return bool(in_scope) and in_scope * 2 >= everywhere
 
 
 def count_memories(connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter) -> int:
@@ -173,7 +173,9 @@ def kinds(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[str, ...]
     """Names of the kinds of active memories in `scope`, sorted."""
     numbers = visible_numbers(connection, scope)
     return tuple(
-        sorted({row[0] for one in numbers for row in connection.execute(_KINDS_OF_SCOPE, {"scope": one})})
+        sorted(
+            {row[0] for number in numbers for row in connection.execute(_KINDS_OF_SCOPE, {"scope": number})}
+        )
     )
 
 
@@ -287,9 +289,9 @@ def resolve(
     sensitivities: tuple[Sensitivity, ...] | None,
 ) -> Memory:
     """See the port."""
-    wanted = clean_text(id_or_prefix)
+    clean_id = clean_text(id_or_prefix)
     values: dict[str, object] = {
-        "wanted": wanted,
+        "wanted": clean_id,
         "greatest": _GREATEST,
         "scopes": visible_numbers(connection, scope),
     }
@@ -300,12 +302,12 @@ def resolve(
     begins = "id >= :wanted AND id <= :wanted || :greatest"
     ends = "substr(id, -length(:wanted)) = :wanted"
     rows: list[tuple[str, str, int]] = []
-    for matches in (begins, ends) if len(wanted) >= LEAST_ENDING else (begins,):
+    for matches in (begins, ends) if len(clean_id) >= LEAST_ENDING else (begins,):
         query = f"SELECT id, body, use_count FROM memories WHERE {matches} AND {' AND '.join(tests)} ORDER BY id LIMIT 6"
         rows = connection.execute(query, values).fetchall()
         if rows:
             break
-    if rows and (len(rows) == 1 or rows[0][0] == wanted):
+    if rows and (len(rows) == 1 or rows[0][0] == clean_id):
         return decode_memory(rows[0][1], rows[0][2])
     raise resolution_error(id_or_prefix, [str(row[0]) for row in rows])
 
@@ -411,10 +413,10 @@ _PENDING = (
 
 def count_pending(connection: sqlite3.Connection, identity: EmbedderIdentity) -> int:
     """See the port."""
-    asked = connection.execute(
+    cursor = connection.execute(
         f"SELECT count(*) {_PENDING}", (clean_text(identity.name), identity.dimensions)
     )
-    return int(asked.fetchone()[0])
+    return int(cursor.fetchone()[0])
 
 
 def get_vectors(

@@ -84,10 +84,10 @@ def _finish(home: Home) -> None:
 
 
 def _move(home: Home, aside: Path) -> None:
-    for part in _PARTS:
-        old = Path(f"{home.database}{part}")
+    for suffix in _PARTS:
+        old = Path(f"{home.database}{suffix}")
         if old.exists():
-            old.rename(f"{aside}{part}")
+            old.rename(f"{aside}{suffix}")
     sync_folder(aside.parent)
 
 
@@ -96,7 +96,7 @@ def _new_aside(home: Home, clock: Clock) -> Path:
     number = 0
     while True:
         aside = home.quarantine_dir / f"{home.database.stem}-{moment}-{number}{home.database.suffix}"
-        if not any(Path(f"{aside}{part}").exists() for part in _PARTS):
+        if not any(Path(f"{aside}{suffix}").exists() for suffix in _PARTS):
             return aside
         number += 1
 
@@ -148,12 +148,12 @@ def _report(
 ) -> Salvage:
     """Complete `rows` by `backup` and return the report."""
     added = add_missing(rows, backup) if backup is not None else 0
-    held = assemble_memories(rows).keys() - purged
-    lost = sorted(rows.known.keys() - held - purged)
+    recovered = assemble_memories(rows).keys() - purged
+    lost = sorted(rows.known.keys() - recovered - purged)
     return Salvage(
         aside=str(aside),
         at_ms=at_ms,
-        recovered=len(held),
+        recovered=len(recovered),
         from_backup=added,
         lost=tuple(lost[:LOST_NAMED]),
         lost_count=len(lost),

@@ -270,8 +270,8 @@ MAX_VERSION = 9_999
 
 
 def _table_names(statements: Iterable[str]) -> frozenset[str]:
-    found = (re.match(r"CREATE (?:VIRTUAL )?TABLE (\w+)", statement) for statement in statements)
-    return frozenset(match[1] for match in found if match)
+    matches = (re.match(r"CREATE (?:VIRTUAL )?TABLE (\w+)", statement) for statement in statements)
+    return frozenset(match[1] for match in matches if match)
 
 
 _TABLES = {1: _table_names(_CORE), 2: _table_names(_SEARCH)}

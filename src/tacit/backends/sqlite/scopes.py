@@ -41,11 +41,11 @@ def stored_scopes(connection: sqlite3.Connection, scope: ScopeFilter) -> tuple[S
     names = [clean_text(str(name)) for name in scope.scopes]
     rows: list[tuple[int, int, int, int]] = []
     for start in range(0, len(names), _BATCH):
-        part = names[start : start + _BATCH]
+        batch = names[start : start + _BATCH]
         rows += connection.execute(
             "SELECT number, change, moved, active FROM scopes"
-            f" WHERE name IN ({','.join('?' * len(part))}) AND total > 0",
-            part,
+            f" WHERE name IN ({','.join('?' * len(batch))}) AND total > 0",
+            batch,
         )
     rows.sort()
     return tuple(StoredScope(number=row[0], change=row[1], moved=row[2], active=row[3]) for row in rows)

@@ -87,18 +87,18 @@ class SqliteSearch:
             matches: list[ScoredIds] = []
             now_ms = self._clock.now_ms()
             query = np.ascontiguousarray(vector, np.float32)
-            held = 0
+            vector_count = 0
             samples: list[Scores] = []
             for stored_scope in scopes if stored else ():
                 assert stored is not None
                 with self._vectors.current(connection, stored_scope, stored) as index:
-                    held += index.rows.living
+                    vector_count += index.rows.living
                     positions, scores = index.nearest(query, limit, now_ms, _numbers(kinds))
                     matches.append((index.rows.ids[positions], scores))
                     samples.append(index.sampled(query))
-            if not held:
+            if not vector_count:
                 _refuse_other_embedder(connection, scopes, identity)
-            return ranking.filled(best_hits(matches, limit), _background(samples, held))
+            return ranking.filled(best_hits(matches, limit), _background(samples, vector_count))
 
     def lexical(
         self, text: str, *, scope: ScopeFilter, limit: int, kinds: Sequence[str] | None = None
@@ -137,17 +137,19 @@ class SqliteSearch:
                 (json_list([clean_text(name) for name in also]),),
             )
             further = np.fromiter((row[0] for row in numbers), np.int64)
-            with ExitStack() as held:
-                parts = self._parts(connection, scopes, held)
+            with ExitStack() as stack:
+                partitions = self._parts(connection, scopes, stack)
                 idf, tables = build_word_table(
-                    parts,
+                    partitions,
                     postings,
                     limit=limit,
                     also=further,
                     now_ms=self._clock.now_ms(),
                     kinds=_numbers(kinds),
                 )
-                ids = np.concatenate([part.rows.ids[at] for part, (at, _) in zip(parts, tables, strict=True)])
+                ids = np.concatenate(
+                    [partition.rows.ids[at] for partition, (at, _) in zip(partitions, tables, strict=True)]
+                )
             columns_of_words = np.concatenate([table for _, table in tables])
             scores = np.zeros((len(ids), len(words)), np.float32)
             read_columns = [columns[word] for word in postings.words]
@@ -161,11 +163,11 @@ class SqliteSearch:
             )
 
     def _parts(
-        self, connection: sqlite3.Connection, scopes: tuple[StoredScope, ...], held: ExitStack
+        self, connection: sqlite3.Connection, scopes: tuple[StoredScope, ...], stack: ExitStack
     ) -> list[MemoryRows]:
-        """The memories of every scope, for this thread alone while `held` is open."""
+        """The memories of every scope, for this thread alone while `stack` is open."""
         return [
-            held.enter_context(self._memories.current(connection, stored_scope))
+            stack.enter_context(self._memories.current(connection, stored_scope))
             for stored_scope in sorted(scopes, key=lambda stored_scope: stored_scope.number)
         ]
 
@@ -210,13 +212,13 @@ class SqliteSearch:
             postings = self._postings(connection, index, words, scopes)
             if postings is None:
                 return ranking.empty(complete=False)
-            with ExitStack() as held:
-                parts = self._parts(connection, scopes, held)
-                weighed = score_bm25(parts, postings, now_ms=self._clock.now_ms(), kinds=_numbers(kinds))
+            with ExitStack() as stack:
+                partitions = self._parts(connection, scopes, stack)
+                weighed = score_bm25(partitions, postings, now_ms=self._clock.now_ms(), kinds=_numbers(kinds))
                 matches: list[ScoredIds] = []
-                for part, scored in zip(parts, weighed, strict=True):
-                    positions, scores = part.rows.best(*scored, limit)
-                    matches.append((part.rows.ids[positions], scores))
+                for partition, scored in zip(partitions, weighed, strict=True):
+                    positions, scores = partition.rows.best(*scored, limit)
+                    matches.append((partition.rows.ids[positions], scores))
             return ranking.filled(best_hits(matches, limit))
 
     def entity(
@@ -228,13 +230,13 @@ class SqliteSearch:
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
         """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
-        wanted = sorted({(entity.kind, entity.key) for entity in clean_value(tuple(entities))})
+        query_entities = sorted({(entity.kind, entity.key) for entity in clean_value(tuple(entities))})
         with self._ranking("entity", scope, limit) as (connection, scopes, ranking):
-            if not scopes or not wanted:
+            if not scopes or not query_entities:
                 return ranking.empty()
             total = sum(stored_scope.active for stored_scope in scopes)
             linked: list[list[int]] = []
-            for kind, key in wanted:
+            for kind, key in query_entities:
                 rows = connection.execute(
                     "SELECT memory FROM memory_entities WHERE entity ="
                     f" (SELECT number FROM entities WHERE kind = :kind AND key = :key) AND {IN_SCOPE}",
@@ -243,14 +245,14 @@ class SqliteSearch:
                 linked.append([row[0] for row in rows])
             idf = [math.log(1 + total / (1 + len(memories))) for memories in linked]
             whole = math.fsum(idf)
-            parts: dict[int, list[float]] = {}
+            weights_by_number: dict[int, list[float]] = {}
             for weight, memories in zip(idf, linked, strict=True):
                 for number in memories:
-                    parts.setdefault(number, []).append(weight)
-            scores = {number: math.fsum(weights) / whole for number, weights in parts.items()}
-            named = None if kinds is None else [clean_text(kind) for kind in kinds]
+                    weights_by_number.setdefault(number, []).append(weight)
+            scores = {number: math.fsum(weights) / whole for number, weights in weights_by_number.items()}
+            kind_names = None if kinds is None else [clean_text(kind) for kind in kinds]
             now_ms = self._clock.now_ms()
-            return ranking.filled(confirm_scores(connection, scopes, scores, limit, now_ms, kinds=named))
+            return ranking.filled(confirm_scores(connection, scopes, scores, limit, now_ms, kinds=kind_names))
 
     def intent(
         self,
@@ -269,11 +271,11 @@ class SqliteSearch:
             now_ms = self._clock.now_ms()
             matches: list[ScoredIds] = []
             for stored_scope in scopes:
-                with self._memories.current(connection, stored_scope) as part:
-                    positions, scores = part.fitting(
+                with self._memories.current(connection, stored_scope) as partition:
+                    positions, scores = partition.fitting(
                         probabilities, want=limit, now_ms=now_ms, kinds=_numbers(kinds)
                     )
-                    matches.append((part.rows.ids[positions], scores))
+                    matches.append((partition.rows.ids[positions], scores))
             return ranking.filled(best_hits(matches, limit))
 
     def standing(
@@ -289,8 +291,8 @@ class SqliteSearch:
             now_ms = self._clock.now_ms()
             best: list[tuple[int, float, float, str]] = []
             for start in range(0, len(pairs), _UNION):
-                part = pairs[start : start + _UNION]
-                best += _standing(connection, part, limit, now_ms, broadest=broadest)
+                batch = pairs[start : start + _UNION]
+                best += _standing(connection, batch, limit, now_ms, broadest=broadest)
             best.sort(key=lambda row: (-row[0], -row[1], -row[2], row[3]))
             return ranking.filled(Hit(memory_id=row[3], score=row[2]) for row in best[:limit])
 
@@ -374,13 +376,13 @@ class _RankingTimer:
 
 def _background(samples: Sequence[Scores], total: int) -> Background | None:
     """Mean and deviation of sampled cosines of `total` memories; None without any."""
-    every = np.concatenate(samples) if samples else np.empty(0, np.float32)
-    if not len(every):
+    cosines = np.concatenate(samples) if samples else np.empty(0, np.float32)
+    if not len(cosines):
         return None
     # By sums: numpy's own mean and deviation of so few numbers take ten times as long.
-    mean = float(every.sum()) / len(every)
-    deviation = math.sqrt(max(float(every @ every) / len(every) - mean * mean, 0.0))
-    return Background(count=len(every), mean=mean, deviation=deviation, total=total)
+    mean = float(cosines.sum()) / len(cosines)
+    deviation = math.sqrt(max(float(cosines @ cosines) / len(cosines) - mean * mean, 0.0))
+    return Background(count=len(cosines), mean=mean, deviation=deviation, total=total)
 
 
 def _best_rows(
@@ -388,11 +390,11 @@ def _best_rows(
 ) -> NDArray[np.intp]:
     """Places of the `limit` best sums above 0 and of those of `also`, best first, ties by id."""
     order = np.lexsort((ids, -sums))
-    wanted = {clean_text(name).encode() for name in also}
+    also_ids = {clean_text(name).encode() for name in also}
     chosen = [
         place
         for rank, place in enumerate(order.tolist())
-        if (rank < limit and sums[place] > 0) or ids[place] in wanted
+        if (rank < limit and sums[place] > 0) or ids[place] in also_ids
     ]
     return np.array(chosen, np.intp)
 

@@ -138,9 +138,9 @@ def find_traces(connection: sqlite3.Connection, where: TraceFilter, *, limit: in
     tests: list[str] = ["1"]
     values: list[object] = []
 
-    def test(words: str, *given: object) -> None:
+    def test(words: str, *parameters: object) -> None:
         tests.append(words)
-        values.extend(given)
+        values.extend(parameters)
 
     if where.sessions is not None:
         test(

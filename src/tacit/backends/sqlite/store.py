@@ -131,9 +131,11 @@ class SqliteStore:
         self, text: str, where: MemoryFilter, *, scope: ScopeFilter, limit: int
     ) -> tuple[Hit, ...]:
         """See the port."""
-        wanted = replace(where, text=None, after=None)
+        memory_filter = replace(where, text=None, after=None)
         with self._database.read() as connection:
-            return word_search.find_memories(connection, clean_text(text), wanted, scope=scope, limit=limit)
+            return word_search.find_memories(
+                connection, clean_text(text), memory_filter, scope=scope, limit=limit
+            )
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
         """See the port."""
@@ -143,7 +145,7 @@ class SqliteStore:
     def count_active(self, *, scope: ScopeFilter) -> int:
         """See the port."""
         with self._database.read() as connection:
-            return sum(one.active for one in stored_scopes(connection, scope))
+            return sum(stored_scope.active for stored_scope in stored_scopes(connection, scope))
 
     def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
         """See the port."""
@@ -443,7 +445,7 @@ class SqliteStore:
 
     def purged_memories(self) -> frozenset[str]:
         """See the port."""
-        return frozenset(name for one in read_purges(self._purge_log) for name in one.gone.memories)
+        return frozenset(name for purge in read_purges(self._purge_log) for name in purge.gone.memories)
 
     def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
         """See the port."""

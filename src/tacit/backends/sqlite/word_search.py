@@ -29,13 +29,13 @@ def find_memories(
     if limit <= 0 or not query:
         return ()
     rows: list[tuple[str, str]] = []
-    others = where
+    remaining = where
     if where.as_of_ms is None and (where.statuses is None or "active" in where.statuses):
         rows += _proposed(connection, query, replace(where, statuses=("active",)), scope)
         statuses = where.statuses or ("active", "quarantined", "superseded", "retired")
-        others = replace(where, statuses=tuple(status for status in statuses if status != "active"))
-    if others.as_of_ms is not None or others.statuses:
-        rows += _all(connection, others, scope)
+        remaining = replace(where, statuses=tuple(status for status in statuses if status != "active"))
+    if remaining.as_of_ms is not None or remaining.statuses:
+        rows += _all(connection, remaining, scope)
     scored = ((word_score(content, query), name) for name, content in rows)
     best = sorted((-score, name) for score, name in scored if score > 0)
     return tuple(Hit(memory_id=name, score=-score) for score, name in best[:limit])

@@ -77,10 +77,10 @@ class Authorship:
         head = head_of(self._root)
         if head is None:
             return AuthoredLines() if has_commits(self._root) else AuthoredLines(whole=True)
-        now = lines_of(text)
+        current_lines = lines_of(text)
         try:
-            held = lines_of(file_at(head.objects, head.commit, path))
-            added, removed = set(now - held), set(held - now)
+            head_lines = lines_of(file_at(head.objects, head.commit, path))
+            added, removed = set(current_lines - head_lines), set(head_lines - current_lines)
             for commit in self._own:
                 after = lines_of(file_at(head.objects, commit, path))
                 before = [

@@ -69,11 +69,11 @@ def _sections(body: str) -> dict[str, str]:
 
 
 def _status(body: str, sections: dict[str, str]) -> str:
-    told = sections.get("status", "")
-    if told:
-        return told.split("\n\n")[0]
-    named = _STATUS.search(body[:2000])
-    return named["status"] if named else ""
+    section = sections.get("status", "")
+    if section:
+        return section.split("\n\n")[0]
+    match = _STATUS.search(body[:2000])
+    return match["status"] if match else ""
 
 
 def _sentences(text: str) -> list[str]:
@@ -81,16 +81,16 @@ def _sentences(text: str) -> list[str]:
     prose = "\n".join(
         line for line in _CODE.sub("", text).split("\n") if not line.lstrip().startswith((">", "|", "#"))
     )
-    paragraphs = [part for part in prose.split("\n\n") if part.strip()]
+    paragraphs = [paragraph for paragraph in prose.split("\n\n") if paragraph.strip()]
     first = paragraphs[0] if paragraphs else ""
     if first.rstrip().endswith(":") or len(first.split()) < 4:
         first = "\n".join(paragraphs[:2])
     plain = _clean(first)
     chosen = _CHOSEN.match(plain.strip())
     lines = re.split(r"\n(?=\s*(?:[-*+]|\d+[.)])\s)", f"chosen is {chosen['rest']}" if chosen else plain)
-    parts = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line) for line in lines]
+    items = [re.sub(r"^\s*(?:[-*+]|\d+[.)])\s+", "", line) for line in lines]
     sentences = [
-        " ".join(sentence.split()) for part in parts for sentence in split_sentences(" ".join(part.split()))
+        " ".join(sentence.split()) for item in items for sentence in split_sentences(" ".join(item.split()))
     ]
     whole = [sentence for sentence in sentences if len(sentence.split()) >= 4]
     return [sentence for sentence in whole if not sentence.endswith(":")] or whole

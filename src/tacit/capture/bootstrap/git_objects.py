@@ -108,8 +108,8 @@ def file_at(objects: Path, commit: str, path: str) -> str:
     raw = _whole(objects, commit, _COMMIT)
     at = raw[5:].partition(b"\n")[0].decode("ascii", "replace")
     *folders, name = path.split("/")
-    for part in (*folders, name):
-        entry = _entry_of(_whole(objects, at, _TREE), part.encode(), len(at) // 2)
+    for segment in (*folders, name):
+        entry = _entry_of(_whole(objects, at, _TREE), segment.encode(), len(at) // 2)
         if entry is None:
             return ""
         at = entry
@@ -324,8 +324,8 @@ def _patched(base: bytes, delta: bytes) -> bytes:
         whole, at = _number(delta, at)
         if size != len(base):
             return b""
-        made = bytearray()
-        while at < len(delta) and len(made) <= MAX_OBJECT_BYTES:
+        patched = bytearray()
+        while at < len(delta) and len(patched) <= MAX_OBJECT_BYTES:
             order = delta[at]
             at += 1
             if order & 0x80:
@@ -338,10 +338,10 @@ def _patched(base: bytes, delta: bytes) -> bytes:
                     if order & (0x10 << bit):
                         length |= delta[at] << (8 * bit)
                         at += 1
-                made += base[start : start + (length or 0x10000)]
+                patched += base[start : start + (length or 0x10000)]
             else:
-                made += delta[at : at + order]
+                patched += delta[at : at + order]
                 at += order
     except IndexError:
         return b""
-    return bytes(made) if len(made) == whole else b""
+    return bytes(patched) if len(patched) == whole else b""

@@ -48,8 +48,10 @@ def read_history(head: Head) -> tuple[RuleLine, ...]:
 def describe_commits(commits: Sequence[Commit]) -> tuple[RuleLine, ...]:
     """Statements of `commits`, newest first."""
     people = [commit for commit in commits if not _MACHINE.match(_subject(commit))]
-    found = [*_habits(people), *_reverts(people), *_breaking(people)]
-    return tuple(RuleLine(content=content, line=1, span=span[:200], command=True) for content, span in found)
+    statements = [*_habits(people), *_reverts(people), *_breaking(people)]
+    return tuple(
+        RuleLine(content=content, line=1, span=span[:200], command=True) for content, span in statements
+    )
 
 
 def _habits(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
@@ -101,9 +103,9 @@ def _breaking(commits: Sequence[Commit]) -> Iterable[tuple[str, str]]:
     count = 0
     for commit in commits:
         match = _BREAKING.search(commit.message)
-        what = " ".join(match["what"].split()) if match else ""
-        if 4 <= len(what.split()) <= 40 and not _ORDER.search(what):
-            yield f"Breaking change: {what.rstrip('.')}", what
+        change = " ".join(match["what"].split()) if match else ""
+        if 4 <= len(change.split()) <= 40 and not _ORDER.search(change):
+            yield f"Breaking change: {change.rstrip('.')}", change
             count += 1
         if count >= _MOST_TOLD:
             return

@@ -77,9 +77,9 @@ def _package_json(text: str) -> Iterator[tuple[str, str]]:
     if package.get("type") == "module":
         yield "JavaScript files here are ES modules (package.json)", '"type"'
     places = package.get("workspaces")
-    named = _strings(places) or _strings(_table(places).get("packages"))
-    if named:
-        yield f"npm workspaces: {', '.join(named[:8])}", '"workspaces"'
+    workspaces = _strings(places) or _strings(_table(places).get("packages"))
+    if workspaces:
+        yield f"npm workspaces: {', '.join(workspaces[:8])}", '"workspaces"'
     hooks = runner != "yarn" or _manager_version(package).startswith("1")
     scripts = {recipe.name: recipe for recipe in read_scripts(_table(package.get("scripts")), hooks=hooks)}
     for name in _chosen(list(scripts)):
@@ -139,9 +139,9 @@ def _justfile(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _described(recipes: Sequence[Recipe], runner: str, *, noun: str) -> Iterator[tuple[str, str]]:
-    named = {recipe.name: recipe for recipe in recipes if recipe.name not in _SAY_NOTHING}
-    for name in _chosen(list(named)):
-        sentence = describe_recipe(f"{runner} {name}", named[name], noun=noun)
+    by_name = {recipe.name: recipe for recipe in recipes if recipe.name not in _SAY_NOTHING}
+    for name in _chosen(list(by_name)):
+        sentence = describe_recipe(f"{runner} {name}", by_name[name], noun=noun)
         if sentence:
             yield sentence, name
 
@@ -200,7 +200,7 @@ def _table(value: object) -> _Table:
 
 def _strings(value: object) -> list[str]:
     return (
-        [part for part in cast("list[object]", value) if isinstance(part, str)]
+        [item for item in cast("list[object]", value) if isinstance(item, str)]
         if isinstance(value, list)
         else []
     )

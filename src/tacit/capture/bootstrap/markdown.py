@@ -160,7 +160,7 @@ def _patterns(front: str) -> tuple[str, ...]:
     raw = re.split(r",(?![^{]*\})", match["line"].strip().strip("[]")) + re.findall(
         r"-[ \t]+(.+)", match["list"]
     )
-    patterns = (part.strip().strip("\"'") for part in raw)
+    patterns = (entry.strip().strip("\"'") for entry in raw)
     return tuple(pattern for pattern in patterns if pattern and pattern not in ("*", "**", "**/*"))
 
 
@@ -242,12 +242,12 @@ def _flush(reader: _Reader) -> None:
 
 def _keep_text(reader: _Reader, block: _Block, text: str) -> None:
     if block.item and word_count(text) <= MAX_WORDS:
-        parts: tuple[str, ...] = (text,)
+        passages: tuple[str, ...] = (text,)
     else:
-        parts = _grouped(split_sentences(text)) if block.item else split_sentences(text)
-    for part in parts:
-        content = _self_contained(reader, block, part.strip())
-        if content and _worth(content, part, rules_only=reader.rules_only, item=block.item):
+        passages = _grouped(split_sentences(text)) if block.item else split_sentences(text)
+    for passage in passages:
+        content = _self_contained(reader, block, passage.strip())
+        if content and _worth(content, passage, rules_only=reader.rules_only, item=block.item):
             reader.found.append(RuleLine(content=content, line=block.line, span=block.span))
 
 
@@ -292,21 +292,25 @@ def _heading(reader: _Reader) -> str:
     return ""
 
 
-def _worth(content: str, part: str, *, rules_only: bool, item: bool) -> bool:
-    bare = part.strip(" .`*_")
-    if part.startswith("(") or re.fullmatch(r"`[^`]+`\W*", part.strip()):
+def _worth(content: str, passage: str, *, rules_only: bool, item: bool) -> bool:
+    bare = passage.strip(" .`*_")
+    if passage.startswith("(") or re.fullmatch(r"`[^`]+`\W*", passage.strip()):
         return False
-    if not MIN_WORDS <= word_count(content) <= MAX_WORDS or part.rstrip().endswith(("?", ":")):
+    if not MIN_WORDS <= word_count(content) <= MAX_WORDS or passage.rstrip().endswith(("?", ":")):
         return False
     if _SEE_ONLY.match(bare) or re.fullmatch(r"\S*https?://\S+", bare) or not re.search(r"[A-Za-z]{3}", bare):
         return False
-    if word_count(bare) < 2 and "`" in part:
+    if word_count(bare) < 2 and "`" in passage:
         return False
-    if rule_like(part) or rule_like(content) or find_explicit(part):
+    if rule_like(passage) or rule_like(content) or find_explicit(passage):
         return True
     if rules_only:
         return False
-    return bool(_FACT.search(part)) if item else bool(_FACT.search(part)) and not has_leading_reference(part)
+    return (
+        bool(_FACT.search(passage))
+        if item
+        else bool(_FACT.search(passage)) and not has_leading_reference(passage)
+    )
 
 
 def _take_code(reader: _Reader, lines: list[str], first: int, language: str) -> None:
@@ -342,8 +346,8 @@ def _take_code(reader: _Reader, lines: list[str], first: int, language: str) -> 
         _keep_command(reader, reader.leads[-1][1], command, first + offset, lines[offset])
 
 
-def _keep_command(reader: _Reader, what: str, command: str, line: int, span: str) -> None:
-    text = _plain(what).rstrip(".: ")
+def _keep_command(reader: _Reader, description: str, command: str, line: int, span: str) -> None:
+    text = _plain(description).rstrip(".: ")
     if text and command and "`" not in command:
         content = f"{text}: `{command}`"
         if word_count(content) <= MAX_WORDS and len(text.split()) >= 2:

@@ -127,14 +127,14 @@ def import_rule_files(
         except OSError:
             files.append(RuleFile(path=path, memories=len(run.ids(path)), status="unreadable"))
             continue
-        rule_file, made = run.file(file_source(path, raw, project_id=project.id))
-        changes.extend(made)
+        rule_file, file_changes = run.file(file_source(path, raw, project_id=project.id))
+        changes.extend(file_changes)
         files.append(rule_file)
     history = history_source(root, project_id=project.id) if project_files else None
     if history is not None:
         present.append(HISTORY)
-        rule_file, made = run.file(history)
-        changes.extend(made)
+        rule_file, file_changes = run.file(history)
+        changes.extend(file_changes)
         if rule_file.memories or rule_file.status == "changed":
             files.append(rule_file)
     for path in earlier_paths:
@@ -173,9 +173,11 @@ class _ProjectImport:
             except (OSError, InvalidPayload):
                 continue
             stored_hashes = {memory.content_hash for memory in self._active(path)}
-            made = [self.preparer.prepare(_as_users(draft, confirmed=True)) for draft in drafts]
+            prepared = [self.preparer.prepare(_as_users(draft, confirmed=True)) for draft in drafts]
             added = [
-                item for item in made if isinstance(item, Memory) and item.content_hash not in stored_hashes
+                item
+                for item in prepared
+                if isinstance(item, Memory) and item.content_hash not in stored_hashes
             ]
             changes.extend(
                 Add(memory=memory, reason=ChangeReason(cause=ChangeCause.READ_OFF, terms=(path,)))
@@ -188,8 +190,8 @@ class _ProjectImport:
 
     def _active(self, path: str) -> tuple[Memory, ...]:
         scope = ScopeFilter.of(project_scope(self.project.id))
-        where = MemoryFilter(source=path, tiers=(TrustTier.USER,))
-        return self.store.list_memories(where, scope=scope, limit=_MOST)
+        users_own = MemoryFilter(source=path, tiers=(TrustTier.USER,))
+        return self.store.list_memories(users_own, scope=scope, limit=_MOST)
 
     def ids(self, path: str) -> frozenset[str]:
         """Memories that the file at `path` stands for."""
@@ -198,7 +200,7 @@ class _ProjectImport:
     def file(self, source: Source) -> tuple[RuleFile, tuple[Change, ...]]:
         """Bring the memories of one source up to date, and tell of it."""
         try:
-            status, made = self.follow(source)
+            status, changes = self.follow(source)
         except InvalidPayload as error:
             count = len(self.ids(source.path))
             return RuleFile(
@@ -207,11 +209,11 @@ class _ProjectImport:
                 status="unreadable",
                 left_out=(ChangeReason(cause=ChangeCause.UNREADABLE_FILE, detail=str(error)),),
             ), ()
-        left_out = tuple(change.reason for change in made if isinstance(change, Skip))
+        left_out = tuple(change.reason for change in changes if isinstance(change, Skip))
         rule_file = RuleFile(
             path=source.path, memories=len(self.ids(source.path)), status=status, left_out=left_out
         )
-        return rule_file, made
+        return rule_file, changes
 
     def follow(self, source: Source) -> tuple[FileStatus, tuple[Change, ...]]:
         """Bring the memories of one source up to date.
@@ -226,14 +228,14 @@ class _ProjectImport:
             return "unchanged", ()
         users = self._users(source, before, confirmed=confirmed)
         drafts = [users.judged(draft) for draft in source.drafts(self.now_ms)]
-        wanted = {content_hash(draft.content): draft for draft in drafts}
-        old = dict(before.items) if before else self._stored(path, wanted)
+        drafts_by_hash = {content_hash(draft.content): draft for draft in drafts}
+        old = dict(before.items) if before else self._stored(path, drafts_by_hash)
         accepted = (
-            self._waiting([memory_id for key, memory_id in old.items() if key in wanted], path)
+            self._waiting([memory_id for key, memory_id in old.items() if key in drafts_by_hash], path)
             if confirmed
             else ()
         )
-        gone = self._owned([memory_id for key, memory_id in old.items() if key not in wanted], path)
+        gone = self._owned([memory_id for key, memory_id in old.items() if key not in drafts_by_hash], path)
         # What the user confirmed does not end because somebody else took it out of the file.
         removed = [
             memory for memory in gone if memory.provenance.tier < TrustTier.USER or users.removed(memory)
@@ -241,7 +243,7 @@ class _ProjectImport:
         remaining = [memory for memory in gone if memory not in removed]
         added = {
             key: _within(source.breadth, self.preparer.prepare(draft))
-            for key, draft in wanted.items()
+            for key, draft in drafts_by_hash.items()
             if key not in old
         }
         items, keys = _plan(added, removed, remaining, source=source, at_ms=self.now_ms)
@@ -254,7 +256,9 @@ class _ProjectImport:
         )
         keys.extend("" for _ in accepted)
         if source.read_off:  # what an earlier version asked about
-            released = self._waiting([memory_id for key, memory_id in old.items() if key in wanted], path)
+            released = self._waiting(
+                [memory_id for key, memory_id in old.items() if key in drafts_by_hash], path
+            )
             reason = ChangeReason(cause=ChangeCause.RELEASED, terms=(path,))
             items.extend(
                 Edit(memory=replace(memory, status="active", updated_at_ms=self.now_ms), reason=reason)
@@ -267,7 +271,9 @@ class _ProjectImport:
         def finish(changes: Sequence[Change]) -> ValueChanges:
             nonlocal after
             stay = {memory.id for memory in remaining}
-            ids = {key: memory_id for key, memory_id in old.items() if key in wanted or memory_id in stay}
+            ids = {
+                key: memory_id for key, memory_id in old.items() if key in drafts_by_hash or memory_id in stay
+            }
             for key, change in zip(keys, changes, strict=True):
                 if key:
                     ids[key] = "" if isinstance(change, Skip | Retire) else change.memory.id
@@ -279,9 +285,9 @@ class _ProjectImport:
             )
             return RULE_FILE.change(after, self.project.id, path)
 
-        made = self.reconciler.keep(items, write=self.reconciler.apply, finish=finish)
+        file_changes = self.reconciler.keep(items, write=self.reconciler.apply, finish=finish)
         self.states[path] = after
-        return "changed" if before else "imported", made
+        return "changed" if before else "imported", file_changes
 
     def _waiting(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
         """Those of `ids` that wait for the user."""
@@ -291,17 +297,17 @@ class _ProjectImport:
         """Return the lines of the source that are the user's."""
         if not source.rules:
             return _UserShare(text="", rules=False)
-        text, now = source.text, lines_of(source.text)
+        text, current_lines = source.text, lines_of(source.text)
         if confirmed:
-            return _UserShare(text=text, confirmed=True, lines=frozenset(map(_short, now)))
+            return _UserShare(text=text, confirmed=True, lines=frozenset(map(_short, current_lines)))
         users_lines = frozenset(before.lines) if before else frozenset[str]()
         if (
             not self.followed
         ):  # nobody confirmed this project in this folder: nothing in it is taken for the user's
             return _UserShare(text=text, lines=users_lines)
         changed = self.authors.of(source.path, text)
-        mine = now if changed.whole else changed.added & now
-        lines = (users_lines & frozenset(map(_short, now))) | frozenset(map(_short, mine))
+        mine = current_lines if changed.whole else changed.added & current_lines
+        lines = (users_lines & frozenset(map(_short, current_lines))) | frozenset(map(_short, mine))
         return _UserShare(text=text, lines=lines, changed=changed)
 
     def forget(self, path: str) -> tuple[Change, ...]:
@@ -316,21 +322,21 @@ class _ProjectImport:
             for m in owned
         ]
         values = RULE_FILE.change(None, self.project.id, path)
-        made = self.reconciler.keep(items, write=self.reconciler.apply, values=values)
+        changes = self.reconciler.keep(items, write=self.reconciler.apply, values=values)
         self.states.pop(path, None)
-        return made
+        return changes
 
-    def _stored(self, path: str, wanted: Collection[str]) -> dict[str, str]:
+    def _stored(self, path: str, hashes: Collection[str]) -> dict[str, str]:
         """Return the stored statements of the file where the state of its last import is lost: reading is not stating."""
-        where = MemoryFilter(source=path)
-        held = self.store.list_memories(
-            where, scope=ScopeFilter.of(project_scope(self.project.id)), limit=_MOST
+        from_file = MemoryFilter(source=path)
+        memories = self.store.list_memories(
+            from_file, scope=ScopeFilter.of(project_scope(self.project.id)), limit=_MOST
         )
-        return {memory.content_hash: memory.id for memory in held if memory.content_hash in wanted}
+        return {memory.content_hash: memory.id for memory in memories if memory.content_hash in hashes}
 
     def _owned(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
         """Those of `ids` that are still active, come from this file, and stand in no other rule file."""
-        elsewhere = {key for other in self.states if other != path for key in self.ids(other)}
+        elsewhere = {key for other_path in self.states if other_path != path for key in self.ids(other_path)}
         scope = ScopeFilter.of(project_scope(self.project.id))
         stored = self.store.get([key for key in ids if key and key not in elsewhere], scope=scope)
         live = ("active", "quarantined")

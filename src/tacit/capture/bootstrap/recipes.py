@@ -51,23 +51,23 @@ class Recipe:
 
 def describe_recipe(command: str, recipe: Recipe, *, noun: str) -> str:
     """The sentence on `recipe`, which `command` runs; "" = there is nothing to say. `noun` = what the file calls a recipe."""
-    what = ""
+    action = ""
     if recipe.commands:
         shown, left_out = _shown(recipe.commands)
         joint = ", " if recipe.conditional else ", then "
         more = f"{joint}and {left_out} more commands" if left_out else ""
         verb = "runs, depending on conditions," if recipe.conditional else "runs"
-        what = f"{verb} {joint.join(shown)}{more}"
+        action = f"{verb} {joint.join(shown)}{more}"
         if recipe.before:
-            what += f" (after {_names(recipe.before, noun)})"
+            action += f" (after {_names(recipe.before, noun)})"
     elif recipe.before:
-        what = f"runs {_names(recipe.before, noun)}"
-    if recipe.after and what:
-        what += f", then {_names(recipe.after, noun)}"
+        action = f"runs {_names(recipe.before, noun)}"
+    if recipe.after and action:
+        action += f", then {_names(recipe.after, noun)}"
     about = recipe.about.rstrip(".") if len(recipe.about.split()) >= _LEAST_ABOUT else ""
     if about:
-        return f"`{command}`: {about}; {what}" if what else f"`{command}`: {about}"
-    return f"`{command}` {what}" if what else ""
+        return f"`{command}`: {about}; {action}" if action else f"`{command}`: {about}"
+    return f"`{command}` {action}" if action else ""
 
 
 def _shown(commands: Sequence[str]) -> tuple[list[str], int]:
@@ -194,7 +194,7 @@ _SCRIPT = "#!"
 
 
 def _called(text: str) -> tuple[str, ...]:
-    return tuple(found["called"] or found["bare"] for found in _JUST_CALL.finditer(text))
+    return tuple(match["called"] or match["bare"] for match in _JUST_CALL.finditer(text))
 
 
 def _joined(text: str) -> Iterator[str]:
@@ -216,20 +216,20 @@ def _joined(text: str) -> Iterator[str]:
 
 def read_scripts(scripts: Mapping[str, object], *, hooks: bool) -> tuple[Recipe, ...]:
     """The scripts of package.json; `hooks` = its runner also runs `pretest` before and `posttest` after `test`."""
-    named = {
+    commands = {
         name: value.strip() for name, value in scripts.items() if isinstance(value, str) and value.strip()
     }
-    beside = {f"{when}{name}" for when in ("pre", "post") for name in named} if hooks else set[str]()
+    beside = {f"{when}{name}" for when in ("pre", "post") for name in commands} if hooks else set[str]()
     return tuple(
         Recipe(
             name=name,
             commands=tuple(
-                named[each]
-                for each in (f"pre{name}", name, f"post{name}")
-                if each == name or (hooks and each in named)
+                commands[step]
+                for step in (f"pre{name}", name, f"post{name}")
+                if step == name or (hooks and step in commands)
             ),
         )
-        for name in named
+        for name in commands
         if name not in beside
     )
 

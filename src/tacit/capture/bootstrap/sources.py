@@ -94,8 +94,8 @@ def find_project_files(root: Path) -> tuple[Path, ...]:
     folders = tuple(
         (name, "adr-*.md" if name.endswith("architecture") else "*.md") for name in DECISION_FOLDERS
     )
-    named = (root / name for name in (*READMES, *MANIFESTS))
-    return _within(root, (*named, *_in_folders(root, root.resolve(), folders)))
+    root_files = (root / name for name in (*READMES, *MANIFESTS))
+    return _within(root, (*root_files, *_in_folders(root, root.resolve(), folders)))
 
 
 def file_source(path: str, raw: bytes, *, project_id: str) -> Source:

@@ -47,16 +47,18 @@ _RULED_OUT = lazy_regex(r"\b(?:instead of|rather than|over|not)\b.*$", re.IGNORE
 
 def alternatives_in(text: str) -> tuple[str, frozenset[str]]:
     """The last question of a prompt that names alternatives, and the words that name them; ("", nothing) without one."""
-    found: tuple[str, frozenset[str]] = ("", frozenset())
-    for one in spoken_sentences(text):
-        either = _EITHER.search(one.text) if one.own and one.text.rstrip().endswith("?") else None
-        if either is None or len(one.text.split()) > _MAX_QUESTION_WORDS:
+    alternatives: tuple[str, frozenset[str]] = ("", frozenset())
+    for sentence in spoken_sentences(text):
+        either = (
+            _EITHER.search(sentence.text) if sentence.own and sentence.text.rstrip().endswith("?") else None
+        )
+        if either is None or len(sentence.text.split()) > _MAX_QUESTION_WORDS:
             continue
         left, right = content_words(either["left"])[-_NEAR:], content_words(either["right"])[:_NEAR]
         words = (frozenset(left) ^ frozenset(right)) - _CHOOSING
         if words:
-            found = (" ".join(one.text.split()), words)
-    return found
+            alternatives = (" ".join(sentence.text.split()), words)
+    return alternatives
 
 
 def decided(question: str, turn: Turn) -> Solution | None:
@@ -65,13 +67,13 @@ def decided(question: str, turn: Turn) -> Solution | None:
     if not words or turn.role != "assistant":
         return None
     for sentence in split_sentences(turn.text):
-        said = " ".join(sentence.split())
-        found = _DECIDED.match(said)
-        if found is None or "```" in said or len(said.split()) > _MAX_WORDS or _DOUBT.search(said):
+        line = " ".join(sentence.split())
+        match = _DECIDED.match(line)
+        if match is None or "```" in line or len(line.split()) > _MAX_WORDS or _DOUBT.search(line):
             continue
-        if words & frozenset(content_words(found["what"])):
-            content = f"{question}{_DECIDED_MARK}{found['what'].strip().rstrip('.')}."
-            return Solution(content=content, span=said, turn=turn.number, at_ms=turn.at_ms)
+        if words & frozenset(content_words(match["what"])):
+            content = f"{question}{_DECIDED_MARK}{match['what'].strip().rstrip('.')}."
+            return Solution(content=content, span=line, turn=turn.number, at_ms=turn.at_ms)
     return None
 
 
@@ -80,10 +82,10 @@ def accepts(text: str, choice: Solution) -> bool:
     reply = read_reply(text)
     if not reply.accepts or reply.picks or _RESERVED.search(reply.rest):
         return False
-    question, _, made = choice.content.rpartition(_DECIDED_MARK)
+    question, _, decision = choice.content.rpartition(_DECIDED_MARK)
     _, words = alternatives_in(question)
-    others = words - frozenset(content_words(_RULED_OUT.sub("", made)))
-    return not others & frozenset(content_words(reply.rest))
+    other_words = words - frozenset(content_words(_RULED_OUT.sub("", decision)))
+    return not other_words & frozenset(content_words(reply.rest))
 
 
 def find_choices(
@@ -96,14 +98,14 @@ def find_choices(
         question: the user's last question with alternatives before them, if the agent has not decided it.
         choice: the agent's last decision before them, if the user has not answered it.
     """
-    found: dict[str, tuple[Solution, bool]] = {}
+    choices: dict[str, tuple[Solution, bool]] = {}
     for turn in turns:
         if turn.role == "user":
             if choice is not None and accepts(turn.text, choice):
-                found[choice.content] = (choice, True)
+                choices[choice.content] = (choice, True)
             choice = None
             question, _ = alternatives_in(turn.text)
-        elif question and (made := decided(question, turn)) is not None:
-            found[made.content] = (made, False)
-            question, choice = "", made
-    return tuple(found.values()), question, choice
+        elif question and (decision := decided(question, turn)) is not None:
+            choices[decision.content] = (decision, False)
+            question, choice = "", decision
+    return tuple(choices.values()), question, choice

@@ -106,8 +106,8 @@ def explained(problem: str, turn: Turn) -> str:
 
 def solved_by_user(problem: str, text: str) -> str:
     """Problem and fix, where the user says in the confirmation what they had to do; "" = they do not."""
-    found = _BY_USER.search(text) if problem else None
-    return _worded(problem, cause="", fix=found["done"].strip()) if found else ""
+    match = _BY_USER.search(text) if problem else None
+    return _worded(problem, cause="", fix=match["done"].strip()) if match else ""
 
 
 def _worded(problem: str, *, cause: str, fix: str) -> str:
@@ -115,12 +115,12 @@ def _worded(problem: str, *, cause: str, fix: str) -> str:
     if not (code_spans(solution) or find_paths(solution) or IDENTIFIER.search(solution) or (cause and fix)):
         return ""
     closed = problem if problem.endswith(("?", "!")) else problem.rstrip(".") + "."
-    parts = [closed[:1].upper() + closed[1:]]
+    sentences = [closed[:1].upper() + closed[1:]]
     if cause:
-        parts.append(f"Cause: {cause.rstrip('.')}.")
+        sentences.append(f"Cause: {cause.rstrip('.')}.")
     if fix:
-        parts.append(f"Fix: {fix.rstrip('.')}.")
-    return " ".join(parts)
+        sentences.append(f"Fix: {fix.rstrip('.')}.")
+    return " ".join(sentences)
 
 
 def _changes(tool: str) -> bool:

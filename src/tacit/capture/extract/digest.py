@@ -119,12 +119,12 @@ def write_digest(work: SessionWork, *, failing: Sequence[str]) -> str:
 def _done(work: SessionWork) -> tuple[str, ...]:
     """The last commits by their subjects; how many there were where git said none; what else the agent finished."""
     commits = [text.partition(" ") for text in work.commits]
-    named = [f"{subject} ({commit})" for commit, _, subject in commits if subject]
-    silent = len(work.commits) - len(named)
+    commit_lines = [f"{subject} ({commit})" for commit, _, subject in commits if subject]
+    silent = len(work.commits) - len(commit_lines)
     plural = "commit" if silent == 1 else "commits"
     most = _MAX_LINES["done"]
-    tasks = [text for text in done_tasks(work.tasks) if not finished(text, named)]
-    lines = [*([f"{silent} {plural}"] if silent else []), *named[-most:]]
+    tasks = [text for text in done_tasks(work.tasks) if not finished(text, commit_lines)]
+    lines = [*([f"{silent} {plural}"] if silent else []), *commit_lines[-most:]]
     return (*tasks[-max(0, most - len(lines)) :], *lines) if len(lines) < most else tuple(lines)
 
 

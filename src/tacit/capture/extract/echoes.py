@@ -25,10 +25,10 @@ class EchoDetector:
 
     __slots__ = ("_runs", "_texts")
 
-    def __init__(self, given: Iterable[str] = ()) -> None:
-        words = [_words(text) for text in given]
-        self._texts = tuple(f" {' '.join(one)} " for one in words if one)
-        self._runs = frozenset(run for one in words for run in _runs_of(one))
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        words = [_words(text) for text in texts]
+        self._texts = tuple(f" {' '.join(text_words)} " for text_words in words if text_words)
+        self._runs = frozenset(run for text_words in words for run in _runs_of(text_words))
 
     def __bool__(self) -> bool:
         return bool(self._texts)

@@ -329,7 +329,7 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
         if statement is not None and not sentence.own:
             statement = replace(statement, doubtful=True)
         wrong_before = position < 4 and bool(_DENIAL.fullmatch(sentence.text))
-        if statement and all(statement.content != other.content for other in statements):
+        if statement and all(statement.content != earlier.content for earlier in statements):
             statements.append(statement)
     return tuple(statements) if pasted else _with_listed(statements, text)
 
@@ -478,10 +478,10 @@ _Cue = Callable[[str], "_Found | None"]
 
 def _for_once(body: str) -> bool:
     """Whether it is an order for the task at hand; "before you start" is no such mark beside "always"."""
-    found = _ONE_OFF.search(body)
-    if found is None:
+    match = _ONE_OFF.search(body)
+    if match is None:
         return False
-    return not (found[0].lower().startswith("before you") and _LASTING.search(body))
+    return not (match[0].lower().startswith("before you") and _LASTING.search(body))
 
 
 def _question(body: str) -> bool:
@@ -492,38 +492,40 @@ def _remember(body: str) -> _Found | None:
     match = _REMEMBER.match(body)
     if match is None or _question(body):
         return None
-    rest = match["rest"].strip()
-    order = re.match(r"to\s+(?P<verb>[a-z]+)\b", rest, re.IGNORECASE)
+    statement = match["rest"].strip()
+    order = re.match(r"to\s+(?P<verb>[a-z]+)\b", statement, re.IGNORECASE)
     if order:
-        if not _LASTING.search(rest) or _for_once(rest) or has_loose_reference(rest):
+        if not _LASTING.search(statement) or _for_once(statement) or has_loose_reference(statement):
             return None
-        rest = rest[3:]
+        statement = statement[3:]
     if (
-        re.match(r"(?:when|how|what|where|who|why|the time)\b", rest, re.IGNORECASE)
+        re.match(r"(?:when|how|what|where|who|why|the time)\b", statement, re.IGNORECASE)
         and not (match["gap"] or "").strip()
     ):
         return None
     bare = body[: match.start("rest")].lower().rstrip().endswith("remember")
-    if bare and not _STATES.search(rest):
+    if bare and not _STATES.search(statement):
         return None  # "remember the last folder": what a program is to do, not what is to be remembered
-    rest = re.sub(r"^that\s+", "", rest, flags=re.IGNORECASE)
-    named = re.match(r"(?:this|here) is (?P<what>the [^:]{3,60}:\s.+)", rest, re.IGNORECASE | re.DOTALL)
-    if named:
-        return named["what"], "fact", 0.95, "remember"
-    if has_leading_reference(rest):
+    statement = re.sub(r"^that\s+", "", statement, flags=re.IGNORECASE)
+    introduction = re.match(
+        r"(?:this|here) is (?P<what>the [^:]{3,60}:\s.+)", statement, re.IGNORECASE | re.DOTALL
+    )
+    if introduction:
+        return introduction["what"], "fact", 0.95, "remember"
+    if has_leading_reference(statement):
         return None
-    return rest, kind_of(rest), 0.95, "remember"
+    return statement, kind_of(statement), 0.95, "remember"
 
 
 def _from_now_on(body: str) -> _Found | None:
     match = _FROM_NOW.match(body) if _SETS_A_DAY.search(body) else None
     if match is None or _question(body):
         return None
-    rest = match["rest"] or match["front"]
-    if rest.rstrip().endswith(":") or has_loose_reference(rest) or _SUPPOSED.search(rest):
+    statement = match["rest"] or match["front"]
+    if statement.rstrip().endswith(":") or has_loose_reference(statement) or _SUPPOSED.search(statement):
         return None
-    kind = kind_of(rest)
-    return rest, "preference" if kind == "fact" else kind, 0.9, "from now on"
+    kind = kind_of(statement)
+    return statement, "preference" if kind == "fact" else kind, 0.9, "from now on"
 
 
 def _always(body: str) -> _Found | None:
@@ -615,15 +617,15 @@ def _standing(body: str) -> _Found | None:
         return body, "anti_pattern", 0.8, "no such thing"
     if _MUST.match(body):
         return body, "preference", 0.8, "must"
-    each = _EACH_TIME.match(body)
-    if each is not None and _orders(body, each):
+    occasion = _EACH_TIME.match(body)
+    if occasion is not None and _orders(body, occasion):
         return body, "preference", 0.85, "each time"
     match = _DO_NOT.match(body)
     if match is not None and match["verb"].lower() in IMPERATIVES | _TOUCHES:
         general = match["ever"] or _WITHOUT_END.search(match["rest"]) or _BARE_PLURAL.match(match["rest"])
         return (body, "anti_pattern", 0.8, "do not") if general else None
-    here = _HERE.match(body)
-    if here is not None and not _PAST.fullmatch((here["verb"] or here["habit"] or "").lower()):
+    practice = _HERE.match(body)
+    if practice is not None and not _PAST.fullmatch((practice["verb"] or practice["habit"] or "").lower()):
         return body, "decision", 0.8, "our way here"
     return None
 
@@ -646,11 +648,11 @@ def _with_reason(body: str) -> _Found | None:
     return None
 
 
-def _orders(body: str, each: re.Match[str]) -> bool:
+def _orders(body: str, occasion: re.Match[str]) -> bool:
     """Whether an order follows the occasion: at once behind the comma, or somewhere behind it without one."""
-    if each["verb"].lower() in IMPERATIVES and each["comma"].strip():
+    if occasion["verb"].lower() in IMPERATIVES and occasion["comma"].strip():
         return True
-    words = body[each.start("when") :].split()
+    words = body[occasion.start("when") :].split()
     return any(
         word.lower() in IMPERATIVES and words[at].lower() not in _BEFORE_NOUNS
         for at, word in enumerate(words[1:])
@@ -664,13 +666,13 @@ def _in_all_places(body: str) -> _Found | None:
         return None
     everywhere = _EVERYWHERE.match(body)
     end = everywhere.end() if everywhere else place_end(body)
-    rest = body[end:]
+    remainder = body[end:]
     for cue in (_always, _instead, _prefer, _stop_doing) if end else ():
-        found = cue(rest)
-        if found:
-            return body, *found[1:]
-    if end and names_all(body[:end]) and (opens_with_verb(rest) or _REPLIES.match(rest)):
-        negative = re.match(r"(?:never|do not|don'?t|no)\b", rest, re.IGNORECASE)
+        statement = cue(remainder)
+        if statement:
+            return body, *statement[1:]
+    if end and names_all(body[:end]) and (opens_with_verb(remainder) or _REPLIES.match(remainder)):
+        negative = re.match(r"(?:never|do not|don'?t|no)\b", remainder, re.IGNORECASE)
         return body, "anti_pattern" if negative else "preference", 0.85, "in all places"
     return None
 
@@ -685,12 +687,12 @@ def _correction(body: str) -> _Found | None:
     match = _WRONG.match(body) or _SAID_BEFORE.match(body)
     if match is None or _question(body):
         return None
-    rest = _LEAD.sub("", match["rest"], count=1)
+    remainder = _LEAD.sub("", match["rest"], count=1)
     for cue in (_remember, _from_now_on, _always, _ours, _instead, _prefer, _stop_doing, _in_all_places):
-        statement = cue(rest)
+        statement = cue(remainder)
         if statement:
             return statement[0], "correction", max(statement[2], 0.85), f"correction: {statement[3]}"
-    return _stated_value(rest)
+    return _stated_value(remainder)
 
 
 def _stated_value(body: str) -> _Found | None:
@@ -751,9 +753,11 @@ def _form(body: str) -> _Found | None:
     clauses = [body]
     if not _CONDITION_FIRST.match(body):
         clauses.append(_LOOSE_END.sub("", body))
-        other = _OTHER_CLAUSE.match(body)
+        second_clause = _OTHER_CLAUSE.match(body)
         # What a pronoun of the second clause stands for may be in the first one.
-        clauses += [other["rest"]] if other and not _PRONOUN.search(other["rest"]) else []
+        clauses += (
+            [second_clause["rest"]] if second_clause and not _PRONOUN.search(second_clause["rest"]) else []
+        )
     if _SUPPOSED.search(body) or _for_once(body):
         return None
     for clause in clauses:

@@ -117,9 +117,11 @@ def repeats_command(failed: str, succeeded: str) -> bool:
     """
     if same_command(failed, succeeded):
         return True
-    parts = [part for part in _simple(failed) if part.name not in _NOT_WORTH and not part.built]
+    commands = [
+        command for command in _simple(failed) if command.name not in _NOT_WORTH and not command.built
+    ]
     done = _simple(succeeded)
-    return bool(parts) and all(any(other.covers(part) for other in done) for part in parts)
+    return bool(commands) and all(any(later.covers(command) for later in done) for command in commands)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,15 +142,15 @@ class _Part:
 
 def _simple(command: str) -> list[_Part]:
     """The simple commands of a line; options and redirections left out."""
-    parts: list[_Part] = []
-    for part in _parts(_bare(command)):
-        name = main_command(part)
+    commands: list[_Part] = []
+    for text in _parts(_bare(command)):
+        name = main_command(text)
         if name:
-            words = frozenset(word for word in part.split() if not word.startswith("-"))
+            words = frozenset(word for word in text.split() if not word.startswith("-"))
             paths = frozenset(word for word in words if "/" in word or "." in word)
-            built = part.split()[0].startswith("./")
-            parts.append(_Part(name=name, words=words - paths, paths=paths, built=built))
-    return parts
+            built = text.split()[0].startswith("./")
+            commands.append(_Part(name=name, words=words - paths, paths=paths, built=built))
+    return commands
 
 
 def _parts(command: str) -> list[str]:
@@ -235,7 +237,7 @@ def _prepares(command: str, failure: Failure) -> bool:
         return is_environment(failure.error) or is_misuse(failure.error)
     if len(command) > 160 or "\n" in command:
         return False
-    does = {match.lastgroup for part in _parts(command) if (match := _STEP.search(part))}
+    does = {match.lastgroup for step in _parts(command) if (match := _STEP.search(step))}
     return "prepares" in does or ("builds" in does and bool(_MISSING.search(failure.error)))
 
 
@@ -243,8 +245,8 @@ def _proves(failure: Failure) -> bool:
     """Whether something was done since that may have helped; in a later session it must concern what failed."""
     if not failure.elsewhere:
         return bool(failure.prepared) or bool(failure.edited and not _says_where(failure))
-    named = [path for path in failure.edited if path.rsplit("/", 1)[-1] in failure.error]
-    return bool((named and not _says_where(failure)) or failure.prepared)
+    named_paths = [path for path in failure.edited if path.rsplit("/", 1)[-1] in failure.error]
+    return bool((named_paths and not _says_where(failure)) or failure.prepared)
 
 
 def _teaches(failure: Failure) -> bool:
@@ -294,13 +296,13 @@ def _wait(waiting: list[Failure], failure: Failure) -> list[Failure]:
         if failing.signature == failure.signature or repeats_command(failing.command, failure.command)
     ]
     again = next((failing for failing in same if failing.signature == failure.signature), None)
-    others = [failing for failing in waiting if failing not in same]
+    remaining = [failing for failing in waiting if failing not in same]
     if again is None:
-        return [*others, failure]
+        return [*remaining, failure]
     # What was tried before it failed again did not help.
     tried = replace(again, times=again.times + 1, edited=(), prepared=(), elsewhere=False)
     return [
-        *others,
+        *remaining,
         tried if again.edited or again.prepared else replace(again, times=again.times + 1, elsewhere=False),
     ]
 

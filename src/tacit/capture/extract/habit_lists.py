@@ -234,15 +234,15 @@ def _rows(lines: list[str]) -> list[HabitList]:
         row = _ROW_LEAD.match(sentence)
         lead = read_lead(row["lead"] or row["mark"]) if row else None
         if row and lead:
-            rest = [row["rest"] or row["behind"], *sentences[at + 1 :]]
-            items = _clauses(rest)
+            remainder = [row["rest"] or row["behind"], *sentences[at + 1 :]]
+            items = _clauses(remainder)
             return [HabitList(items=items, lead=lead, marked=False)] if len(items) >= _LEAST_PEERS else []
     return [HabitList(items=_clauses(sentences), lead=None, marked=False)]
 
 
 def _clauses(sentences: Sequence[str]) -> tuple[str, ...]:
     return tuple(
-        part.strip() for sentence in sentences for part in _SEMICOLON.split(sentence) if part.strip()
+        clause.strip() for sentence in sentences for clause in _SEMICOLON.split(sentence) if clause.strip()
     )
 
 

@@ -94,7 +94,7 @@ def find_correction(failed: str, error: str, ran: str) -> Correction | None:
 
 def names_missing(error: str) -> tuple[str, ...]:
     """Programs and modules that an error says are missing."""
-    return tuple(dict.fromkeys(found["name"] for pattern in _MISSING for found in pattern.finditer(error)))
+    return tuple(dict.fromkeys(match["name"] for pattern in _MISSING for match in pattern.finditer(error)))
 
 
 def refused_by_shell(command: str, output: str) -> bool:
@@ -102,7 +102,7 @@ def refused_by_shell(command: str, output: str) -> bool:
     head = output[:2000]
     if len(head.strip().splitlines()) > 3:
         return False
-    words = {part for word in command.split() for part in (_base(word), word.split(".")[0])}
+    words = {variant for word in command.split() for variant in (_base(word), word.split(".")[0])}
     return any(name in words or name.split(".")[0] in words for name in names_missing(head))
 
 
@@ -110,11 +110,11 @@ def _compare(wrong: _Call, right: _Call, error: str, ran: str) -> Correction | N
     if not _ONLY_LOOKS.isdisjoint(right.words):
         return None
     added = {name: value for name, value in right.variables.items() if wrong.variables.get(name) != value}
-    named = [name for name in added if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error)]
+    named_in_error = [name for name in added if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error)]
     alike = wrong.words == right.words
-    around = bool(named or names_missing(error)) or is_environment(error) or is_misuse(error)
+    around = bool(named_in_error or names_missing(error)) or is_environment(error) or is_misuse(error)
     if added and (alike or (around and _same_work(wrong, right))):
-        chosen = {name: added[name] for name in named or added}
+        chosen = {name: added[name] for name in named_in_error or added}
         settings = " ".join(f"{name}={value}" for name, value in chosen.items())
         names = " and ".join(f"`{name}`" for name in chosen)
         need = "variable" if len(chosen) == 1 else "variables"
@@ -158,9 +158,9 @@ def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | 
     """The words up to the program that does the work, where the calls differ in these: `pytest`, `uv run pytest`."""
     missing = names_missing(error)
     for name in missing:
-        at, there = _place(wrong.words, name), _place(right.words, name)
-        if at is not None and there is not None and wrong.words[: at + 1] != right.words[: there + 1]:
-            mine, theirs = wrong.words[: at + 1], right.words[: there + 1]
+        at, right_at = _place(wrong.words, name), _place(right.words, name)
+        if at is not None and right_at is not None and wrong.words[: at + 1] != right.words[: right_at + 1]:
+            mine, theirs = wrong.words[: at + 1], right.words[: right_at + 1]
             same_tool = all(not word.startswith("-") or word == "-m" for word in theirs)
             return (" ".join(mine), " ".join(theirs)) if same_tool else None
     shared = 0
@@ -168,8 +168,8 @@ def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | 
         wrong.words[-1 - shared] == right.words[-1 - shared]
     ):
         shared += 1
-    rest = wrong.words[len(wrong.words) - shared :]
-    if not any(not word.startswith("-") for word in rest) or wrong.words[0] == right.words[0]:
+    shared_words = wrong.words[len(wrong.words) - shared :]
+    if not any(not word.startswith("-") for word in shared_words) or wrong.words[0] == right.words[0]:
         return None
     if not (missing or is_environment(error) or is_misuse(error)):
         return None
@@ -177,10 +177,10 @@ def _other_program(wrong: _Call, right: _Call, error: str) -> tuple[str, str] | 
         wrong.text
     ) == main_command(right.text)
     wrapped = right.text.endswith(wrong.text)
-    other = _purpose(wrong) == _purpose(right) and any(
-        "/" not in w and "." not in w and w[0] != "-" for w in rest
+    same_purpose = _purpose(wrong) == _purpose(right) and any(
+        "/" not in w and "." not in w and w[0] != "-" for w in shared_words
     )
-    if family or wrapped or (missing and _base(wrong.words[0]) in missing and other):
+    if family or wrapped or (missing and _base(wrong.words[0]) in missing and same_purpose):
         return wrong.text, right.text
     return None
 
@@ -213,13 +213,13 @@ def _other_words(wrong: _Call, right: _Call, error: str, ran: str) -> Correction
 
 def _same_work(wrong: _Call, right: _Call) -> bool:
     """Whether both run the same program on the same thing: all plain words of one stand in the other, in order."""
-    mine, theirs = (tuple(w for w in one.words if not w.startswith("-")) for one in (wrong, right))
+    mine, theirs = (tuple(w for w in call.words if not w.startswith("-")) for call in (wrong, right))
     return mine[:1] == theirs[:1] and (_is_part(mine, theirs) or _is_part(theirs, mine))
 
 
 def _is_part(part: Sequence[str], whole: Sequence[str]) -> bool:
-    rest = iter(whole)
-    return all(word in rest for word in part)
+    remaining = iter(whole)
+    return all(word in remaining for word in part)
 
 
 def _added(wrong: Sequence[str], right: Sequence[str]) -> list[str]:
@@ -282,20 +282,24 @@ def _calls(command: str) -> list[_Call]:
         if operator == "|" or not words:
             continue
         own: dict[str, str] = {}
-        rest = list(words[1:]) if words[0] == "env" else list(words)
-        while rest and (assignment := _ASSIGNMENT.match(rest[0])):
+        command_words = list(words[1:]) if words[0] == "env" else list(words)
+        while command_words and (assignment := _ASSIGNMENT.match(command_words[0])):
             own[assignment["name"]] = assignment["value"]
-            rest.pop(0)
-        if not rest:
+            command_words.pop(0)
+        if not command_words:
             variables |= own
-        elif rest[0] == "export":
-            variables |= {m["name"]: m["value"] for word in rest[1:] if (m := _ASSIGNMENT.match(word))}
-        elif rest[0] == "cd" and len(rest) == 2:
-            folder = rest[1].rstrip("/")
-        elif rest[0] in ("source", "."):
-            step = " ".join(rest)
+        elif command_words[0] == "export":
+            variables |= {
+                m["name"]: m["value"] for word in command_words[1:] if (m := _ASSIGNMENT.match(word))
+            }
+        elif command_words[0] == "cd" and len(command_words) == 2:
+            folder = command_words[1].rstrip("/")
+        elif command_words[0] in ("source", "."):
+            step = " ".join(command_words)
         else:
-            calls.append(_Call(words=tuple(rest), folder=folder, step=step, variables=variables | own))
+            calls.append(
+                _Call(words=tuple(command_words), folder=folder, step=step, variables=variables | own)
+            )
     return calls
 
 

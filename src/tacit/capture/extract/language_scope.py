@@ -47,17 +47,17 @@ _HERE = lazy_regex(
 
 def language_at_large(sentence: str) -> str:
     """The language that `sentence` is a rule of, wherever it is written; "" where it is about none, or about this project."""
-    found = _FIRST.search(sentence) or _SUBJECT.search(sentence) or _LAST.search(sentence)
-    if found is None or _HERE.search(sentence):
+    match = _FIRST.search(sentence) or _SUBJECT.search(sentence) or _LAST.search(sentence)
+    if match is None or _HERE.search(sentence):
         return ""
-    named = found.groupdict()
-    return _NAMES[(named["name"] or named["bare"]).lower()]
+    groups = match.groupdict()
+    return _NAMES[(groups["name"] or groups["bare"]).lower()]
 
 
 def place_end(sentence: str) -> int:
     """Where the place that `sentence` begins with ends, as "in Python, "; 0 = it begins with none."""
-    found = _FIRST.match(sentence)
-    return found.end() if found else 0
+    match = _FIRST.match(sentence)
+    return match.end() if match else 0
 
 
 def names_all(place: str) -> bool:

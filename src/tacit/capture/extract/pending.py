@@ -14,8 +14,8 @@ from tacit.state.captured import Failure, Pending
 
 def open_before(pending: Sequence[Pending], own: Sequence[Failure], session: str) -> tuple[Failure, ...]:
     """Return the failures that a reading of `session` begins with: those of earlier sessions first, marked so, then its own."""
-    others = [replace(one.failure, elsewhere=True) for one in pending if one.session != session]
-    return (*others, *(replace(failure, elsewhere=False) for failure in own))
+    earlier = [replace(item.failure, elsewhere=True) for item in pending if item.session != session]
+    return (*earlier, *(replace(failure, elsewhere=False) for failure in own))
 
 
 def open_after(
@@ -25,16 +25,16 @@ def open_after(
     own = tuple(failure for failure in open_failures if not failure.elsewhere)
     # What was done here about a failure of elsewhere, without success, counts for nothing in the next session.
     still = {(failure.command, failure.signature) for failure in open_failures if failure.elsewhere}
-    others = [
+    remaining = [
         item
         for item in pending
         if item.session != session and (item.failure.command, item.failure.signature) in still
     ]
-    items = (*others, *(Pending(session=session, failure=failure) for failure in own))
+    items = (*remaining, *(Pending(session=session, failure=failure) for failure in own))
     oldest_first = sorted(items, key=lambda item: (item.failure.at_ms, item.session, item.failure.command))
     return tuple(oldest_first), own
 
 
 def without_old(pending: Sequence[Pending], *, before_ms: int) -> tuple[Pending, ...]:
     """Without failures last seen before `before_ms`; one without a time stays."""
-    return tuple(one for one in pending if not one.failure.at_ms or one.failure.at_ms >= before_ms)
+    return tuple(item for item in pending if not item.failure.at_ms or item.failure.at_ms >= before_ms)

@@ -93,12 +93,12 @@ def _after(tasks: tuple[Task, ...], use: ToolUse) -> tuple[Task, ...]:
             for number, (text, status) in enumerate(use.todos, start=1)
         )
         return tuple(task for task in place if task[1])
-    named = {task[0]: task for task in tasks}
+    by_number = {task[0]: task for task in tasks}
     for number, text, status in use.tasks:
-        name = number or str(len(named) + 1)
-        old = named.get(name, (name, "", "pending"))
-        named[name] = (name, _safe_text(text) or old[1], status or old[2])
-    return tuple(task for task in named.values() if task[1] and task[2] != "deleted")
+        name = number or str(len(by_number) + 1)
+        old = by_number.get(name, (name, "", "pending"))
+        by_number[name] = (name, _safe_text(text) or old[1], status or old[2])
+    return tuple(task for task in by_number.values() if task[1] and task[2] != "deleted")
 
 
 def _safe_text(text: str) -> str:

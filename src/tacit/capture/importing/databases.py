@@ -79,15 +79,15 @@ def _claude_mem(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
 
 def _mem0(path: Path) -> Iterator[ForeignStatement | RefusedHook]:
     """The history of mem0: what each memory says last, unless it was deleted."""
-    seen: set[str] = set()
+    memory_ids: set[str] = set()
     for row, where in _rows(path, "history", "rowid"):
         if row is None:
             yield RefusedHook(where=path.name, reason=where)
             continue
         name = text_of(row.get("memory_id"))
-        if name in seen:
+        if name in memory_ids:
             continue
-        seen.add(name)
+        memory_ids.add(name)
         if row.get("is_deleted") or str(row.get("event")).upper() == "DELETE":
             yield RefusedHook(where=where, reason="deleted there", meant=True)
         else:

@@ -38,8 +38,8 @@ def find_readers(path: Path, tool: str = "auto") -> tuple[tuple[Path, FormatRead
         raise InvalidInput(f"{path.name} is a link.", hint="Name the file itself.")
     if not path.exists():
         raise NotFound(f"There is nothing at {path}.")
-    wanted = [reader for reader in READERS if tool in ("auto", reader.tool)]
-    readers = tuple(_found(path, wanted))
+    allowed = [reader for reader in READERS if tool in ("auto", reader.tool)]
+    readers = tuple(_found(path, allowed))
     if not readers:
         tools = ", ".join(TOOLS)
         raise InvalidInput(
@@ -49,21 +49,21 @@ def find_readers(path: Path, tool: str = "auto") -> tuple[tuple[Path, FormatRead
     return readers
 
 
-def _found(path: Path, wanted: list[FormatReader]) -> Iterator[tuple[Path, FormatReader]]:
-    whole = _first(path, wanted)
+def _found(path: Path, readers: list[FormatReader]) -> Iterator[tuple[Path, FormatReader]]:
+    whole = _first(path, readers)
     if whole is not None:
         yield path, whole
     elif path.is_dir():
         entries = sorted(entry for entry in path.iterdir() if not entry.is_symlink())
         for entry in entries[:MAX_ENTRIES]:
             if entry.is_file() and entry.suffix.lower() in _SUFFIXES:
-                reader = _first(entry, wanted)
+                reader = _first(entry, readers)
                 if reader is not None:
                     yield entry, reader
 
 
-def _first(path: Path, wanted: list[FormatReader]) -> FormatReader | None:
-    for reader in wanted:
+def _first(path: Path, readers: list[FormatReader]) -> FormatReader | None:
+    for reader in readers:
         try:
             if reader.knows(path):
                 return reader

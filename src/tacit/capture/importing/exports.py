@@ -76,7 +76,7 @@ def _tool_of(value: object) -> str:
         return "mcp-memory-service"
     if isinstance(whole.get("observations"), list) and ("summaries" in whole or "prompts" in whole):
         return "claude-mem"
-    if any(isinstance(whole.get(part), list) for part in SUGAR_SECTIONS):
+    if any(isinstance(whole.get(section), list) for section in SUGAR_SECTIONS):
         return "sugar"
     entries = _listed(value)
     samples = [fields for fields in map(fields_of, entries[:20]) if fields]

@@ -81,17 +81,17 @@ def words_of(value: object, *, most: int = MAX_TAGS, longest: int = MAX_TAG_CHAR
 
 def paths_of(value: object) -> tuple[str, ...]:
     """Relative paths; what leads out of the project or is absolute is left out."""
-    found = words_of(value, most=MAX_PATHS, longest=300)
-    return tuple(path for path in found if is_inner_path(path))
+    paths = words_of(value, most=MAX_PATHS, longest=300)
+    return tuple(path for path in paths if is_inner_path(path))
 
 
 def is_inner_path(path: str) -> bool:
     """Whether a path stays below where it begins."""
-    parts = path.replace("\\", "/").split("/")
+    segments = path.replace("\\", "/").split("/")
     return (
         not path.startswith(("/", "~", "\\"))
-        and ".." not in parts
-        and ":" not in parts[0]
+        and ".." not in segments
+        and ":" not in segments[0]
         and "\n" not in path
     )
 
@@ -108,8 +108,8 @@ def parsed(text: object) -> object:
 
 def fields_of(value: object) -> Mapping[str, Any]:
     """An object, or the empty one."""
-    found = parsed(value) if isinstance(value, str) else value
-    return cast(Mapping[str, Any], found) if isinstance(found, dict) else {}
+    decoded = parsed(value) if isinstance(value, str) else value
+    return cast(Mapping[str, Any], decoded) if isinstance(decoded, dict) else {}
 
 
 def share_of(value: object, *, whole: float = 1.0) -> float | None:

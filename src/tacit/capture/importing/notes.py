@@ -38,9 +38,9 @@ _RELATION = re.compile(r"\[\[[^\]\n]+\]\]")
 
 
 def _front(text: str) -> dict[str, str]:
-    found = _FRONT.match(text.replace("\r\n", "\n"))
-    fields = _FIELD.finditer(found["body"]) if found else ()
-    return {one["name"].lower(): one["value"].strip().strip("\"'") for one in fields}
+    match = _FRONT.match(text.replace("\r\n", "\n"))
+    fields = _FIELD.finditer(match["body"]) if match else ()
+    return {entry["name"].lower(): entry["value"].strip().strip("\"'") for entry in fields}
 
 
 def _text(path: Path) -> str:

@@ -89,11 +89,11 @@ def read_claude_mem(row: Row, where: str) -> ForeignStatement | RefusedHook:
 
 def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | RefusedHook]:
     """claude-mem 13, the summary of a session: what was learned, and what comes next."""
-    made: list[ForeignStatement | RefusedHook] = []
+    statements: list[ForeignStatement | RefusedHook] = []
     for field, kind in (("learned", "fact"), ("next_steps", "todo")):
         text = text_of(row.get(field))
         if text and text.lower() not in ("none", "n/a", "null"):
-            made.append(
+            statements.append(
                 _made(
                     ForeignStatement(
                         tool="claude-mem",
@@ -106,7 +106,7 @@ def read_claude_mem_summary(row: Row, where: str) -> list[ForeignStatement | Ref
                     )
                 )
             )
-    return made
+    return statements
 
 
 def read_mem0(row: Row, where: str) -> ForeignStatement | RefusedHook:

@@ -130,7 +130,7 @@ def differing_words(new: str, old: str) -> tuple[list[str], list[str], list[str]
 
 def _words_by_stem(text: str) -> dict[str, str]:
     words: dict[str, str] = {}
-    for word in (found.rstrip(".:") for found in STATEMENT_WORD.findall(strip_negation(text))):
+    for word in (token.rstrip(".:") for token in STATEMENT_WORD.findall(strip_negation(text))):
         if word.lower() not in STATEMENT_STOP_WORDS:
             words.setdefault(statement_stem(word.lower()), word)
     return words
@@ -145,8 +145,8 @@ def adds_little(new: str, old: str) -> bool:
     if (a.negative, a.numbers, a.names, a.rejected) != (b.negative, b.numbers, b.names, b.rejected):
         return False
     fewer, more = sorted((a.order, b.order), key=len)
-    rest = iter(more)
-    return len(fewer) >= SAME_WORD_OVERLAP * len(more) and all(word in rest for word in fewer)
+    remaining = iter(more)
+    return len(fewer) >= SAME_WORD_OVERLAP * len(more) and all(word in remaining for word in fewer)
 
 
 def marks_change(text: str) -> bool:
@@ -156,8 +156,8 @@ def marks_change(text: str) -> bool:
 
 def find_ordinals(text: str) -> frozenset[str]:
     """Numbers that say which one is meant ("issue 12", "step 3"), not how much."""
-    kept = _REJECTED.sub(" ", text)
-    return frozenset(match["number"].lower().rstrip(".,:") for match in _ORDINAL.finditer(kept))
+    asserted = _REJECTED.sub(" ", text)
+    return frozenset(match["number"].lower().rstrip(".,:") for match in _ORDINAL.finditer(asserted))
 
 
 def _stems(raw: Sequence[str]) -> list[str]:
@@ -212,7 +212,7 @@ def _may_relate(a: ParsedStatement, new: str, old: str) -> bool:
         return True
     lower = old.lower()
     ended = (*((a.rejected,) if a.rejected else ()), *ended_thing(new))
-    if any(all(word in lower for word in thing) for thing in ended):
+    if any(all(word in lower for word in words) for words in ended):
         return True
     missing = {word for word in a.order if word not in lower}
     frame = a.words - a.names
@@ -232,9 +232,9 @@ def _replaces(new: ParsedStatement, old: ParsedStatement, cosine: float) -> bool
     """`new` rejects what `old` asks for: every rejected word stands in `old`, which does not reject it itself."""
     if not new.rejected or not new.rejected <= set(old.order) or old.rejected & new.rejected:
         return False
-    rest = frozenset(old.order) - new.rejected
+    remainder = frozenset(old.order) - new.rejected
     mine = frozenset(new.order)
-    return not rest or bool(rest & mine) or cosine >= 0.5
+    return not remainder or bool(remainder & mine) or cosine >= 0.5
 
 
 def _changed(new_text: str, old_text: str) -> WordVerdict:

@@ -75,20 +75,20 @@ def reconcile(
     return _conflict(memory, conflicts) if conflicts else Add(memory=memory)
 
 
-def replace_named(memory: Memory, named: Sequence[Memory], *, spoken_of: Collection[str]) -> Change:
-    """Decide what happens to `memory`, which is said to replace the stored memories `named`.
+def replace_named(memory: Memory, old_memories: Sequence[Memory], *, spoken_of: Collection[str]) -> Change:
+    """Decide what happens to `memory`, which is said to replace the stored `old_memories`.
 
     Those of equal or lower trust end. Of the others, and of the user's own where an agent only quotes the user and `spoken_of` says that the
     quotation is not about them, the user is asked; both stay.
 
     Args:
         memory: the new statement.
-        named: live memories that it is said to replace, at least one.
+        old_memories: live memories that it is said to replace, at least one.
         spoken_of: ids of those that the user's quoted words speak of.
     """
     ended: list[Memory] = []
     contested: list[tuple[Memory, ChangeReason]] = []
-    for stored in named:
+    for stored in old_memories:
         against = _may_not_replace(memory, stored, spoken_of)
         if against:
             contested.append((stored, against))
@@ -113,8 +113,8 @@ def replace_named(memory: Memory, named: Sequence[Memory], *, spoken_of: Collect
     )
 
 
-def _said_to_replace(named: Sequence[Memory], *, but: ChangeReason | None = None) -> ChangeReason:
-    ids = tuple(stored.id for stored in named)
+def _said_to_replace(old_memories: Sequence[Memory], *, but: ChangeReason | None = None) -> ChangeReason:
+    ids = tuple(stored.id for stored in old_memories)
     return ChangeReason(cause=ChangeCause.SAID_TO_REPLACE, memory_ids=ids, but=but)
 
 
@@ -240,10 +240,10 @@ def _is_repeated(memory: Memory, stored: Memory, counted: Collection[str]) -> Ch
     spans = {theirs.span, *stored.evidence}
     if mine.session_id:
         # Its origin says who stated a memory first; which sessions stated it since, their own records say.
-        known = stored.id in counted
-        if mine.span in spans and (known or mine.session_id == theirs.session_id):
+        counted_already = stored.id in counted
+        if mine.span in spans and (counted_already or mine.session_id == theirs.session_id):
             return ChangeReason(cause=ChangeCause.CAPTURED_ALREADY, memory_ids=(stored.id,))
-        same = known or (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
+        same = counted_already or (mine.host, mine.session_id) == (theirs.host, theirs.session_id)
         return ChangeReason(cause=ChangeCause.SAID_BEFORE, memory_ids=(stored.id,)) if same else None
     # A person who says it once more means it; a file and an agent say the same words again whenever they are asked.
     by_hand = mine.tier is TrustTier.USER and not mine.host

@@ -215,7 +215,7 @@ def _may_relate(mine: _ParsedStatement, new: str, old: str) -> bool:
     for word in mine.frame:
         missing += word.lower() not in lower
         if missing > 1:
-            return any(all(word in lower for word in thing) for thing in _ended_things(new))
+            return any(all(word in lower for word in words) for words in _ended_things(new))
     return True
 
 
@@ -345,10 +345,10 @@ def _replaces(new: str, old: str) -> bool:
         gone = frozenset(swap.gone) - _LINKS
         if not gone <= content or not _in_order(swap.gone, theirs.positive):
             continue
-        others = content - gone - _NEUTRAL
-        if others <= swap.rest and swap.limits <= content:
+        remainder = content - gone - _NEUTRAL
+        if remainder <= swap.rest and swap.limits <= content:
             # With nothing but the thing itself in common, the later one must be as plain as the earlier one.
-            if others or choice:
+            if remainder or choice:
                 return True
         elif choice and (orders_for_a_purpose(*choice, old) or runs_command(choice[1], old)):
             return True

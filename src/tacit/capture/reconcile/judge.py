@@ -66,9 +66,9 @@ def judge_by_words(
     return tuple(_judge_pair(new, old, cosine, near=near, correction=correction) for old, cosine in others)
 
 
-def find_repetition(new: str, others: Sequence[tuple[str, float]], *, near: float) -> int | None:
+def find_repetition(new: str, texts: Sequence[tuple[str, float]], *, near: float) -> int | None:
     """The place of the first (text, cosine) that `new` repeats; None = it repeats none."""
-    for place, (old, cosine) in enumerate(others):
+    for place, (old, cosine) in enumerate(texts):
         if find_explicit_relation(new, old) == "same" or _adds_nothing(new, old, cosine, near=near):
             return place
     return None

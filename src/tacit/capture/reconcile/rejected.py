@@ -65,9 +65,9 @@ class Rejected:
 
     def _said_again(self, content: str, alike: Sequence[str], near: float) -> str:
         try:
-            first, *rest = self._embedder.embed([content, *alike])
+            first, *vectors = self._embedder.embed([content, *alike])
         except ProviderError:
             return ""
-        others = [(text, float(first @ vector)) for text, vector in zip(alike, rest, strict=True)]
-        place = find_repetition(content, others, near=near)
+        compared = [(text, float(first @ vector)) for text, vector in zip(alike, vectors, strict=True)]
+        place = find_repetition(content, compared, near=near)
         return alike[place] if place is not None else ""

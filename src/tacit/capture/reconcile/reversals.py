@@ -152,22 +152,22 @@ def _ended(text: str) -> _Use | None:
     match = _STOPPED.match(flat) or _NO_LONGER.match(flat) or _ANY_MORE.match(flat)
     if match is None or flat.endswith("?"):
         return None
-    what = match["what"] + (match.groupdict().get("rest") or "")  # "any more for the docs": not everywhere
-    if cut := _CLAUSE_END.search(what):
-        behind = what[cut.start() :]
+    phrase = match["what"] + (match.groupdict().get("rest") or "")  # "any more for the docs": not everywhere
+    if cut := _CLAUSE_END.search(phrase):
+        behind = phrase[cut.start() :]
         if _LIMITED.search(behind) or (cut["mark"] == "," and not _NEW_CLAUSE.match(behind)):
             return None
-        what = what[: cut.start()]
-    while (shorter := _EVER.sub("", what)) != what:
-        what = shorter
-    use = _use(match["verb"], what)
-    named = 0 < len(use.thing) <= _LONGEST and not (len(use.thing) == 1 and use.thing[0] in _PRONOUNS)
-    return use if named else None
+        phrase = phrase[: cut.start()]
+    while (shorter := _EVER.sub("", phrase)) != phrase:
+        phrase = shorter
+    use = _use(match["verb"], phrase)
+    is_named = 0 < len(use.thing) <= _LONGEST and not (len(use.thing) == 1 and use.thing[0] in _PRONOUNS)
+    return use if is_named else None
 
 
-def _use(verb: str, what: str) -> _Use:
-    """`what` taken apart: the object, and the words from the first one on that says where, when or what for."""
-    words = [token.strip("`'.!*").lower() for token in _TOKEN.findall(what)]
+def _use(verb: str, phrase: str) -> _Use:
+    """`phrase` taken apart: the object, and the words from the first one on that says where, when or what for."""
+    words = [token.strip("`'.!*").lower() for token in _TOKEN.findall(phrase)]
     words = [word for word in words if word]
     at = next((place for place, word in enumerate(words) if _PLACE.match(word)), len(words))
     behind = words[at:]

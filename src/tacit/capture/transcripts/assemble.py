@@ -54,16 +54,16 @@ def text_of(content: object) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    parts: list[str] = []
+    texts: list[str] = []
     for block in cast("list[object]", content):
         if isinstance(block, str):
-            parts.append(block)
+            texts.append(block)
         elif isinstance(block, Mapping):
             fields = cast("Mapping[str, object]", block)
             text = fields.get("text")
             if fields.get("type") in (None, "text", "input_text", "output_text") and isinstance(text, str):
-                parts.append(text)
-    return "\n".join(part for part in parts if part)
+                texts.append(text)
+    return "\n".join(block_text for block_text in texts if block_text)
 
 
 def time_of(value: object) -> int:
@@ -88,9 +88,9 @@ def tool_use(name: str, call_id: str, raw: object, *, words: str = "") -> ToolUs
     tool = _TOOLS.get(name.lower(), name.lower())
     command = arguments.get("command", arguments.get("cmd", ""))
     if isinstance(command, list):
-        parts = [str(part) for part in cast("list[object]", command)]
-        wrapped = len(parts) == 3 and parts[1] in ("-lc", "-c")
-        command = parts[2] if wrapped else " ".join(parts)
+        argv = [str(item) for item in cast("list[object]", command)]
+        wrapped = len(argv) == 3 and argv[1] in ("-lc", "-c")
+        command = argv[2] if wrapped else " ".join(argv)
     paths = tuple(value for name in _PATH_FIELDS if isinstance(value := arguments.get(name), str) and value)
     patch = raw if isinstance(raw, str) else arguments.get("input", arguments.get("patch", ""))
     if tool == "edit" and isinstance(patch, str):
@@ -250,8 +250,8 @@ class TurnBuilder:
 
 def _commit_of(command: str, output: str) -> str:
     """Short hash and subject of the commit that `command` made, as git said it; "" = none."""
-    said = _COMMITTED.search(output[:MAX_ERROR]) if command and _COMMIT.search(command) else None
-    return f"{said['hash']} {said['subject'].strip()}" if said else ""
+    match = _COMMITTED.search(output[:MAX_ERROR]) if command and _COMMIT.search(command) else None
+    return f"{match['hash']} {match['subject'].strip()}" if match else ""
 
 
 def _numbered(tasks: tuple[tuple[str, str, str], ...], output: str) -> tuple[tuple[str, str, str], ...]:

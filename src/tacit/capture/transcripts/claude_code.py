@@ -121,11 +121,11 @@ def _take(builder: TurnBuilder, row: _Row, *, subagents: bool) -> None:
         _take_prompt(builder, content, at_ms, machine=machine)
 
 
-def _take_usage(builder: TurnBuilder, said: _Said, at_ms: int) -> None:
-    if (counted := said.usage) is not None:
+def _take_usage(builder: TurnBuilder, message: _Said, at_ms: int) -> None:
+    if (counted := message.usage) is not None:
         cached = counted.cached or 0
         read = (counted.anew or 0) + cached + (counted.written or 0)
-        builder.request(_text(said.id), read=read, cached=cached, at_ms=at_ms)
+        builder.request(_text(message.id), read=read, cached=cached, at_ms=at_ms)
 
 
 def _typed_meanwhile(row: _Row) -> str:

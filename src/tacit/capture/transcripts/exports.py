@@ -119,18 +119,18 @@ def _conversation(fields: Fields, end: Position, *, bad: int = 0) -> Transcript:
 
 def _messages(fields: Fields) -> list[Fields]:
     for name in ("turns", "messages", "chat_messages"):
-        if found := list_of(fields.get(name)):
-            return [fields_of(message) for message in found]
+        if rows := list_of(fields.get(name)):
+            return [fields_of(message) for message in rows]
     return _branch(fields_of(fields.get("mapping")), text_in(fields, "current_node"))
 
 
 def _branch(mapping: Fields, current: str) -> list[Fields]:
     """The messages of a ChatGPT conversation from its root to the node shown last (the first leaf where it is not named)."""
     chain: list[Fields] = []
-    seen: set[str] = set()
+    visited: set[str] = set()
     at = current or _leaf(mapping)
-    while at in mapping and at not in seen:
-        seen.add(at)
+    while at in mapping and at not in visited:
+        visited.add(at)
         node = fields_of(mapping[at])
         message = fields_of(node.get("message"))
         role = text_in(fields_of(message.get("author")), "role")
@@ -145,9 +145,9 @@ def _branch(mapping: Fields, current: str) -> list[Fields]:
 
 def _leaf(mapping: Fields) -> str:
     at = next((name for name, node in mapping.items() if not fields_of(node).get("parent")), "")
-    seen: set[str] = set()
-    while at and at not in seen:
-        seen.add(at)
+    visited: set[str] = set()
+    while at and at not in visited:
+        visited.add(at)
         children = list_of(fields_of(mapping.get(at)).get("children"))
         if not children:
             break

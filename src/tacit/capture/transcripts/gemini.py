@@ -62,8 +62,8 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
     if is_list(document):  # logs.json: prompts only
         rows = [fields_of(row) for row in list_of(document)]
         first = fields_of(rows[0] if rows else None)
-        named = {str(row.get("messageId", number)): row for number, row in enumerate(rows)}
-        return first, list(named.values()), 0
+        by_id = {str(row.get("messageId", number)): row for number, row in enumerate(rows)}
+        return first, list(by_id.values()), 0
     if is_object(document) and "messages" in fields_of(document):
         session = fields_of(document)
         return session, [fields_of(message) for message in list_of(session.get("messages"))], 0

@@ -73,16 +73,16 @@ def take_message(builder: TurnBuilder, message: _Fields) -> None:
 
 def _when(value: object) -> int:
     """A time, also one that stands at the end of a note ("model 2026-01-16 22:18:20Z")."""
-    if isinstance(value, str) and len(value) > 32 and (found := _STAMP.search(value)):
-        return time_of(found[0].replace(" ", "T"))
+    if isinstance(value, str) and len(value) > 32 and (stamp := _STAMP.search(value)):
+        return time_of(stamp[0].replace(" ", "T"))
     return time_of(value.strip().replace(" ", "T", 1) if isinstance(value, str) else value)
 
 
 def _take_call(builder: TurnBuilder, call: _Fields, fallback_id: str, at_ms: int) -> None:
     function = call.get("function")
-    named: _Fields = cast("_Fields", function) if isinstance(function, Mapping) else call
-    name = named.get("tool") or named.get("name") or ""
-    raw = named.get("input", named.get("arguments", named.get("args")))
+    fields: _Fields = cast("_Fields", function) if isinstance(function, Mapping) else call
+    name = fields.get("tool") or fields.get("name") or ""
+    raw = fields.get("input", fields.get("arguments", fields.get("args")))
     if isinstance(raw, str):
         try:
             raw = cast("object", json.loads(raw))

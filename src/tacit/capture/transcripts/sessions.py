@@ -66,24 +66,24 @@ def read_sessions(
         InvalidPayload: if it is no transcript.
     """
     format_found = detected or detect_format(path)
-    whose = host or format_found.host
+    host_name = host or format_found.host
     if format_found.format == "opencode":
         for name in session_ids or every_opencode_session(path, subagents=subagents):
-            yield Session(host=whose, session_id=name, transcript=read_opencode(path, name))
+            yield Session(host=host_name, session_id=name, transcript=read_opencode(path, name))
     elif format_found.format in _MANY:
         for number, transcript in enumerate(_MANY[format_found.format](path)):
             name = transcript.session_id or _made_id(path, number)
             if format_found.format == "aider":
                 name = f"{_made_id(path.parent, 0)}-{name}"
-            yield Session(host=whose, session_id=name, transcript=transcript)
+            yield Session(host=host_name, session_id=name, transcript=transcript)
     elif format_found.format:
         name = (
             (session_ids[0] if len(session_ids) == 1 else "") or format_found.session_id or _made_id(path, 0)
         )
-        transcript = read_one(path, format_found.format, since(whose, name), subagents=subagents)
+        transcript = read_one(path, format_found.format, since(host_name, name), subagents=subagents)
         if not transcript.cwd and format_found.cwd:
             transcript = replace(transcript, cwd=format_found.cwd)
-        yield Session(host=whose, session_id=name, transcript=transcript)
+        yield Session(host=host_name, session_id=name, transcript=transcript)
 
 
 def read_one(path: Path, format_: Format, since: Position, *, subagents: bool = False) -> Transcript:

@@ -86,10 +86,10 @@ def read_specstory(path: Path, since: Position | None = None, *, subagents: bool
     if since and since.head == end.head and since.offset == end.offset:
         return Transcript(end=since)
     builder = TurnBuilder()
-    for who, sidechain, at_ms, body in _spoken(text):
+    for speaker, sidechain, at_ms, body in _spoken(text):
         if sidechain and not subagents:
             continue
-        if who != "User":
+        if speaker != "User":
             _take_reply(builder, body, at_ms)
         else:
             builder.user(body, at_ms)
@@ -98,19 +98,19 @@ def read_specstory(path: Path, since: Position | None = None, *, subagents: bool
 
 
 def _spoken(text: str) -> Iterator[tuple[str, bool, int, str]]:
-    """(who, sidechain, time, words) in order."""
+    """(speaker, sidechain, time, words) in order."""
     pattern = _SPOKE if GENERATED in text[:200] or "\n_**User" in text else HEADED
     open_tools = False
-    who, side, at_ms = "", False, 0
+    speaker, side, at_ms = "", False, 0
     lines: list[str] = []
     for line in text.replace("\r\n", "\n").split("\n"):
         match = pattern.match(line) if line[:1] in "_#*" else None
         if match and (not open_tools or pattern is HEADED):
-            if who:
-                yield who, side, at_ms, _words(lines)
+            if speaker:
+                yield speaker, side, at_ms, _words(lines)
             time_text = match.groupdict().get("told") or ""
             when = _WHEN.search(time_text)
-            who = "User" if match["who"].lower() in ("user", "human") else "Agent"
+            speaker = "User" if match["who"].lower() in ("user", "human") else "Agent"
             side, at_ms = bool(match.groupdict().get("side")), time_of(when[0]) if when else 0
             lines = []
             continue
@@ -119,8 +119,8 @@ def _spoken(text: str) -> Iterator[tuple[str, bool, int, str]]:
         if open_tools and line.rstrip().endswith("</tool-use>"):
             open_tools = False
         lines.append(line)
-    if who:
-        yield who, side, at_ms, _words(lines)
+    if speaker:
+        yield speaker, side, at_ms, _words(lines)
 
 
 def _words(lines: list[str]) -> str:
@@ -139,9 +139,9 @@ def _take_reply(builder: TurnBuilder, body: str, at_ms: int) -> None:
 
 
 def _reply(builder: TurnBuilder, text: str, at_ms: int) -> None:
-    said = re.sub(r"^---\s*$", "", _THOUGHT.sub("", text), flags=re.MULTILINE).strip()
-    if said:
-        builder.reply(said, at_ms)
+    reply = re.sub(r"^---\s*$", "", _THOUGHT.sub("", text), flags=re.MULTILINE).strip()
+    if reply:
+        builder.reply(reply, at_ms)
 
 
 def _take_tool(builder: TurnBuilder, tool: re.Match[str], call_id: str, at_ms: int) -> None:
@@ -149,21 +149,22 @@ def _take_tool(builder: TurnBuilder, tool: re.Match[str], call_id: str, at_ms: i
     for written, meant in _ENTITIES:
         inside = inside.replace(written, meant)
     match = _SUMMARY.search(inside)
-    summary, rest = (match["text"], inside[match.end() :]) if match else ("", inside)
+    summary, remainder = (match["text"], inside[match.end() :]) if match else ("", inside)
     shown = re.search(r"\*\*[^*]*\*\*\s*`(.+)`\s*\Z", summary, re.DOTALL)
-    command = _COMMAND.search(rest) if kind == "shell" and not shown else None
-    outputs = list(_OUTPUT.finditer(rest, command.end() if command else 0))
+    command = _COMMAND.search(remainder) if kind == "shell" and not shown else None
+    outputs = list(_OUTPUT.finditer(remainder, command.end() if command else 0))
     output = outputs[-1]["text"] if outputs else ""
     paths = [
         next(filter(None, path_match.groups()))
-        for path_match in _PATH.finditer(f"{summary}\n{rest[:20_000]}")
+        for path_match in _PATH.finditer(f"{summary}\n{remainder[:20_000]}")
     ]
     typed = shown[1] if shown else (command["one"] or command["many"]) if command else ""
     arguments: dict[str, object] = {
         "command": typed,
         "path": paths[0] if kind == "write" and paths else "",
         "todos": [
-            {"text": t["text"], "status": _STATUS.get(t["mark"], "in_progress")} for t in _TODO.finditer(rest)
+            {"text": t["text"], "status": _STATUS.get(t["mark"], "in_progress")}
+            for t in _TODO.finditer(remainder)
         ]
         if kind == "task"
         else None,
@@ -177,6 +178,6 @@ def _take_tool(builder: TurnBuilder, tool: re.Match[str], call_id: str, at_ms: i
         or "<tool_use_error>" in output[:200]
         or "doesn't want to proceed with this tool use" in output[:300]
     )
-    if answer := _ANSWER.search(rest):
+    if answer := _ANSWER.search(remainder):
         output = f'"?"="{answer["text"]}"'
     builder.result(call_id, failed=failed, text=output, at_ms=at_ms)

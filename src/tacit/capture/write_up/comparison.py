@@ -80,17 +80,17 @@ class PairDecisions:
 
 def short_ids(pairs: Sequence[Pair]) -> Mapping[str, Memory]:
     """All statements of the pairs by ids made for one request: s1, s2, ... in the order in which they were stored."""
-    found = {one.id: one for pair in pairs for one in (*pair.older, pair.newer)}
-    ordered = sorted(found.values(), key=lambda one: (one.created_at_ms, one.id))
-    return {f"s{number}": one for number, one in enumerate(ordered, start=1)}
+    memories = {memory.id: memory for pair in pairs for memory in (*pair.older, pair.newer)}
+    ordered = sorted(memories.values(), key=lambda memory: (memory.created_at_ms, memory.id))
+    return {f"s{number}": memory for number, memory in enumerate(ordered, start=1)}
 
 
 def make_comparison(
     pairs: Sequence[Pair], *, prepare: Callable[[str], str], most_output_tokens: int
 ) -> WriterRequest:
     """The request for `pairs`; `prepare` takes secrets out of every text."""
-    named = short_ids(pairs)
-    names = {memory.id: name for name, memory in named.items()}
+    by_short_id = short_ids(pairs)
+    names = {memory.id: name for name, memory in by_short_id.items()}
     statements = [
         {
             "id": name,
@@ -98,17 +98,17 @@ def make_comparison(
             "by": _BY.get(memory.provenance.speaker, memory.provenance.speaker),
             "text": prepare(memory.content),
         }
-        for name, memory in named.items()
+        for name, memory in by_short_id.items()
     ]
     requested = [
         {"newer": names[pair.newer.id], "older": [names[memory.id] for memory in pair.older]}
         for pair in pairs
     ]
-    parts = (
+    sections = (
         "Statements:\n" + "\n".join(json.dumps(statement, ensure_ascii=False) for statement in statements),
         "Pairs:\n" + "\n".join(json.dumps(pair) for pair in requested),
     )
-    user = "\n\n".join(parts).replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
+    user = "\n\n".join(sections).replace("\0", " ").encode("utf-8", "replace").decode("utf-8")
     return WriterRequest(
         system=INSTRUCTIONS, user=user, most_output_tokens=most_output_tokens, schema=schema()
     )

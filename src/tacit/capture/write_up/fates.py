@@ -72,7 +72,8 @@ class FateJudge:
     def __init__(self, content: str, ruled: Sequence[MemoryDecision]) -> None:
         self._content = content
         self._judgments: Mapping[str, Judgment] = {
-            one.memory.content: _judgment(one.fate, touches=may_touch(content, one.memory)) for one in ruled
+            decision.memory.content: _judgment(decision.fate, touches=may_touch(content, decision.memory))
+            for decision in ruled
         }
 
     def __call__(
@@ -90,9 +91,9 @@ def may_touch(content: str, memory: Memory) -> bool:
     """Whether a fate may change the memory: one of the user's only where the statement speaks of the same thing."""
     if memory.provenance.tier is not TrustTier.USER:
         return True
-    wanted = stems(memory.content)
-    shared = len(wanted & stems(content))
-    return shared >= SHARED_STEMS or shared >= SHARED_PART * len(wanted)
+    memory_stems = stems(memory.content)
+    shared = len(memory_stems & stems(content))
+    return shared >= SHARED_STEMS or shared >= SHARED_PART * len(memory_stems)
 
 
 def _judgment(fate: MemoryFate, *, touches: bool) -> Judgment:

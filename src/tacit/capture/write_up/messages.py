@@ -34,10 +34,10 @@ def messages_of(
         redact: takes secrets out of a whole turn, before it is parted.
         chances_of: how likely turns hold something worth keeping, by their index.
     """
-    parts = _parted([replace(turn, text=redact(turn.text)) for turn in turns])
-    chances: Mapping[int, float] = chances_of(parts) if chances_of is not None else {}
+    split_turns = _parted([replace(turn, text=redact(turn.text)) for turn in turns])
+    chances: Mapping[int, float] = chances_of(split_turns) if chances_of is not None else {}
     messages: list[Message] = []
-    for turn in parts:
+    for turn in split_turns:
         text = shortened(turn.text).strip()
         if text:
             messages.append(
@@ -59,13 +59,13 @@ def messages_of(
 
 def _parted(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     """The turns, long ones of the agent as several, so that a part of them can be sent; tools stay with the last part."""
-    parts: list[Turn] = []
+    split_turns: list[Turn] = []
     for turn in turns:
         texts = _parts(turn.text) if turn.role == "assistant" else [turn.text]
         for at, text in enumerate(texts, start=1):
             tools = turn.tools if at == len(texts) else ()
-            parts.append(replace(turn, index=len(parts), text=text, tools=tools))
-    return tuple(parts)
+            split_turns.append(replace(turn, index=len(split_turns), text=text, tools=tools))
+    return tuple(split_turns)
 
 
 def with_messages(waiting: PendingSession, added: Sequence[Message]) -> PendingSession:
@@ -82,10 +82,10 @@ def with_messages(waiting: PendingSession, added: Sequence[Message]) -> PendingS
     return replace(waiting, messages=tuple(reversed(fitting)), taken=waiting.taken + lost)
 
 
-def without_written(now: PendingSession, written: PendingSession) -> PendingSession:
-    """Return the messages waiting `now` without those of `written`, which was read from the store earlier."""
-    done = max(0, written.taken + len(written.messages) - now.taken)
-    return replace(now, messages=now.messages[done:], taken=now.taken + done, tries=0)
+def without_written(current: PendingSession, written: PendingSession) -> PendingSession:
+    """Return the messages of `current`, as they wait now, without those of `written`, which was read from the store earlier."""
+    done = max(0, written.taken + len(written.messages) - current.taken)
+    return replace(current, messages=current.messages[done:], taken=current.taken + done, tries=0)
 
 
 def shortened(text: str, *, head: int = _HEAD, tail: int = _TAIL) -> str:

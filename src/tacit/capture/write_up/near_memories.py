@@ -60,9 +60,10 @@ def find_near_memories(
 def _telling(messages: Sequence[Numbered]) -> list[Numbered]:
     """The messages to search with: the user's and those with candidates, the newest; then the agent's."""
     chosen = [message for message in messages if message.message.role == "user" or message.message.chance]
-    others = [
+    agent_messages = [
         message for message in messages if message.message.role == "assistant" and not message.message.chance
     ]
-    return [*chosen[-_MOST_TEXTS:], *others[-max(0, _MOST_TEXTS - len(chosen)) or len(others) :]][
-        :_MOST_TEXTS
-    ]
+    return [
+        *chosen[-_MOST_TEXTS:],
+        *agent_messages[-max(0, _MOST_TEXTS - len(chosen)) or len(agent_messages) :],
+    ][:_MOST_TEXTS]

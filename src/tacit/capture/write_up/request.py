@@ -124,14 +124,14 @@ def make_request(
         {"message": message.number, "role": message.message.role, "text": _sendable(prepare(message.text))}
         for message in messages
     ]
-    parts = (
+    sections = (
         f"Kinds:\n{lines}",
         f"Memories:\n{json.dumps(memories, ensure_ascii=False)}",
         f"Messages:\n{json.dumps(conversation, ensure_ascii=False)}",
     )
     return WriterRequest(
         system=INSTRUCTIONS,
-        user="\n\n".join(parts),
+        user="\n\n".join(sections),
         most_output_tokens=most_output_tokens,
         schema=schema(kinds),
     )

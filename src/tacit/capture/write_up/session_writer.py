@@ -175,7 +175,7 @@ class SessionWriter:
             before = WAITING.find(self._store, session.key)
             if before is None and not added:
                 return {}
-            now = replace(
+            updated = replace(
                 before or session,
                 scope=session.scope,
                 root=session.root,
@@ -183,8 +183,8 @@ class SessionWriter:
                 past=session.past if before is None else before.past and session.past,
             )
             if added:
-                now = replace(with_messages(now, added), updated_ms=self._clock.now_ms())
-            return WAITING.change(now, session.key) if now != before else {}
+                updated = replace(with_messages(updated, added), updated_ms=self._clock.now_ms())
+            return WAITING.change(updated, session.key) if updated != before else {}
 
         return values
 
@@ -195,8 +195,12 @@ class SessionWriter:
     def waiting(self, *, past: bool) -> tuple[PendingSession, ...]:
         """Sessions that can be written up now: those that failed least first, then the newest."""
         now_ms = self._clock.now_ms()
-        found = [one for one in WAITING.every(self._store) if one.past == past and self._is_due(one, now_ms)]
-        return tuple(sorted(found, key=lambda one: (one.tries, -_newest_ms(one), str(one.key))))
+        due = [
+            session
+            for session in WAITING.every(self._store)
+            if session.past == past and self._is_due(session, now_ms)
+        ]
+        return tuple(sorted(due, key=lambda session: (session.tries, -_newest_ms(session), str(session.key))))
 
     def _is_due(self, waiting: PendingSession, now_ms: int) -> bool:
         over = waiting.ended or now_ms - waiting.updated_ms >= self._model.settings.quiet_minutes * 60_000
@@ -222,14 +226,14 @@ class SessionWriter:
             scope=waiting.scope,
         )
         frame = self._request((), near)
-        limit, rest = most, self._cost(frame)
+        limit, excess = most, self._cost(frame)
         while True:
-            limit -= rest  # at first the frame, then by how much the last cut was still too long
+            limit -= excess  # at first the frame, then by how much the last cut was still too long
             sent = fit_messages(waiting.messages, most_tokens=limit, count=self._count)
             request = self._request(sent, near)
             tokens = self._cost(request)
-            rest = tokens - most
-            if rest <= 0 or limit <= 0:
+            excess = tokens - most
+            if excess <= 0 or limit <= 0:
                 return PreparedRequest(waiting=waiting, sent=sent, near=near, request=request, tokens=tokens)
 
     def _request(self, sent: Sequence[Numbered], near: Mapping[str, Memory]) -> WriterRequest:
@@ -298,11 +302,11 @@ class SessionWriter:
         key = waiting.key
 
         def finish(_: Sequence[Change]) -> ValueChanges:
-            now = WAITING.find(self._store, key)
-            if now is None:
+            stored = WAITING.find(self._store, key)
+            if stored is None:
                 return {}
             tried = self._spent_on(key).on(now_ms).after(replace(request, took_ms=now_ms - request.at_ms))
-            failed = replace(now, tries=now.tries + 1)
+            failed = replace(stored, tries=stored.tries + 1)
             return {**WAITING.change(failed, key), **SESSION_SPENDING.change(tried, key)}
 
         self._reconciler.keep((), write=self._reconciler.apply, finish=finish)
@@ -350,8 +354,8 @@ class SessionWriter:
         on_session = self._spent_on(waiting.key).on(now_ms).after(request)
 
         def finish(_: Sequence[Change]) -> ValueChanges:
-            now = WAITING.find(self._store, waiting.key)
-            remaining = without_written(now, waiting) if now is not None else None
+            stored = WAITING.find(self._store, waiting.key)
+            remaining = without_written(stored, waiting) if stored is not None else None
             return {
                 **WAITING.change(remaining if remaining and remaining.messages else None, waiting.key),
                 **SESSION_SPENDING.change(on_session, waiting.key),
@@ -375,9 +379,9 @@ class SessionWriter:
         judges: dict[str, FateJudge] = {}
         beside: dict[str, tuple[str, ...]] = {}
         only = [draft for draft, _ in drafts]
-        made = _with_few_waiting(self._prepared(only), only)
+        prepared = _with_few_waiting(self._prepared(only), only)
         near = self._unchanged(near)
-        for item, (_, statement) in zip(made, drafts, strict=True):
+        for item, (_, statement) in zip(prepared, drafts, strict=True):
             if not isinstance(item, Memory):
                 items.append(item)
                 continue
@@ -396,12 +400,12 @@ class SessionWriter:
     def _unchanged(self, near: Mapping[str, Memory]) -> Mapping[str, Memory]:
         """Those of `near` that still say what the model was sent, as they are now: its answer may have taken minutes."""
         names = [memory.id for memory in near.values()]
-        now = {memory.id: memory for memory in self._store.get(names, scope=self._store.scopes())}
+        current = {memory.id: memory for memory in self._store.get(names, scope=self._store.scopes())}
         return {
-            name: now[memory.id]
+            name: current[memory.id]
             for name, memory in near.items()
-            if memory.id in now
-            and (now[memory.id].status, now[memory.id].content) == (memory.status, memory.content)
+            if memory.id in current
+            and (current[memory.id].status, current[memory.id].content) == (memory.status, memory.content)
         }
 
 
@@ -432,8 +436,8 @@ def _may_be_too_many(memory: Memory) -> bool:
 
 
 def _chances_of(turns: Sequence[Turn]) -> Mapping[int, float]:
-    return {one.index: one.chance for one in find_candidates(turns)}
+    return {candidate.index: candidate.chance for candidate in find_candidates(turns)}
 
 
 def _newest_ms(waiting: PendingSession) -> int:
-    return max((one.at_ms for one in waiting.messages), default=0) or waiting.updated_ms
+    return max((message.at_ms for message in waiting.messages), default=0) or waiting.updated_ms

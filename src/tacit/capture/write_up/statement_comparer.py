@@ -144,7 +144,7 @@ class StatementComparer:
         """The requests that would be sent now, in order; nothing is sent or stored. An answer can change the requests behind it."""
         waiting = self._waiting()
         requests = self._requests(self._live(waiting.ids), most=waiting.most)
-        return tuple(one for one in requests if one.pairs)
+        return tuple(request for request in requests if request.pairs)
 
     # --- what waits
 
@@ -186,9 +186,9 @@ class StatementComparer:
         )
         if before is None:  # What was there before a writer was configured is not compared.
             return queue
-        wanted = [memory.id for memory in reversed(new) if self._is_compared(memory)]
+        new_ids = [memory.id for memory in reversed(new) if self._is_compared(memory)]
         return replace(
-            queue, ids=(*before.ids, *wanted)[-MOST_WAITING:], most=before.most, tries=before.tries
+            queue, ids=(*before.ids, *new_ids)[-MOST_WAITING:], most=before.most, tries=before.tries
         )
 
     def _margin(self) -> tuple[int, str]:
@@ -223,8 +223,8 @@ class StatementComparer:
 
     def _live(self, ids: Sequence[str]) -> list[Memory]:
         """Those of `ids` that can still be compared, in their order."""
-        found = {one.id: one for one in self._store.get(list(ids), scope=self._store.scopes())}
-        return [found[name] for name in ids if name in found and _is_live(found[name])]
+        memories = {memory.id: memory for memory in self._store.get(list(ids), scope=self._store.scopes())}
+        return [memories[name] for name in ids if name in memories and _is_live(memories[name])]
 
     def _requests(self, live: Sequence[Memory], *, most: int) -> Iterator[PreparedComparison]:
         """Requests for `live`, each of one scope; those without pairs are of statements that nothing stands near to.
@@ -234,13 +234,13 @@ class StatementComparer:
         remaining = list(live)
         while remaining:
             scope = remaining[0].scope
-            here = [memory for memory in remaining if memory.scope == scope]
+            in_scope = [memory for memory in remaining if memory.scope == scope]
             try:
-                prepared = self._prepared(here[:most])
+                prepared = self._prepared(in_scope[:most])
             except ProviderError as error:
                 _LOG.warning("statements are not compared now: %s", error.code, extra={"detail": str(error)})
                 prepared = None
-            taken = {memory.id for memory in here} if prepared is None else set(prepared.statements)
+            taken = {memory.id for memory in in_scope} if prepared is None else set(prepared.statements)
             remaining = [memory for memory in remaining if memory.id not in taken]
             if prepared is not None:
                 yield prepared
@@ -273,7 +273,11 @@ class StatementComparer:
 
     def _root(self, memory: Memory) -> str:
         project = memory.scope.project_id
-        return next((one.root for one in self._store.projects() if one.id == project), "") if project else ""
+        return (
+            next((record.root for record in self._store.projects() if record.id == project), "")
+            if project
+            else ""
+        )
 
     def _pairs(self, batch: Sequence[Memory]) -> tuple[Pair, ...]:
         scope = ScopeFilter.of(batch[0].scope, UNIVERSAL)
@@ -312,25 +316,25 @@ class StatementComparer:
         self, prepared: PreparedComparison, fates: PairDecisions
     ) -> tuple[list[Change], list[Relation]]:
         """Return the changes that the fates make. Statements that ended or changed while the model answered are left alone."""
-        named = short_ids(prepared.pairs)
-        now = {
+        by_short_id = short_ids(prepared.pairs)
+        live = {
             memory.id: memory
             for memory in self._store.get(
-                [memory.id for memory in named.values()], scope=self._store.scopes()
+                [memory.id for memory in by_short_id.values()], scope=self._store.scopes()
             )
             if memory.status in LIVE
         }
         compared = {
-            name: now[memory.id]
-            for name, memory in named.items()
-            if memory.id in now and now[memory.id].content == memory.content
+            name: live[memory.id]
+            for name, memory in by_short_id.items()
+            if memory.id in live and live[memory.id].content == memory.content
         }
         fates_by_pair = {(fate.newer, fate.older): fate for fate in fates.ruled}
         changes: list[Change] = []
         relations: list[Relation] = []
         ended: set[str] = set()
         current = {memory.id: memory for memory in compared.values()}
-        names = {memory.id: name for name, memory in named.items()}
+        names = {memory.id: name for name, memory in by_short_id.items()}
         for pair in prepared.pairs:
             newer = compared.get(names[pair.newer.id])
             ruled = [
@@ -342,14 +346,14 @@ class StatementComparer:
             for older, fate in ruled:
                 if newer is None or newer.id in ended or older.id in ended:
                     continue
-                made, more, gone = self._effect(current[newer.id], current[older.id], fate)
-                changes += made
+                pair_changes, more, gone = self._effect(current[newer.id], current[older.id], fate)
+                changes += pair_changes
                 relations += more
                 ended.update(gone)
                 current.update(
                     {
                         change.memory.id: change.memory
-                        for change in made
+                        for change in pair_changes
                         if isinstance(change, Merge | Edit) and change.memory.status in LIVE
                     }
                 )
@@ -404,8 +408,8 @@ class StatementComparer:
         return [over], [Relation(source_id=newer.id, target_id=older.id, type="updates")], (older.id,)
 
     def _asked(self, newer: Memory, older: Memory, reason: ChangeReason) -> _Effect:
-        asked = Relation(source_id=newer.id, target_id=older.id, type="contradicts")
-        return [Edit(memory=newer, reason=reason)], [asked], ()
+        question = Relation(source_id=newer.id, target_id=older.id, type="contradicts")
+        return [Edit(memory=newer, reason=reason)], [question], ()
 
     def _are_alike(self, memory: Memory, other: Memory) -> bool:
         """Whether two statements are about the same matter by their vectors, for those that say it in other words."""
@@ -439,9 +443,9 @@ class StatementComparer:
             updated_at_ms=self._clock.now_ms(),
         )
         same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(stays.id,), detail=fate.reason)
-        took = ChangeReason(cause=ChangeCause.TOOK_OVER, memory_ids=(goes.id,), detail=fate.reason)
+        took_over = ChangeReason(cause=ChangeCause.TOOK_OVER, memory_ids=(goes.id,), detail=fate.reason)
         over = Edit(memory=self._ended(goes, stays.id), reason=same)
-        return [Merge(memory=merged, reason=took), over], [], (goes.id,)
+        return [Merge(memory=merged, reason=took_over), over], [], (goes.id,)
 
     def _settled_questions(
         self,
@@ -460,8 +464,8 @@ class StatementComparer:
             newer = compared.get(names[pair.newer.id])
             for old in pair.older:
                 older = compared.get(names[old.id])
-                named = names[pair.newer.id], names[old.id]
-                unchanged = named in fates.kept or (fates.whole and named not in ruled)
+                pair_ids = names[pair.newer.id], names[old.id]
+                unchanged = pair_ids in fates.kept or (fates.whole and pair_ids not in ruled)
                 if newer and older and unchanged and _of_equal_trust(newer, older):
                     both |= {(newer.id, older.id), (older.id, newer.id)}
         edges = (

@@ -87,7 +87,7 @@ def _variants(messages: Sequence[Message]) -> list[_Variant]:
             add(6, whole)
         else:
             telling = _telling(whole)
-            following = next((other.role for other in messages[place + 1 :] if other.role != "tool"), "user")
+            following = next((later.role for later in messages[place + 1 :] if later.role != "tool"), "user")
             if following == "user":
                 add(1, _without_code(whole))
             if message.chance:
@@ -118,7 +118,7 @@ def gist(text: str) -> str:
 
 def _without_code(text: str) -> str:
     """The text with no more than the opening line of a block of code."""
-    return _FENCE.sub(lambda found: found[0].strip().split("\n", 1)[0] + " [...]", text)
+    return _FENCE.sub(lambda match: match[0].strip().split("\n", 1)[0] + " [...]", text)
 
 
 def _telling(text: str) -> float:

@@ -63,8 +63,8 @@ def find_quote(quote: str, text: str) -> str:
 
     Of a quote with an omission its longest part counts.
     """
-    part = max(_OMITTED.split(quote), key=len)
-    words = WORD.findall(part)
+    longest = max(_OMITTED.split(quote), key=len)
+    words = WORD.findall(longest)
     if len(words) < MIN_QUOTED_WORDS:
         return ""
     sequence = r"[\W_]+".join(map(re.escape, words))
@@ -114,8 +114,10 @@ def quote_coverage(span: str, content: str) -> float:
 
 def _holds(whole: str, name: str) -> bool:
     """Whether `name`, or every part of a path, stands in `whole`, not as the middle of a longer number or word."""
-    parts = [part for part in name.split("/") if part]
-    return _stands(whole, name) or (len(parts) > 1 and all(_stands(whole, part) for part in parts))
+    segments = [segment for segment in name.split("/") if segment]
+    return _stands(whole, name) or (
+        len(segments) > 1 and all(_stands(whole, segment) for segment in segments)
+    )
 
 
 def _stands(whole: str, name: str) -> bool:
@@ -299,8 +301,8 @@ def _handed_on(span: str, text: str) -> bool:
     return quoted or reported or opens_report(lead) or bool(_NOTICE.match(lead)) or _is_dialog(text)
 
 
-def _overlap(one: str, other: str) -> bool:
-    return bool(one and other) and (one in other or other in one)
+def _overlap(first: str, second: str) -> bool:
+    return bool(first and second) and (first in second or second in first)
 
 
 def _before(span: str, text: str) -> str:

@@ -70,9 +70,9 @@ class HookSettings:
 
     def holds(self, text: str) -> bool:
         """Whether every event has exactly our group, and no other event has one."""
-        found = [(event, group) for event, _, group in self._ours(text)]
-        wanted = [(event, self._group(matcher, timeout)) for event, matcher, timeout in EVENTS]
-        return sorted(found, key=lambda pair: pair[0]) == sorted(wanted, key=lambda pair: pair[0])
+        actual = [(event, group) for event, _, group in self._ours(text)]
+        expected = [(event, self._group(matcher, timeout)) for event, matcher, timeout in EVENTS]
+        return sorted(actual, key=lambda pair: pair[0]) == sorted(expected, key=lambda pair: pair[0])
 
     def present(self, text: str) -> bool:
         """Whether any hook of ours is in it."""
@@ -95,8 +95,8 @@ class HookSettings:
         while (entry := next(self._ours(text), None)) is not None:
             event, index, group = entry
             touched.add(event)
-            others = [n for n, handler in enumerate(_handlers(group)) if not _is_ours(handler)]
-            if others:  # someone wrote a handler of their own into our group
+            foreign = [n for n, handler in enumerate(_handlers(group)) if not _is_ours(handler)]
+            if foreign:  # someone wrote a handler of their own into our group
                 at = next(n for n, handler in enumerate(_handlers(group)) if _is_ours(handler))
                 text = self._cut_handler(text, event, index, at)
             else:
@@ -156,8 +156,8 @@ def unread_settings(path: Path, text: str) -> str:
 def _handlers(group: object) -> list[object]:
     if not isinstance(group, Mapping):
         return []
-    found = cast("Mapping[str, object]", group).get("hooks")
-    return cast("list[object]", found) if isinstance(found, list) else []
+    handlers = cast("Mapping[str, object]", group).get("hooks")
+    return cast("list[object]", handlers) if isinstance(handlers, list) else []
 
 
 def _is_ours(handler: object) -> bool:
@@ -165,5 +165,5 @@ def _is_ours(handler: object) -> bool:
         return False
     fields = cast("Mapping[str, object]", handler)
     command = fields.get("command")
-    named = isinstance(command, str) and PurePath(command).name == LAUNCHER_NAME
-    return named or (fields.get("type") == "mcp_tool" and fields.get("server") == "tacit")
+    is_launcher = isinstance(command, str) and PurePath(command).name == LAUNCHER_NAME
+    return is_launcher or (fields.get("type") == "mcp_tool" and fields.get("server") == "tacit")

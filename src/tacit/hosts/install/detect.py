@@ -66,8 +66,8 @@ def detect(user_home: Path, path_env: str) -> tuple[DetectedHost, ...]:
 
 def find_executable(host: str, user_home: Path, path_env: str) -> Path | None:
     """The host's program, found as `detect` finds it but without asking for its version; None = not on this machine."""
-    known = next((each for each in _HOST_PROGRAMS if each.name == host), None)
-    return _executable(known, user_home, path_env) if known else None
+    program = next((candidate for candidate in _HOST_PROGRAMS if candidate.name == host), None)
+    return _executable(program, user_home, path_env) if program else None
 
 
 def _executable(program: _HostProgram, user_home: Path, path_env: str) -> Path | None:

@@ -85,15 +85,15 @@ def apply(plan: InstallPlan) -> None:
                 hint="Run the command again.",
             )
     done: list[FileEdit] = []
-    made: list[Path] = []
+    new_folders: list[Path] = []
     try:
         for edit in edits:
             if edit.after is not None:
-                made += _make_folders(edit.path.parent, mode=0o700 if edit.private else 0o777)
+                new_folders += _make_folders(edit.path.parent, mode=0o700 if edit.private else 0o777)
             _write(edit.path, edit.after, private=edit.private)
             done.append(edit)
     except OSError as error:
-        _undo(done, made)
+        _undo(done, new_folders)
         raise HostError(
             f"{error.filename or plan.host} cannot be written: {error.strerror or error}. Nothing was changed.",
             hint="Check the free space and the owner and mode of the folder.",
@@ -101,20 +101,20 @@ def apply(plan: InstallPlan) -> None:
     _remove_folders(edits)
 
 
-def _undo(done: Iterable[FileEdit], made: Iterable[Path]) -> None:
+def _undo(done: Iterable[FileEdit], new_folders: Iterable[Path]) -> None:
     for edit in reversed(list(done)):
         with contextlib.suppress(OSError):
             _make_folders(edit.path.parent, mode=0o700 if edit.private else 0o777)
             _write(edit.path, edit.before, private=edit.private)
-    for folder in reversed(list(made)):
+    for folder in reversed(list(new_folders)):
         with contextlib.suppress(OSError):
             folder.rmdir()
 
 
 def _make_folders(folder: Path, *, mode: int) -> list[Path]:
     missing = list(missing_folders(folder))
-    for each in missing:
-        each.mkdir(mode=mode, exist_ok=True)
+    for path in missing:
+        path.mkdir(mode=mode, exist_ok=True)
     return missing
 
 
@@ -130,8 +130,8 @@ def missing_folders(folder: Path) -> tuple[Path, ...]:
 def _remove_folders(edits: Iterable[FileEdit]) -> None:
     """Take away the folders that were made for files that are gone, where nothing else is in them."""
     gone = [edit for edit in edits if edit.after is None]
-    made = ((edit.path.parent,) if edit.folders is None else edit.folders for edit in gone)
-    folders = {folder for each in made for folder in each}
+    folder_groups = ((edit.path.parent,) if edit.folders is None else edit.folders for edit in gone)
+    folders = {folder for group in folder_groups for folder in group}
     for folder in sorted(folders, key=lambda folder_path: (-len(folder_path.parts), folder_path)):
         with contextlib.suppress(OSError):
             folder.rmdir()

@@ -285,9 +285,9 @@ def _write(value: object, style: tuple[str, str], indent: str) -> str:
     return plain.replace("\n", newline + indent)
 
 
-def _not_that(path: Path, keys: Sequence[str], wanted: str) -> HostError:
+def _not_that(path: Path, keys: Sequence[str], expected: str) -> HostError:
     place = ".".join(keys) or "the whole file"
     return HostError(
-        f"{path}: {place} is not {wanted}. Nothing was written.",
-        hint=f"Make it {wanted}, or remove it, and run the command again.",
+        f"{path}: {place} is not {expected}. Nothing was written.",
+        hint=f"Make it {expected}, or remove it, and run the command again.",
     )

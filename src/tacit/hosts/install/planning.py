@@ -86,8 +86,8 @@ def plan(
         clean = _without_ours(target, current, originals.get(target.path))
         after = target.add(clean)
         earlier = originals.get(target.path)
-        made = files.missing_folders(target.path.parent) if earlier is None else earlier.made
-        originals[target.path] = OriginalFile(text=clean, after_sha256=_sha256(after), made=made)
+        new_folders = files.missing_folders(target.path.parent) if earlier is None else earlier.made
+        originals[target.path] = OriginalFile(text=clean, after_sha256=_sha256(after), made=new_folders)
         edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
     if edits:
         why = "remembers what these files held, so that uninstalling gives it back"
@@ -119,10 +119,14 @@ def uninstall(
         before = originals.pop(target.path, None)
         after = _without_ours(target, current, before)
         if current != after:
-            made = before.made if before is not None else None
+            new_folders = before.made if before is not None else None
             edits.append(
                 FileEdit(
-                    path=target.path, before=current, after=after, why="takes Tacit out again", folders=made
+                    path=target.path,
+                    before=current,
+                    after=after,
+                    why="takes Tacit out again",
+                    folders=new_folders,
                 )
             )
     book_after = _record_text(originals)
@@ -281,7 +285,7 @@ def _record_text(record: Mapping[Path, OriginalFile]) -> str | None:
     return json.dumps(rows, indent=1) + "\n"
 
 
-def _folders(given: object) -> tuple[Path, ...] | None:
-    if not isinstance(given, list):
+def _folders(raw: object) -> tuple[Path, ...] | None:
+    if not isinstance(raw, list):
         return None
-    return tuple(Path(str(folder)) for folder in cast("list[object]", given))
+    return tuple(Path(str(folder)) for folder in cast("list[object]", raw))

@@ -30,8 +30,8 @@ def describe_age(version: int) -> str:
     """What is wrong with something of an installation that is not what this version writes."""
     if version == INSTALL_VERSION:
         return "differs from what this Tacit writes"
-    said = f"version {version}" if version > 1 else "no version, as the first release wrote it"
-    return f"is stale: it carries {said}, and this Tacit writes version {INSTALL_VERSION}"
+    version_text = f"version {version}" if version > 1 else "no version, as the first release wrote it"
+    return f"is stale: it carries {version_text}, and this Tacit writes version {INSTALL_VERSION}"
 
 
 class Target(Protocol):
@@ -148,7 +148,7 @@ class JsonMember:
         return None if remaining == self.opening else remaining
 
 
-def plugin_text(*parts: str) -> str:
+def plugin_text(*segments: str) -> str:
     """A file of `plugins/`, from the installed package or the source tree.
 
     Raises:
@@ -156,10 +156,10 @@ def plugin_text(*parts: str) -> str:
     """
     package = Path(tacit.__file__).parent
     for root in (package / "plugins", package.parents[1] / "plugins"):
-        file = root.joinpath(*parts)
+        file = root.joinpath(*segments)
         if file.is_file():
             return file.read_text(encoding="utf-8")
     raise HostError(
-        f"This installation of Tacit lacks the file plugins/{'/'.join(parts)}.",
+        f"This installation of Tacit lacks the file plugins/{'/'.join(segments)}.",
         hint="Install Tacit again.",
     )

@@ -102,11 +102,11 @@ def _strings(value: object, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, Mapping):
-        for key, part in cast(Mapping[str, object], value).items():
-            yield from _strings(part, f"{path}.{key}" if path else str(key))
+        for key, child in cast(Mapping[str, object], value).items():
+            yield from _strings(child, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list):
-        for index, part in enumerate(cast(list[object], value)):
-            yield from _strings(part, f"{path}[{index}]")
+        for index, child in enumerate(cast(list[object], value)):
+            yield from _strings(child, f"{path}[{index}]")
 
 
 def _message_turns(message: object) -> Iterator[Turn]:

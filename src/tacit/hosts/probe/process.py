@@ -117,10 +117,10 @@ class ProbeResult:
 def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> ProbeResult:
     """Turn a finished run and the requests that the stub model recorded into a result with advice."""
     requests = stub.agent_requests
-    where = next((tuple(places) for r in requests if (places := r.find(re.escape(nonce)))), ())
+    locations = next((tuple(places) for r in requests if (places := r.find(re.escape(nonce)))), ())
     end = (finished.out + finished.err)[-2000:]
-    if where:
-        return ProbeResult(ok=True, where=where, took_ms=finished.took_ms, requests=len(requests))
+    if locations:
+        return ProbeResult(ok=True, where=locations, took_ms=finished.took_ms, requests=len(requests))
     if finished.code is None:
         advice = f"{host} did not end in time. Run it once by hand to see what it waits for."
     elif not requests:

@@ -115,11 +115,11 @@ def _read_text_directive(prompt: str) -> str:
     match = re.search(r"STUB_TEXT\s+(?=\S)", prompt)
     if match is None:
         return ""
-    rest = prompt[match.end() :]
-    if rest.startswith('"'):
+    remainder = prompt[match.end() :]
+    if remainder.startswith('"'):
         try:
-            value, _ = json.JSONDecoder().raw_decode(rest)
+            value, _ = json.JSONDecoder().raw_decode(remainder)
         except ValueError:
             return ""
         return str(value)
-    return rest.split()[0]
+    return remainder.split()[0]

@@ -288,14 +288,14 @@ class _Handler(BaseHTTPRequestHandler):
         model, number = request.model, request.number
         match request.api:
             case "anthropic":
-                whole, events, named, done = wire.anthropic_message, wire.anthropic_events, True, False
+                whole, events, with_names, done = wire.anthropic_message, wire.anthropic_events, True, False
             case "chat":
-                whole, events, named, done = wire.chat_completion, wire.chat_events, False, True
+                whole, events, with_names, done = wire.chat_completion, wire.chat_events, False, True
             case _:
-                whole, events, named, done = wire.response_object, wire.response_events, True, False
+                whole, events, with_names, done = wire.response_object, wire.response_events, True, False
         if stream:
-            parts = events(answer, model=model, number=number, usage_tokens=usage)
-            self._send(wire.encode_events(parts, named=named, done=done), "text/event-stream")
+            stream_events = events(answer, model=model, number=number, usage_tokens=usage)
+            self._send(wire.encode_events(stream_events, named=with_names, done=done), "text/event-stream")
         else:
             self._send_json(whole(answer, model=model, number=number, usage_tokens=usage))
 

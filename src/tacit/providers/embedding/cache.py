@@ -87,27 +87,27 @@ class CachedEmbedder:
                     self._promised[key] = None
         return vectors, waiting, mine
 
-    def _compute(self, wanted: dict[bytes, str]) -> dict[bytes, Vectors]:
+    def _compute(self, texts: dict[bytes, str]) -> dict[bytes, Vectors]:
         failure: ProviderError | None = None
-        made: dict[bytes, Vectors] = {}
+        vectors: dict[bytes, Vectors] = {}
         try:
-            made = dict(zip(wanted, self._inner.embed(list(wanted.values())), strict=True))
+            vectors = dict(zip(texts, self._inner.embed(list(texts.values())), strict=True))
         except ProviderError as error:
             failure = error
             raise
         finally:
             with self._lock:
                 expires = self._clock.monotonic_ms() + self._ttl_ms
-                for key in wanted:
+                for key in texts:
                     promise = self._promised.pop(key)
-                    if key in made:
-                        self._kept[key] = (expires, made[key].copy())  # a row alone, not the whole batch
+                    if key in vectors:
+                        self._kept[key] = (expires, vectors[key].copy())  # a row alone, not the whole batch
                     if promise is None:
                         continue
-                    if key in made:
-                        promise.set_result(made[key])
+                    if key in vectors:
+                        promise.set_result(vectors[key])
                     else:
                         promise.set_exception(failure or ProviderError("The embedding was interrupted."))
                 while len(self._kept) > self._entries:
                     self._kept.popitem(last=False)
-        return made
+        return vectors

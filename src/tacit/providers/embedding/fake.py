@@ -46,7 +46,7 @@ class FakeEmbedder:
 
     def token_matches(self, text: str, others: Sequence[str]) -> Vectors:
         """1 for each word of `text` that the other text holds, else 0."""
-        asked = CODE_WORD.findall(text.lower())
-        held = [set(CODE_WORD.findall(other.lower())) for other in others]
-        rows = [[float(word in words) for word in asked] for words in held]
-        return np.array(rows, dtype=np.float32).reshape(len(others), len(asked))
+        query_words = CODE_WORD.findall(text.lower())
+        word_sets = [set(CODE_WORD.findall(other.lower())) for other in others]
+        rows = [[float(word in words) for word in query_words] for words in word_sets]
+        return np.array(rows, dtype=np.float32).reshape(len(others), len(query_words))

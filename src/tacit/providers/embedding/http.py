@@ -110,8 +110,8 @@ def embed_distinct(
     """Ask for each distinct text once, `batch` prepared texts at a time, and put the rows in the order of `texts`."""
     place = {text: row for row, text in enumerate(dict.fromkeys(texts))}
     ready = [prepare(text) for text in place]
-    parts = [ask(ready[start : start + batch]) for start in range(0, len(ready), batch)]
-    rows = np.concatenate([np.empty((0, dimensions), dtype=np.float32), *parts])
+    batches = [ask(ready[start : start + batch]) for start in range(0, len(ready), batch)]
+    rows = np.concatenate([np.empty((0, dimensions), dtype=np.float32), *batches])
     return rows[[place[text] for text in texts]]
 
 

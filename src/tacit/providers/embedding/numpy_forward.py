@@ -62,8 +62,8 @@ class NumpyForward:
         length, width = hidden.shape
         size = width // _HEADS
         query, key, value = (
-            self._linear(hidden, f"{name}.{part}").reshape(length, _HEADS, size).transpose(1, 0, 2)
-            for part in ("query", "key", "value")
+            self._linear(hidden, f"{name}.{projection}").reshape(length, _HEADS, size).transpose(1, 0, 2)
+            for projection in ("query", "key", "value")
         )
         scores = query @ key.transpose(0, 2, 1) * np.float32(size**-0.5)
         weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -101,7 +101,9 @@ def _floats(stored: dict[str, NDArray[np.generic]], name: str) -> Floats:
 
 def _dequantized(stored: dict[str, NDArray[np.generic]], name: str) -> Floats:
     """(whole - zero) x scale, with one zero and scale per output channel (the last axis)."""
-    whole, zero, scale = (_floats(stored, f"{name}_{part}") for part in ("quantized", "zero_point", "scale"))
+    whole, zero, scale = (
+        _floats(stored, f"{name}_{suffix}") for suffix in ("quantized", "zero_point", "scale")
+    )
     return (whole - zero) * scale
 
 

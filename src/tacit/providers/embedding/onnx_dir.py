@@ -106,8 +106,8 @@ class OnnxFolder:
         if unknown:
             raise ProviderError(f"The model {self._model} asks for unknown inputs: {', '.join(unknown)}.")
         outputs = [node.name for node in session.get_outputs()]
-        wanted = next((name for name in _TOKEN_OUTPUTS if name in outputs), outputs[0])
-        value = session.run([wanted], {name: offered[name] for name in names})[0]
+        output_name = next((name for name in _TOKEN_OUTPUTS if name in outputs), outputs[0])
+        value = session.run([output_name], {name: offered[name] for name in names})[0]
         return _pool(value[0], self._pooling) if value.ndim == 3 else value[0]
 
 

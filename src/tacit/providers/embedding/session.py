@@ -38,14 +38,16 @@ class Session(Protocol):
         ...
 
 
-def run_model(session: Session, wanted: str, feed: Mapping[str, NDArray[Any]], *, model: str) -> NDArray[Any]:
-    """The output `wanted`.
+def run_model(
+    session: Session, output_name: str, feed: Mapping[str, NDArray[Any]], *, model: str
+) -> NDArray[Any]:
+    """The output `output_name`.
 
     Raises:
         ProviderError: if the model fails; `model` names it.
     """
     try:
-        return session.run([wanted], feed)[0]
+        return session.run([output_name], feed)[0]
     except Exception as error:  # onnxruntime's errors share no base class but this
         raise ProviderError(f"The model {model} failed: {error}") from error
 

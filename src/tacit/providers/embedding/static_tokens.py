@@ -88,30 +88,30 @@ class StaticTokens:
     def matches(self, text: str, others: Sequence[str]) -> Vectors:
         """Best cosine (0 to 1) of each token of `text` in each of `others`, shape (len(others), tokens of `text`)."""
         ids = self._ids(text)
-        held = [self._ids(other) for other in others]
+        token_ids = [self._ids(other) for other in others]
         out = np.zeros((len(others), len(ids)), dtype=np.float32)
-        rows = [row for row, ids in enumerate(held) if len(ids)]
+        rows = [row for row, ids in enumerate(token_ids) if len(ids)]
         if not len(ids) or not rows:
             return out
         # The same tokens come again and again: each distinct one is compared once.
-        every = np.concatenate([held[row] for row in rows])
-        seen = np.zeros(len(self._rows), np.bool_)
-        seen[every] = True
-        distinct = seen.nonzero()[0]
-        place_of = np.empty(len(seen), np.int32)
+        all_ids = np.concatenate([token_ids[row] for row in rows])
+        present = np.zeros(len(self._rows), np.bool_)
+        present[all_ids] = True
+        distinct = present.nonzero()[0]
+        place_of = np.empty(len(present), np.int32)
         place_of[distinct] = np.arange(len(distinct), dtype=np.int32)
         cosines = self._cosines(distinct, ids)
-        starts = [*accumulate((len(held[row]) for row in rows[:-1]), initial=0)]
-        out[rows] = np.maximum.reduceat(cosines[place_of[every]], starts, axis=0)
+        starts = [*accumulate((len(token_ids[row]) for row in rows[:-1]), initial=0)]
+        out[rows] = np.maximum.reduceat(cosines[place_of[all_ids]], starts, axis=0)
         np.maximum(out, 0.0, out=out)
         return np.minimum(out, 1.0, out=out)
 
     def _cosines(self, ids: Ids, query: Ids) -> Vectors:
         """Cosines of the tokens `ids` with those of `query`, shape (ids, query)."""
-        wanted = self.vectors(query).T
+        query_vectors = self.vectors(query).T
         plain = self._rows[ids].astype(np.float32)
-        cosines = cast(Vectors, plain @ (wanted * self._scale))
-        cosines -= self._middle @ wanted
+        cosines = cast(Vectors, plain @ (query_vectors * self._scale))
+        cosines -= self._middle @ query_vectors
         cosines /= self._lengths[ids, None]
         return cosines
 

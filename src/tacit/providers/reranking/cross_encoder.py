@@ -30,11 +30,11 @@ class CrossEncoder(ModelFolder):
         query = encode(text)
         if len(query) > QUESTION_TOKENS:
             query = [*query[: QUESTION_TOKENS - 1], query[-1]]
-        held = encode(other)[1:]
+        document = encode(other)[1:]
         room = self.max_tokens - len(query)
-        if len(held) > room:
-            held = [*held[: room - 1], held[-1]]
-        logits = self.run([*query, *held], [0] * len(query) + [1] * len(held)).reshape(-1)
+        if len(document) > room:
+            document = [*document[: room - 1], document[-1]]
+        logits = self.run([*query, *document], [0] * len(query) + [1] * len(document)).reshape(-1)
         match logits.size:
             case 1:
                 return _sigmoid(float(logits[0]))

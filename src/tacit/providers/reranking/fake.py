@@ -15,5 +15,5 @@ class FakeReranker:
 
     def score(self, text: str, other: str) -> float:
         """Words of `text` that stand in `other`, as a share of all of them; 0 without words."""
-        asked = set(WORD.findall(text.casefold()))
-        return len(asked & set(WORD.findall(other.casefold()))) / len(asked) if asked else 0.0
+        words = set(WORD.findall(text.casefold()))
+        return len(words & set(WORD.findall(other.casefold()))) / len(words) if words else 0.0

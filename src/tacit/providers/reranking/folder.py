@@ -107,5 +107,5 @@ class ModelFolder:
         unknown = [name for name in names if name not in offered]
         if unknown:
             raise ProviderError(f"The model {self._path} asks for unknown inputs: {', '.join(unknown)}.")
-        wanted = session.get_outputs()[0].name
-        return run_model(session, wanted, {name: offered[name] for name in names}, model=str(self._path))
+        output_name = session.get_outputs()[0].name
+        return run_model(session, output_name, {name: offered[name] for name in names}, model=str(self._path))

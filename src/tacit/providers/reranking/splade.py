@@ -34,10 +34,10 @@ class Splade(ModelFolder):
 
     def score(self, text: str, other: str) -> float:
         """See the port."""
-        asked, weights = self._expanded(text)
-        held, others = self._expanded(other)
-        _, left, right = np.intersect1d(asked, held, assume_unique=True, return_indices=True)
-        return min(1.0, float(weights[left] @ others[right]))
+        query_ids, weights = self._expanded(text)
+        document_ids, document_weights = self._expanded(other)
+        _, left, right = np.intersect1d(query_ids, document_ids, assume_unique=True, return_indices=True)
+        return min(1.0, float(weights[left] @ document_weights[right]))
 
     def _expand(self, text: str) -> Sparse:
         """Places and weights (of Euclidean length 1) of the words that are not 0; shape (k,) each."""

@@ -45,8 +45,8 @@ def make_writer(
     Raises:
         ProviderError: if the endpoint is no address.
     """
-    made = _make(settings, api_key, environ, section)
-    return RedactedWriter(made, redact) if made else None
+    writer = _make(settings, api_key, environ, section)
+    return RedactedWriter(writer, redact) if writer else None
 
 
 class RedactedWriter:
@@ -59,12 +59,12 @@ class RedactedWriter:
 
     def write(self, request: WriterRequest) -> WriterAnswer:
         """See the port."""
-        stable, rest = request.user[: request.stable_chars], request.user[request.stable_chars :]
+        stable, remainder = request.user[: request.stable_chars], request.user[request.stable_chars :]
         stable = _sendable(self._redact(stable)) if stable else ""
         clean = replace(
             request,
             system=_sendable(self._redact(request.system)),
-            user=stable + _sendable(self._redact(rest)),
+            user=stable + _sendable(self._redact(remainder)),
             stable_chars=len(stable),
         )
         return self._inner.write(clean)

@@ -33,7 +33,7 @@ def items_of(raw: object) -> list[object]:
 
 def count_of(*raw: object) -> int:
     """The sum of the values that are counts."""
-    return sum(one for one in raw if isinstance(one, int) and not isinstance(one, bool) and one > 0)
+    return sum(value for value in raw if isinstance(value, int) and not isinstance(value, bool) and value > 0)
 
 
 def checked_text(text: str, request: WriterRequest, *, name: str) -> str:

@@ -236,12 +236,14 @@ def find_program(name: str, environ: Mapping[str, str], *, section: str = "captu
     )
 
 
-def failed(client: str, what: str, *, status: object = None) -> ProviderError:
+def failed(client: str, message: str, *, status: object = None) -> ProviderError:
     """The error for a client that says that its model did not answer; `status` is the HTTP status, where it is known."""
-    no_login = status in (401, 403) or "log in" in what.lower() or "login" in what.lower()
+    no_login = status in (401, 403) or "log in" in message.lower() or "login" in message.lower()
     hint = f"Log in with {client} itself." if no_login else ""
     return ProviderError(
-        f"{client} got no answer: {what[:200]}", hint=hint, reason="not logged in" if no_login else "refused"
+        f"{client} got no answer: {message[:200]}",
+        hint=hint,
+        reason="not logged in" if no_login else "refused",
     )
 
 

@@ -148,12 +148,12 @@ def _anthropic_body(request: WriterRequest, model: str) -> Mapping[str, object]:
 
 def _anthropic_content(request: WriterRequest) -> object:
     """The user's text; in two blocks where the first is to be cached."""
-    stable, rest = request.user[: request.stable_chars], request.user[request.stable_chars :]
-    if not stable or not rest:
+    stable, remainder = request.user[: request.stable_chars], request.user[request.stable_chars :]
+    if not stable or not remainder:
         return request.user
     return [
         {"type": "text", "text": stable, "cache_control": {"type": "ephemeral"}},
-        {"type": "text", "text": rest},
+        {"type": "text", "text": remainder},
     ]
 
 

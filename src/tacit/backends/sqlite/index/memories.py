@@ -92,41 +92,45 @@ class MemoryRows:
             kinds: numbers of the kinds that are wanted; None = any.
         """
         # In whole numbers, 65,000 = 1: half as much to move as in single precision.
-        parts = {
+        scaled_probabilities = {
             action: np.uint16(round(probability * _WHOLE / WEIGHT_STEPS))
             for action, probability in probabilities.items()
             if action < len(self.weights)
         }
         usable = self.rows.usable(now_ms, kinds)
-        positions = self._likely(parts, want, usable) if self.rows.size > _LARGE else None
+        positions = self._likely(scaled_probabilities, want, usable) if self.rows.size > _LARGE else None
         if positions is None:
-            best = self._products(parts, slice(None))
+            best = self._products(scaled_probabilities, slice(None))
             if usable is not None:
                 best[~usable] = 0
             positions = _greatest(best, want)
             best = best[positions]
         else:
-            best = self._products(parts, positions)
+            best = self._products(scaled_probabilities, positions)
         scores = best.astype(np.float32)
         scores *= np.float32(1 / _WHOLE)
         return self.rows.best(positions, scores, want)
 
-    def _products(self, parts: Mapping[int, np.uint16], rows: slice | Positions) -> NDArray[np.uint16]:
-        """The best product of weight and part of every one of `rows`."""
+    def _products(
+        self, scaled_probabilities: Mapping[int, np.uint16], rows: slice | Positions
+    ) -> NDArray[np.uint16]:
+        """The best product of weight and probability of every one of `rows`."""
         best = np.zeros(len(self.weights[0, rows]), np.uint16)
         product = np.empty_like(best)
-        for action, part in parts.items():
-            np.multiply(self.weights[action, rows], part, out=product, dtype=np.uint16)
+        for action, probability in scaled_probabilities.items():
+            np.multiply(self.weights[action, rows], probability, out=product, dtype=np.uint16)
             np.maximum(best, product, out=best)
         return best
 
-    def _likely(self, parts: Mapping[int, np.uint16], want: int, usable: Mask | None) -> Positions | None:
+    def _likely(
+        self, scaled_probabilities: Mapping[int, np.uint16], want: int, usable: Mask | None
+    ) -> Positions | None:
         """Positions of the rows among which the `want` best are, all of those as good as the last one; None = look at all.
 
         A sample tells which product that many rows reach; then whole columns need but be compared with one weight each.
         """
         step = self.rows.size // _SAMPLED
-        sample = self._products(parts, slice(None, None, step))
+        sample = self._products(scaled_probabilities, slice(None, None, step))
         if usable is not None:
             sample[~usable[::step]] = 0
         rank = len(sample) - (2 * want // step + 8)
@@ -134,8 +138,8 @@ class MemoryRows:
         if floor == 0:
             return None
         reach = np.zeros(self.rows.size, np.bool_)
-        for action, part in parts.items():
-            least = -(-floor // max(1, int(part)))
+        for action, probability in scaled_probabilities.items():
+            least = -(-floor // max(1, int(probability)))
             if least <= WEIGHT_STEPS:
                 reach |= self.weights[action] >= np.uint8(least)
         if usable is not None:

@@ -197,7 +197,7 @@ def _read_all(
         (scope, identity.number, 2 * identity.dimensions),
     )
     rows = Rows()
-    parts: list[HalfVectors] = [np.empty((0, identity.dimensions), np.float16)]
+    vector_batches: list[HalfVectors] = [np.empty((0, identity.dimensions), np.float16)]
     numbers: list[int] = []
     ids: list[bytes] = []
     starts: list[int] = []
@@ -210,9 +210,9 @@ def _read_all(
         ends += [FOREVER if row[3] is None else row[3] for row in batch]
         kinds += [kind_number(row[4]) for row in batch]
         blob = b"".join([row[5] for row in batch])
-        parts.append(np.frombuffer(blob, "<f2").reshape(-1, identity.dimensions))
+        vector_batches.append(np.frombuffer(blob, "<f2").reshape(-1, identity.dimensions))
     rows.extend(numbers, ids, starts, ends, kinds)
-    return rows, np.concatenate(parts)
+    return rows, np.concatenate(vector_batches)
 
 
 def _read_changed(

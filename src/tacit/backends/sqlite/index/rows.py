@@ -120,8 +120,8 @@ class Rows:
         holding = self._holding(now_ms)
         if kinds is None:
             return holding
-        wanted = np.isin(self.kinds, kinds)
-        return wanted if holding is None else wanted & holding
+        of_kinds = np.isin(self.kinds, kinds)
+        return of_kinds if holding is None else of_kinds & holding
 
     def _holding(self, now_ms: int) -> Mask | None:
         """Return which positions hold at `now_ms`; None = all of them.

@@ -139,9 +139,9 @@ def _read(data: memoryview, key: SidecarKey) -> Sidecar | None:
         position += -position % _ALIGN
         dtype, shape = np.dtype(described["dtype"]), tuple(described["shape"])
         size = dtype.itemsize * int(np.prod(shape))
-        part = data[position : position + size]
-        if len(part) != size or (size and zlib.crc32(part) != described["crc"]):
+        block = data[position : position + size]
+        if len(block) != size or (size and zlib.crc32(block) != described["crc"]):
             return None
-        arrays[name] = np.frombuffer(part, dtype).reshape(shape)
+        arrays[name] = np.frombuffer(block, dtype).reshape(shape)
         position += size
     return Sidecar(change=facts["change"], **arrays)

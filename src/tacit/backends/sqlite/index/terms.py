@@ -99,15 +99,15 @@ class Stemmer:
             if len(self._known) + len(fresh) > _CACHED_STEMS:
                 self._known.clear()
                 fresh = list(dict.fromkeys(unknown))
-            other: list[str] = []
+            not_plain: list[str] = []
             for word in fresh:
                 term = self._plain(word)
                 if term:
                     self._known[word] = (term,)
                 else:
-                    other.append(word)
-            if other:
-                self._learn(other)
+                    not_plain.append(word)
+            if not_plain:
+                self._learn(not_plain)
             return {word: self._known[word] for word in unknown}
 
     def _learn(self, words: list[str]) -> None:

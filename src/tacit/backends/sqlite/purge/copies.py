@@ -57,8 +57,8 @@ def rewrite_copy(path: Path, cleaning: Cleaning, *, dry_run: bool) -> Mapping[st
             counts = {"damaged": 1}
         if counts and not dry_run:
             partial.replace(path)
-            for part in ("-wal", "-shm", "-journal"):
-                Path(f"{path}{part}").unlink(missing_ok=True)
+            for suffix in ("-wal", "-shm", "-journal"):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
             sync_folder(path.parent)
     except OSError as error:
         raise device_error(error, path) from error
@@ -146,8 +146,8 @@ def _clean(path: Path, cleaning: Cleaning) -> Mapping[str, int]:
 
 def _holds(path: Path, cleaning: Cleaning) -> bool:
     """Whether the bytes of a damaged file hold it where no row can be read."""
-    for part in (path, Path(f"{path}-wal")):
-        content = part.read_bytes() if part.exists() else b""
+    for file in (path, Path(f"{path}-wal")):
+        content = file.read_bytes() if file.exists() else b""
         for start in range(0, len(content), _CHUNK_BYTES):
             if cleaning.holds(content[start : start + _CHUNK_BYTES + _OVERLAP_BYTES]):
                 return True

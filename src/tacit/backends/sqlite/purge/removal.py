@@ -60,11 +60,11 @@ class RowRemoval:
             "memories": "(id IN (SELECT value FROM json_each(:ids)))",
         }
 
-    def count(self, connection: sqlite3.Connection, found: Counter[str]) -> None:
+    def count(self, connection: sqlite3.Connection, counts: Counter[str]) -> None:
         """Count what goes, without taking it."""
-        for table, where in self.where.items():
-            sql = f"SELECT count(*) FROM {table} WHERE {where}"
-            found[table] += connection.execute(sql, self.values).fetchone()[0]
+        for table, condition in self.where.items():
+            sql = f"SELECT count(*) FROM {table} WHERE {condition}"
+            counts[table] += connection.execute(sql, self.values).fetchone()[0]
 
     def remove(self, connection: sqlite3.Connection, counts: Counter[str]) -> None:
         """Remove the rows, and count them into `counts`."""
@@ -73,8 +73,10 @@ class RowRemoval:
         ).fetchall()
         for table in _OF_MEMORY:
             connection.execute(f"DELETE FROM {table} WHERE memory IN {_NUMBERS}", self.values)
-        for table, where in self.where.items():
-            counts[table] += connection.execute(f"DELETE FROM {table} WHERE {where}", self.values).rowcount
+        for table, condition in self.where.items():
+            counts[table] += connection.execute(
+                f"DELETE FROM {table} WHERE {condition}", self.values
+            ).rowcount
         if rows:
             _mark_scopes_changed(connection, rows)
 

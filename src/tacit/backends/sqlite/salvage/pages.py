@@ -204,13 +204,13 @@ def _frames(
         summed = np.concatenate((rows[:, :8], rows[:, _FRAME_HEADER.size :]), axis=1)
         words = np.ascontiguousarray(summed).view("<u4" if little else ">u4").astype(np.uint32)
         starts = np.concatenate((np.array([before], np.uint32), headers[:-1, 4:6]))
-        fits = (_checksums(words, starts) == headers[:, 4:6]).all(axis=1)
+        sound = (_checksums(words, starts) == headers[:, 4:6]).all(axis=1)
         before = (int(headers[-1, 4]), int(headers[-1, 5]))
         for row in range(count):
             page, pages_after, salt0, salt1 = (int(value) for value in headers[row, :4])
             if (salt0, salt1) == salts and page:
                 offset = _WAL_HEADER.size + (first + row) * frame_bytes + _FRAME_HEADER.size
-                yield Frame(page=page, pages_after=pages_after, offset=offset, sound=bool(fits[row]))
+                yield Frame(page=page, pages_after=pages_after, offset=offset, sound=bool(sound[row]))
 
 
 def _checksum(content: bytes, start: tuple[int, int], *, little: bool) -> tuple[int, int]:

@@ -46,7 +46,7 @@ def assemble_memories(rows: FoundRows) -> dict[str, SalvagedMemory]:
     versions: dict[int, dict[int, tuple[int, str, str, str]]] = {}
     for (number, version), recorded in rows.versions.items():
         versions.setdefault(number, {})[version] = recorded
-    held: dict[str, SalvagedMemory] = {}
+    assembled: dict[str, SalvagedMemory] = {}
     for number in sorted(rows.memories.keys() | versions.keys()):
         history = versions.get(number, {})
         row = rows.memories.get(number)
@@ -58,10 +58,10 @@ def assemble_memories(rows: FoundRows) -> dict[str, SalvagedMemory]:
         memory = decode(Memory, row.body)
         if row.uses < 0:
             row = replace(row, uses=memory.use_count)
-        earlier = held.get(memory.id)
+        earlier = assembled.get(memory.id)
         if earlier is None or earlier.row.version < row.version or rows.known.get(memory.id) == number:
-            held[memory.id] = SalvagedMemory(number=number, row=row, memory=memory, versions=history)
-    return held
+            assembled[memory.id] = SalvagedMemory(number=number, row=row, memory=memory, versions=history)
+    return assembled
 
 
 def add_missing(rows: FoundRows, backup: FoundRows) -> int:
@@ -70,27 +70,29 @@ def add_missing(rows: FoundRows, backup: FoundRows) -> int:
     Relations, records and values come along where pages are damaged: else they were removed on purpose.
     """
     mine, theirs = assemble_memories(rows), assemble_memories(backup)
-    numbers = {held.number: mine[name].number for name, held in theirs.items() if name in mine}
-    taken = {held.number for held in mine.values()} | set(rows.memories) | {n for n, _ in rows.versions}
+    numbers = {salvaged.number: mine[name].number for name, salvaged in theirs.items() if name in mine}
+    taken = (
+        {salvaged.number for salvaged in mine.values()} | set(rows.memories) | {n for n, _ in rows.versions}
+    )
     free = max(taken, default=0) + 1
     added = 0
-    for name, held in theirs.items():
+    for name, salvaged in theirs.items():
         if name not in mine:
-            number = held.number if held.number not in taken else free
+            number = salvaged.number if salvaged.number not in taken else free
             free = max(free, number) + 1
             taken.add(number)
-            numbers[held.number] = number
-            rows.memories[number] = held.row
+            numbers[salvaged.number] = number
+            rows.memories[number] = salvaged.row
             added += 1
-            vector = backup.vectors.get(held.number)
+            vector = backup.vectors.get(salvaged.number)
             if vector is not None:
                 identity = _identity(rows, backup.identities.get(vector[0]))
                 if identity:
                     rows.vectors[number] = (identity, vector[1])
-        newest = mine[name].row.version if name in mine else held.row.version
-        for version, recorded in held.versions.items():
+        newest = mine[name].row.version if name in mine else salvaged.row.version
+        for version, recorded in salvaged.versions.items():
             if version <= newest:
-                rows.versions.setdefault((numbers[held.number], version), recorded)
+                rows.versions.setdefault((numbers[salvaged.number], version), recorded)
     if added or rows.damaged_pages:
         for (source, target, kind), weight in backup.relations.items():
             if source in numbers and target in numbers:
@@ -105,14 +107,14 @@ def add_missing(rows: FoundRows, backup: FoundRows) -> int:
     return added
 
 
-def _identity(rows: FoundRows, wanted: tuple[str, int] | None) -> int:
-    if wanted is None:
+def _identity(rows: FoundRows, backup_identity: tuple[str, int] | None) -> int:
+    if backup_identity is None:
         return 0
     for number, identity in rows.identities.items():
-        if identity == wanted:
+        if identity == backup_identity:
             return number
     number = max(rows.identities, default=0) + 1
-    rows.identities[number] = wanted
+    rows.identities[number] = backup_identity
     return number
 
 
@@ -122,7 +124,7 @@ def write_store(rows: FoundRows, target: Path, *, values: Mapping[str, str]) -> 
     Raises:
         StoreError: if the file cannot be written.
     """
-    held = assemble_memories(rows)
+    memories = assemble_memories(rows)
     try:
         with closing(connect(target)) as connection:
             target.chmod(0o600)
@@ -130,9 +132,9 @@ def write_store(rows: FoundRows, target: Path, *, values: Mapping[str, str]) -> 
             connection.execute("BEGIN IMMEDIATE")
             for version in range(1, SCHEMA_VERSION + 1):
                 migrate_one(connection, version)
-            _put_memories(connection, held)
-            _put_relations(connection, rows, {memory.number for memory in held.values()})
-            _put_vectors(connection, rows, held)
+            _put_memories(connection, memories)
+            _put_relations(connection, rows, {memory.number for memory in memories.values()})
+            _put_vectors(connection, rows, memories)
             _put_records(connection, rows, values)
             connection.execute("COMMIT")
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
@@ -142,12 +144,12 @@ def write_store(rows: FoundRows, target: Path, *, values: Mapping[str, str]) -> 
         raise translate(error, target) from error
     except OSError as error:
         raise device_error(error, target) from error
-    return held
+    return memories
 
 
-def _put_memories(connection: sqlite3.Connection, held: Mapping[str, SalvagedMemory]) -> None:
+def _put_memories(connection: sqlite3.Connection, memories: Mapping[str, SalvagedMemory]) -> None:
     change = 1
-    for salvaged in held.values():
+    for salvaged in memories.values():
         memory, number = salvaged.memory, salvaged.number
         scope = scope_number(connection, memory.scope)
         connection.execute(
@@ -183,11 +185,11 @@ def _put_memories(connection: sqlite3.Connection, held: Mapping[str, SalvagedMem
             )
         }
         for version, (at_ms, reason, body, change_id) in sorted(versions.items()):
-            whose = scope_number(connection, decode(Memory, body).scope)
+            version_scope = scope_number(connection, decode(Memory, body).scope)
             connection.execute(
                 "INSERT INTO versions (memory, version, recorded_at_ms, scope, reason, body, change_id)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (number, version, at_ms, whose, reason, body, change_id),
+                (number, version, at_ms, version_scope, reason, body, change_id),
             )
         index_memory(connection, number, scope, memory)
     connection.execute("UPDATE state SET change = ?", (change,))
@@ -211,7 +213,7 @@ def _put_relations(connection: sqlite3.Connection, rows: FoundRows, numbers: set
 
 
 def _put_vectors(
-    connection: sqlite3.Connection, found_rows: FoundRows, held: Mapping[str, SalvagedMemory]
+    connection: sqlite3.Connection, found_rows: FoundRows, memories: Mapping[str, SalvagedMemory]
 ) -> None:
     """Keep vectors that can be those of their memories; the others are made anew by `reindex`."""
     connection.executemany(
@@ -219,7 +221,7 @@ def _put_vectors(
         [(number, *identity) for number, identity in sorted(found_rows.identities.items())],
     )
     rows: list[tuple[int, int, bytes]] = []
-    for memory in held.values():
+    for memory in memories.values():
         identity, vector = found_rows.vectors.get(memory.number, (0, b""))
         _, dimensions = found_rows.identities.get(identity, ("", 0))
         row = found_rows.memories.get(memory.number)

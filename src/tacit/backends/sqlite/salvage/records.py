@@ -86,27 +86,27 @@ def _payload(file: PageFile, page: bytes, place: int, *, size: int, kind: int, c
     usable = file.usable_bytes
     most = usable - 35 if kind == TABLE_LEAF else (usable - 12) * 64 // 255 - 23
     if size <= most:
-        part = page[place : place + size]
-        if len(part) < size:
+        payload = page[place : place + size]
+        if len(payload) < size:
             raise Unreadable
-        return part
+        return payload
     least = (usable - 12) * 32 // 255 - 23
     local = least + (size - least) % (usable - 4)
     local = local if local <= most else least
-    parts = [page[place : place + local]]
+    pieces = [page[place : place + local]]
     missing = size - local
     number = int.from_bytes(page[place + local : place + local + 4], "big")
-    seen: set[int] = set()
+    overflow_pages: set[int] = set()
     while missing > 0:
-        following = file.page(number) if 1 < number <= file.count and number not in seen else b""
+        following = file.page(number) if 1 < number <= file.count and number not in overflow_pages else b""
         if not following:
             raise Unreadable
-        seen.add(number)
-        parts.append(following[4 : min(usable, 4 + missing)])
+        overflow_pages.add(number)
+        pieces.append(following[4 : min(usable, 4 + missing)])
         missing -= usable - 4
         number = int.from_bytes(following[:4], "big")
-    chained |= seen
-    return b"".join(parts)
+    chained |= overflow_pages
+    return b"".join(pieces)
 
 
 def _varint(content: bytes, place: int) -> tuple[int, int]:
@@ -132,10 +132,10 @@ def _values(payload: bytes) -> tuple[Value, ...]:
     values: list[Value] = []
     for kind in types:
         size = _size(kind)
-        part = payload[at : at + size]
-        if len(part) < size:
+        data = payload[at : at + size]
+        if len(data) < size:
             raise Unreadable
-        values.append(_value(kind, part))
+        values.append(_value(kind, data))
         at += size
     if at != len(payload):
         raise Unreadable
@@ -150,13 +150,13 @@ def _size(kind: int) -> int:
     return 8 if kind == 7 else _INT_BYTES.get(kind, 0)
 
 
-def _value(kind: int, part: bytes) -> Value:
+def _value(kind: int, data: bytes) -> Value:
     if kind == 0:
         return None
     if kind in _INT_BYTES:
-        return int.from_bytes(part, "big", signed=True)
+        return int.from_bytes(data, "big", signed=True)
     if kind == 7:
-        return float(_REAL.unpack(part)[0])
+        return float(_REAL.unpack(data)[0])
     if kind in (8, 9):
         return kind - 8
-    return part if kind % 2 == 0 else part.decode("utf-8")
+    return data if kind % 2 == 0 else data.decode("utf-8")

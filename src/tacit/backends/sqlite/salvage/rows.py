@@ -241,10 +241,10 @@ def _take_of_index(found_rows: FoundRows, values: Row) -> None:
             pass
 
 
-def _take_memory(found: FoundRows, number: int, name: str, row: MemoryRow) -> None:
-    known = found.memories.get(number)
-    if (known is None or known.version <= row.version) and _memory(row.body).id == name:
-        found.memories[number] = row
+def _take_memory(rows: FoundRows, number: int, name: str, row: MemoryRow) -> None:
+    earlier_row = rows.memories.get(number)
+    if (earlier_row is None or earlier_row.version <= row.version) and _memory(row.body).id == name:
+        rows.memories[number] = row
 
 
 def _is_project(name: str, body: str) -> bool:

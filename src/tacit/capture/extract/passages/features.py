@@ -67,7 +67,7 @@ class SentenceFeatures:
     def words(self, passage: Passage) -> frozenset[str]:
         """Words `w:`, pairs `b:` and first words `f0:`, `f1:`."""
         sentences = self.message.sentences[passage.first : passage.last]
-        return frozenset(word for one in sentences for word in prompt_words(one))
+        return frozenset(word for sentence in sentences for word in prompt_words(sentence))
 
     def stems(self, place: int) -> list[str]:
         """Stems of sentence `place`, in order."""
@@ -87,12 +87,12 @@ class SentenceFeatures:
 
     def marks(self, passages: Sequence[Passage]) -> NDArray[np.float32]:
         """Cues of the wording: `MARKS` numbers, 0 or 1, per passage."""
-        found = np.array([self._marks_of(one) for one in passages], np.int64)
-        return (found[:, None] >> _BITS & 1).astype(np.float32)
+        cue_bits = np.array([self._marks_of(passage) for passage in passages], np.int64)
+        return (cue_bits[:, None] >> _BITS & 1).astype(np.float32)
 
     def places(self, passages: Sequence[Passage]) -> NDArray[np.float32]:
         """Return the numbers for its place and its surroundings."""
-        return np.array([(*self._place(one), *self._around) for one in passages], np.float32)
+        return np.array([(*self._place(passage), *self._around) for passage in passages], np.float32)
 
     def _marks_of(self, passage: Passage) -> int:
         marks = 0
@@ -138,5 +138,5 @@ def _stem_set(text: str) -> frozenset[str]:
     return frozenset(stems_of(text))
 
 
-def _share(stems: AbstractSet[str], others: AbstractSet[str]) -> float:
-    return len(stems & others) / len(stems) if stems else 0.0
+def _share(stems: AbstractSet[str], other_stems: AbstractSet[str]) -> float:
+    return len(stems & other_stems) / len(stems) if stems else 0.0

@@ -46,8 +46,8 @@ class PassageModel:
         """The same for several passages of one message."""
         if not passages:
             return []
-        said = self._said(passages, reading)
-        return self._as_chances(said + self._how(passages, reading), reading.message.turn.role)
+        inputs = self._said(passages, reading)
+        return self._as_chances(inputs + self._how(passages, reading), reading.message.turn.role)
 
     def likely(
         self, passages: Sequence[Passage], reading: SentenceFeatures, least: float
@@ -72,7 +72,7 @@ class PassageModel:
     def promising(self, message: Message) -> frozenset[int]:
         """Places of the sentences of a message whose single words promise most; a cheap look before the exact one."""
         role = message.turn.role
-        promises = [self._promise(role, one) for one in message.sentences]
+        promises = [self._promise(role, sentence) for sentence in message.sentences]
         best = sorted(range(len(promises)), key=lambda at: (-promises[at], at))[:MOST_PROMISING]
         return frozenset(at for at in best if promises[at] >= LEAST_PROMISE)
 
@@ -103,22 +103,22 @@ class PassageModel:
         return (1.0 / (1.0 + np.exp(-(slope * logits + bias)))).tolist()
 
     def _promise(self, role: Role, sentence: str) -> float:
-        seen = self._seen[role]
+        cached = self._seen[role]
         values: list[float] = []
         for word in sentence.split():
-            value = seen.get(word)
+            value = cached.get(word)
             values += self._of_word(role, word) if value is None else value
         return sum(values) / len(values) ** 0.5 if values else 0.0
 
     def _of_word(self, role: Role, word: str) -> tuple[float, ...]:
         """Weights of the known words in what stands between two spaces; kept, at most `MAX_CACHED_WORDS`."""
-        seen = self._seen[role]
-        value = seen.get(word)
+        cached = self._seen[role]
+        value = cached.get(word)
         if value is None:
             rows = self._words.single(word)
             value = tuple(self.weights.matrices[f"{role}.word"][rows, 0].tolist())
-            if len(seen) < MAX_CACHED_WORDS:
-                seen[word] = value
+            if len(cached) < MAX_CACHED_WORDS:
+                cached[word] = value
         return value
 
 

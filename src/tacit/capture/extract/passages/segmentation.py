@@ -80,8 +80,8 @@ class Passage:
     @property
     def text(self) -> str:
         """Its words as one line; every sentence but the last ends with a mark."""
-        *parts, last = self.message.sentences[self.first : self.last]
-        ended = (part if part.endswith(_ENDED) else f"{part}." for part in parts)
+        *earlier, last = self.message.sentences[self.first : self.last]
+        ended = (sentence if sentence.endswith(_ENDED) else f"{sentence}." for sentence in earlier)
         return " ".join((*ended, last))
 
     @property
@@ -101,13 +101,13 @@ def messages_of(turns: Sequence[Turn], *, before: str = "") -> Iterator[Message]
     """The messages of `turns` with what stands around them; `before` = end of what the agent said before the first."""
     ends: dict[Role, str] = {"assistant": before, "user": ""}
     for turn, after in zip(turns, _replies(turns), strict=True):
-        other: Role = "assistant" if turn.role == "user" else "user"
+        other_role: Role = "assistant" if turn.role == "user" else "user"
         sentences = [(plain, sentence) for sentence in _said(turn) if (plain := _plain(sentence))]
         yield Message(
             turn=turn,
             sentences=tuple(plain for plain, _ in sentences),
             raw=tuple(sentence for _, sentence in sentences),
-            before=ends[other][-CONTEXT_CHARS:],
+            before=ends[other_role][-CONTEXT_CHARS:],
             after=after[:CONTEXT_CHARS],
         )
         ends[turn.role] = turn.text
@@ -178,8 +178,8 @@ def _tail(text: str) -> str:
 
 def _own_words(text: str) -> str:
     """The part before what the user only puts up for discussion: "What do you think of this one?" and a pasted comment."""
-    lead, _, rest = text.strip().partition("\n")
-    return lead if _PRESENTS.search(lead) and len(rest.split()) >= PRESENTED_WORDS else text
+    lead, _, presented = text.strip().partition("\n")
+    return lead if _PRESENTS.search(lead) and len(presented.split()) >= PRESENTED_WORDS else text
 
 
 def _place(text: str, sentence: str) -> tuple[int, int] | None:

@@ -148,7 +148,9 @@ def _spoken(pattern: re.Pattern[str]) -> bool:
 
 def _split(marks: _Marks) -> tuple[_Marks, _Marks]:
     """Those whose pattern holds words, and those of single signs."""
-    return tuple(one for one in marks if _spoken(one[1])), tuple(one for one in marks if not _spoken(one[1]))
+    return tuple(mark for mark in marks if _spoken(mark[1])), tuple(
+        mark for mark in marks if not _spoken(mark[1])
+    )
 
 
 def _any_of(marks: _Marks) -> re.Pattern[str]:
@@ -207,8 +209,8 @@ def marks_of(sentence: str) -> int:
     while maybe:
         bit = maybe & -maybe
         maybe ^= bit
-        holds = _CONFIRMED.get(bit)
-        if holds(sentence) if holds else _WHOLE[bit].search(lower):
+        condition = _CONFIRMED.get(bit)
+        if condition(sentence) if condition else _WHOLE[bit].search(lower):
             cues |= bit
     return cues
 
@@ -237,8 +239,8 @@ def _of_word(word: str) -> tuple[int, int, int]:
 
 
 def _found_in(lower: str, marks: _Marks) -> int:
-    found = 0
+    cues = 0
     for bit, pattern in marks:
         if pattern.search(lower):
-            found |= bit
-    return found
+            cues |= bit
+    return cues

@@ -156,8 +156,8 @@ def _take_tokens(builder: TurnBuilder, info: _Fields, at_ms: int) -> None:
     cache = fields_of(tokens.get("cache"))
     counts = [cache.get("read"), tokens.get("input"), cache.get("write")]
     if all(isinstance(count, int) for count in counts):
-        cached, *rest = cast("list[int]", counts)
-        builder.request(text_in(info, "id"), read=cached + sum(rest), cached=cached, at_ms=at_ms)
+        cached, *uncached = cast("list[int]", counts)
+        builder.request(text_in(info, "id"), read=cached + sum(uncached), cached=cached, at_ms=at_ms)
 
 
 def _spoken(part: _Fields) -> bool:

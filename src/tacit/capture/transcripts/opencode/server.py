@@ -82,8 +82,8 @@ def read_served(address: str, sessions: tuple[ServedSession, ...]) -> Iterator[T
 
 @contextmanager
 def _client(address: str) -> Generator[httpx.Client]:
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or parts.hostname not in _HERE:
+    url = urlsplit(address)
+    if url.scheme not in ("http", "https") or url.hostname not in _HERE:
         raise InvalidInput(
             f"{address!r} is no server on this machine.", hint="Name it as http://127.0.0.1:4096."
         )

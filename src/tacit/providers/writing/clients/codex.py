@@ -54,8 +54,8 @@ def _prepare(job: Job) -> Invocation:
             "-o",
             str(job.private / "last.txt"),
             *(("--output-schema", job.file("schema.json", json.dumps(schema))) if schema is not None else ()),
-            *(part for name in features for part in ("--disable", name)),
-            *(part for option in options for part in ("-c", option)),
+            *(argument for name in features for argument in ("--disable", name)),
+            *(argument for option in options for argument in ("-c", option)),
             "-",
         )
     )
@@ -78,8 +78,8 @@ def _known_features(executable: str, environ: tuple[tuple[str, str], ...]) -> tu
     except (OSError, subprocess.TimeoutExpired):
         return _FEATURES
     features = [line.split()[0] for line in done.stdout.splitlines() if line.strip()]
-    wanted = [name for name in features if name in _FEATURES or "hook" in name]
-    return tuple(wanted) if done.returncode == 0 and wanted else _FEATURES
+    to_disable = [name for name in features if name in _FEATURES or "hook" in name]
+    return tuple(to_disable) if done.returncode == 0 and to_disable else _FEATURES
 
 
 def _read(run: Run, job: Job) -> WriterAnswer:

@@ -76,8 +76,8 @@ def _read(run: Run, job: Job) -> WriterAnswer:
 
 def _clean(job: Job) -> None:
     """Delete what it keeps of this run, and of runs that were killed before they could."""
-    for kept in _kept(job):
-        shutil.rmtree(kept, ignore_errors=True)
+    for folder in _kept(job):
+        shutil.rmtree(folder, ignore_errors=True)
     _forget_folders(job.home / ".gemini" / "projects.json")
 
 
@@ -105,9 +105,9 @@ def _kept(job: Job) -> Iterator[Path]:
                 yield entry
 
 
-def _root_of(kept: Path) -> str:
+def _root_of(folder: Path) -> str:
     try:
-        return (kept / ".project_root").read_text(encoding="utf-8")
+        return (folder / ".project_root").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
 

@@ -88,8 +88,8 @@ def _prepare(job: Job) -> Invocation:
 
 def _mcp_servers(job: Job, inherited: Mapping[str, object]) -> set[str]:
     """Names of the MCP servers that the user has set up."""
-    named = job.environ.get("XDG_CONFIG_HOME")
-    folder = (Path(named) if named else job.home / ".config") / "opencode"
+    config_home = job.environ.get("XDG_CONFIG_HOME")
+    folder = (Path(config_home) if config_home else job.home / ".config") / "opencode"
     files = [folder / name for name in ("config.json", "opencode.json", "opencode.jsonc")]
     if own := job.environ.get("OPENCODE_CONFIG"):
         files.append(Path(own))
@@ -139,10 +139,10 @@ def _read(run: Run, job: Job) -> WriterAnswer:
 
 def _refused(error: Mapping[str, object]) -> Exception:
     data = object_of(error.get("data"))
-    status, said = data.get("statusCode"), str(data.get("message") or error.get("name"))
+    status, message = data.get("statusCode"), str(data.get("message") or error.get("name"))
     if status is None:  # it gives no reason where the login or the model is missing
-        return failed(TITLE, f"{said} (no login for the provider, or an unknown model)", status=401)
-    return failed(TITLE, f"{said} ({cast('int', status)})", status=status)
+        return failed(TITLE, f"{message} (no login for the provider, or an unknown model)", status=401)
+    return failed(TITLE, f"{message} ({cast('int', status)})", status=status)
 
 
 OPENCODE = Client(
