@@ -97,6 +97,7 @@ NOTE_DETAILS = {
     NoteCause.JUDGE_LATE, NoteCause.JUDGE_FAILED,
 }  # fmt: skip
 NOTE_COUNTS = {
+    NoteCause.WHOLE_STORE,
     NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED, NoteCause.ARMED, NoteCause.JUDGED,
 }  # fmt: skip
 
