@@ -192,11 +192,15 @@ class TestMemories:
     def test_uses_are_counted_and_survive_an_edit_made_from_an_older_copy(self, store: Store) -> None:
         copy = memory("mem_a")
         add(store, copy)
-        store.add_use(["mem_a", "mem_a", "mem_none"])
-        store.add_use(["mem_a"])
-        assert store.get(["mem_a"], scope=SEES_ALPHA)[0].use_count == 2
+        store.count_usage(used=["mem_a", "mem_a", "mem_none"])
+        store.count_usage(used=["mem_a"])
+        store.count_usage(shown=["mem_a", "mem_none"])
+        counted = store.get(["mem_a"], scope=SEES_ALPHA)[0]
+        assert (counted.use_count, counted.shown_count) == (2, 1)
+        assert store.list_memories(MemoryFilter(), scope=SEES_ALPHA, limit=9) == (counted,)
         store.apply([Edit(memory=replace(copy, content="changed"))])
-        assert store.get(["mem_a"], scope=SEES_ALPHA)[0].use_count == 2
+        edited = store.get(["mem_a"], scope=SEES_ALPHA)[0]
+        assert (edited.content, edited.use_count, edited.shown_count) == ("changed", 2, 1)
         assert len(store.history("mem_a", scope=SEES_ALPHA)) == 2
 
     def test_values_move_with_the_changes(self, store: Store) -> None:
@@ -824,7 +828,7 @@ def test_the_change_counter_grows_with_memories_and_vectors_alone(store: Store) 
     add(store, memory("mem_counted"))
     counts.append(store.change())
     store.put_value("name", "value")
-    store.add_use(["mem_counted"])
+    store.count_usage(used=["mem_counted"])
     assert store.change() == counts[-1]
     store.apply([Retire(memory_id="mem_counted", at_ms=NOW)])
     counts.append(store.change())

@@ -41,7 +41,7 @@ def filled(store: Store) -> Store:
         Add(memory=memory("mem_4", 3, importance=0.2, status="quarantined")),
         Add(memory=memory("mem_5", 3, scope=project_scope("other"))),
     ])  # fmt: skip
-    store.add_use(["mem_2"])
+    store.count_usage(used=["mem_2"])
     return store
 
 

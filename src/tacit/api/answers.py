@@ -104,7 +104,7 @@ _MemoryFields = _view(
     provenance=_Origin,
     sensitivity=Annotated[Sensitivity, SentAs(lambda level: level.name.lower(), SensitivityName)],
     content_hash=str,
-    etag=Annotated[str, Field(description="for `If-Match`; changes with everything but `use_count`")],
+    etag=Annotated[str, Field(description="for `If-Match`; changes with everything but `use_count` and `shown_count`")],
 )
 
 
@@ -138,7 +138,7 @@ def _versions() -> TypeAdapter[Any]:
 def etag_of(memory: Memory) -> str:
     """What changes with every change of a memory but a use: uses are counted without a new version."""
     view = _fill(MemoryView, memory, provenance=_fill(_Origin, memory.provenance), etag="")
-    version = _versions().dump_python(view, mode="json", exclude={"etag", "use_count"})
+    version = _versions().dump_python(view, mode="json", exclude={"etag", "use_count", "shown_count"})
     return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
 
 

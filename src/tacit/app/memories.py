@@ -233,6 +233,7 @@ class Memories:
             confidence=1.0,
             frequency=1,
             use_count=0,
+            shown_count=0,
             evidence=(),
             entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
@@ -271,7 +272,7 @@ class Memories:
     def feedback(self, memory: Memory, *, useful: bool) -> None:
         """Count a use, or lower the importance of what should not have come."""
         if useful:
-            self._parts.store.add_use([memory.id])
+            self._parts.store.count_usage(used=[memory.id])
             return
         # Its time stays: what was not useful must not look fresher for it.
         lowered = replace(memory, importance=max(0.0, memory.importance - IMPORTANCE_STEP))

@@ -76,6 +76,7 @@ from tacit.session.ledger import (
     with_start_pack,
 )
 from tacit.session.transitions import apply_signal, open_session, record_signal, take_task, was_handled
+from tacit.state.registry import TOTALS
 
 _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
@@ -431,8 +432,13 @@ class SignalHandler:
             turns=turns,
             offset_ms=self._clock.local_offset_ms,
             armed=still_armed(state),
+            usage=self._usage(),
             judge=self._judge.of(state, project, settings),
         )
+
+    def _usage(self) -> tuple[int, int]:
+        totals = TOTALS.read(self._store)
+        return totals.shown, totals.used
 
     def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:
         layout = LAYOUTS[settings.recall.render].at(surface)

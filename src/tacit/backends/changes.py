@@ -250,7 +250,11 @@ class _Planner:
     def _rewrite(self, memory: Memory, reason: ChangeReason, *, with_vector: bool) -> None:
         stored = self._stored(memory.id)
         # The store counts uses itself; a caller's copy may be older than the last count.
-        current = replace(memory, use_count=max(memory.use_count, stored.use_count))
+        current = replace(
+            memory,
+            use_count=max(memory.use_count, stored.use_count),
+            shown_count=max(memory.shown_count, stored.shown_count),
+        )
         fate: VectorFate = "kept" if current.content_hash == stored.content_hash else "dropped"
         self._put(current, reason, "given" if with_vector else fate)
 

@@ -84,10 +84,12 @@ def decode_reason(text: str) -> ChangeReason:
     return from_stored_words(text)
 
 
-def decode_memory(body: str, use_count: int) -> Memory:
-    """Read a memory; its use count is a column of its own because uses are counted without a new version."""
+def decode_memory(body: str, use_count: int, shown_count: int = 0) -> Memory:
+    """Read a memory; its counts are columns of their own because uses are counted without a new version."""
     memory = decode(Memory, body)
-    return memory if memory.use_count == use_count else replace(memory, use_count=use_count)
+    if (memory.use_count, memory.shown_count) == (use_count, shown_count):
+        return memory
+    return replace(memory, use_count=use_count, shown_count=shown_count)
 
 
 def json_list(values: Sequence[str] | Sequence[int]) -> str:

@@ -103,7 +103,7 @@ class Backfill:
                 )
             )
             for session in read:
-                if _over(session, info, options.since_ms) or is_headless_folder(
+                if _is_older_than(session, info, options.since_ms) or is_headless_folder(
                     session.transcript.cwd or info.cwd
                 ):
                     continue
@@ -135,7 +135,7 @@ def _served(info: TranscriptInfo) -> Iterator[Session]:
         yield Session(host=info.host, session_id=transcript.session_id, transcript=transcript)
 
 
-def _over(session: Session, info: TranscriptInfo, since_ms: int) -> bool:
+def _is_older_than(session: Session, info: TranscriptInfo, since_ms: int) -> bool:
     if not since_ms:
         return False
     newest = max((turn.at_ms for turn in session.transcript.turns), default=0)

@@ -474,12 +474,12 @@ class CapturePipeline:
             seen_keys = _with_keys(reading.seen, [turn.key for turn in reading.turns])
             values |= UTTERANCES_SEEN.change(seen_keys, reading.root)
         values |= self._requests(key, reading)
-        used = self._usage(key, scope, reading.turns, values)
+        shown, used = self._usage(key, scope, reading.turns, values)
         changes = self._reconciler.keep(
             [*items, *digest, *tasks], write=write, values=values, finish=waits, session=key,
             near_duplicate_cosine=self._settings_of(scope, key).near_duplicate_cosine,
         )  # fmt: skip
-        self._store.add_use(used)
+        self._store.count_usage(shown=shown, used=used)
         return changes
 
     def _prepared_wanted(self, drafts: Sequence[Draft]) -> list[Item]:
@@ -506,8 +506,11 @@ class CapturePipeline:
 
     def _usage(
         self, key: SessionKey, scope: Scope, turns: Sequence[Turn], values: dict[ValueName, str | None]
-    ) -> tuple[str, ...]:
-        """Ids of the memories that the session has used since it was read last; what is known of it goes into `values`."""
+    ) -> tuple[Sequence[str], Sequence[str]]:
+        """Ids of the memories that the session was given, and of those that it has used, since it was read last.
+
+        What is known of it goes into `values`.
+        """
         state = self._session_of(key)
         exposures = (
             {
@@ -519,7 +522,7 @@ class CapturePipeline:
             else {}
         )
         if not exposures or not turns:
-            return ()
+            return (), ()
         visible = ScopeFilter.of(scope, UNIVERSAL)
         shown = [
             ShownMemory(
@@ -543,7 +546,8 @@ class CapturePipeline:
         before, totals = USAGE.read(self._store, key), TOTALS.read(self._store)
         verdicts, after, totals = update_usage(turns, shown, before, totals)
         values |= {**USAGE.change(after, key), **TOTALS.change(totals)}
-        return tuple(verdict.memory_id for verdict in verdicts if verdict.memory_id in exposures)
+        new = [name for name in after.counted if name in exposures and name not in before.counted]
+        return new, [verdict.memory_id for verdict in verdicts if verdict.memory_id in exposures]
 
     def _requests(self, key: SessionKey, reading: _SessionReading) -> ValueChanges:
         """The sums of what the API counted of requests, with those that are new; nothing where the host does not tell."""

@@ -334,7 +334,8 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("replaced by", validity["superseded_by"] or ""),
         ("when", when_of(m)),
         ("importance", f"{m['importance']:.2f}"),
-        ("stated, used", f"{m['frequency']}, {m['use_count']} times"),
+        ("stated", f"{m['frequency']} times"),
+        ("used", f"in {m['use_count']} of {m['shown_count']} sessions that were given it"),
         ("files", ", ".join(m["files"])),
         ("tokens", str(m["tokens"])),
     ]

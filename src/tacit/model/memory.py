@@ -158,7 +158,8 @@ class Memory:
         files: paths it speaks of, relative to the project root.
         error_signature: for error patterns, the normalized signature, else empty.
         frequency: how often it was stated (merges raise it).
-        use_count: how often an injection of it was used.
+        use_count: in how many sessions an injection of it was used.
+        shown_count: in how many sessions it was injected and the transcript was read for a use of it.
         tokens: size of `content` as counted at write time (o200k).
         pinned: packed first where a preset pins.
         evidence: further verbatim spans, newest last.
@@ -183,6 +184,7 @@ class Memory:
     error_signature: str = ""
     frequency: int = 1
     use_count: int = 0
+    shown_count: int = 0
     tokens: int = 0
     pinned: bool = False
     evidence: tuple[str, ...] = ()

@@ -329,8 +329,8 @@ class MemoryStore(Protocol):
         """Store vectors of `ids`, shape (len(ids), dimensions), replacing those of another identity."""
         ...
 
-    def add_use(self, ids: Sequence[str]) -> None:
-        """Raise the use count of `ids` by one."""
+    def count_usage(self, *, shown: Sequence[str] = (), used: Sequence[str] = ()) -> None:
+        """Raise the count of sessions of each of `shown` by one, and the use count of each of `used`."""
         ...
 
     def restore(self, versions: Sequence[Recorded], *, uses: Mapping[str, int]) -> None:

@@ -104,4 +104,6 @@ def check_language(name: str) -> None:
         return
     near = _WORDS.get(name) or next(iter(get_close_matches(name, LANGUAGES, n=1)), "")
     hint = f"Did you mean {near!r}? " if near else ""
-    raise InvalidScope(f"Unknown language {name!r}.", hint=f"{hint}Known languages: {', '.join(LANGUAGES)}.")
+    raise InvalidScope(
+        f"Unknown programming language {name!r}.", hint=f"{hint}Known languages: {', '.join(LANGUAGES)}."
+    )

@@ -79,6 +79,7 @@ class Context:
         offset_ms: from UTC to the user's own clock at a moment, where hints of time are wanted.
         traced: most candidates that the trace keeps; measuring wants the whole short list.
         armed: what a model in the pause named, where it still holds.
+        usage: over all sessions of the home, memories that were given, and those of them that were used.
         judge: asks a model at the prompt; None = there is none, and the gate decides.
     """
 
@@ -101,6 +102,7 @@ class Context:
     offset_ms: Callable[[int], int] = field(default=lambda _at_ms: 0)
     traced: int = TRACED_CANDIDATES
     armed: Armed | None = None
+    usage: tuple[int, int] = (0, 0)
     judge: Judge | None = None
 
 

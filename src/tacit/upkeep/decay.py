@@ -167,6 +167,7 @@ def _merged(best: Memory, duplicates: Sequence[Memory]) -> Memory:
         best,
         frequency=sum(memory.frequency for memory in everyone),
         use_count=sum(memory.use_count for memory in everyone),
+        shown_count=sum(memory.shown_count for memory in everyone),
         importance=max(memory.importance for memory in everyone),
         confidence=max(memory.confidence for memory in everyone),
         sensitivity=most_sensitive(*(memory.sensitivity for memory in everyone)),

@@ -65,7 +65,7 @@ def test_one_folder_or_one_agent_alone_has_the_preset() -> None:
 def test_a_language_that_nobody_knows_is_refused_with_the_known_ones(machine: Machine) -> None:
     machine.start()
     said = " ".join(machine.said("remember", "--scope", "language:pyton", "Use f-strings", code=3).split())
-    assert "Unknown language 'pyton'. Did you mean 'python'? Known languages: " in said
+    assert "Unknown programming language 'pyton'. Did you mean 'python'? Known languages: " in said
     assert "Use f-strings" not in machine.contents()
     machine.tacit("remember", "--scope", "language:Python", "Use f-strings")
     assert "Use f-strings" in machine.contents()

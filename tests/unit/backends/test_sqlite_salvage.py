@@ -55,7 +55,7 @@ def write_rows(home: Home, count: int = 90) -> None:
         vectors = np.array([[random.random() for _ in range(8)] for _ in added], np.float32)
         store.apply([Add(memory=one) for one in added], vectors=vectors, identity=IDENTITY)
     store.apply([Edit(memory=memory(n, 30, edition=1)) for n in range(0, count, 4)])
-    store.add_use([f"mem_{n:06d}" for n in range(0, count, 6)])
+    store.count_usage(used=[f"mem_{n:06d}" for n in range(0, count, 6)])
     store.relate(
         Relation(source_id=f"mem_{n:06d}", target_id=f"mem_{n + 1:06d}", type="related_to", weight=0.5)
         for n in range(0, count - 1, 2)

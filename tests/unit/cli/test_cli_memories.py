@@ -355,7 +355,7 @@ def test_an_unknown_language_is_refused_with_the_known_ones(tacit):
     refused = tacit("remember", "--scope", "language:pyton", "Use f-strings")
     assert refused.code == 3
     said = " ".join(refused.err.split())
-    assert "Unknown language 'pyton'." in said
+    assert "Unknown programming language 'pyton'." in said
     assert "Did you mean 'python'? Known languages: " in said
     assert "typescript" in said
     assert "Did you mean 'go'?" in " ".join(

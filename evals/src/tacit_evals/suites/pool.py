@@ -8,7 +8,7 @@ asked for at a moment later than its prompt. Every prompt is asked with a contex
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -182,6 +182,7 @@ class Pool:
             for name, model in {"": fitted.situation, **dict(fitted.situations)}.items()
         }
         self._starts: dict[tuple[int, int], Start] = {}
+        self._usage = (0, 0)
 
     def _fill(self, embedder: Embedder) -> None:
         rows = list(self.memories.values())
@@ -192,6 +193,11 @@ class Pool:
                 [Add(memory=memory) for memory in part], vectors=vectors, identity=embedder.identity
             )
         self.store.settle()
+
+    def count_usage(self, *, shown: Collection[str], used: Collection[str]) -> None:
+        """Note what a session was given, and what it was seen to use."""
+        self.store.count_usage(shown=sorted(shown), used=sorted(used))
+        self._usage = (self._usage[0] + len(shown), self._usage[1] + len(used))
 
     def close(self) -> None:
         """Release the store and its folder."""
@@ -346,6 +352,7 @@ class Pool:
             traced=len(self.memories),
             armed=self._armed(said) if said is not None and said.in_pause else None,
             judge=said.judge if said is not None and not said.in_pause else None,
+            usage=self._usage,
         )
         query = replace(asked.kept, matching=self._matching)
         _, trace = self._pipeline.run(query, settings=self.settings, context=context, trace_id="t")

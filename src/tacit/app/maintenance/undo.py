@@ -96,6 +96,7 @@ def _split_merged(merged: Recorded, clock: Clock) -> Add:
         validity=replace(before.validity, valid_from_ms=now, valid_to_ms=None, superseded_by=None),
         frequency=1,
         use_count=0,
+        shown_count=0,
         evidence=(),
         provenance=replace(before.provenance, span=own_evidence[-1]),
     )

@@ -366,9 +366,9 @@ class InMemoryStore:
         self._change += bool(ids)
 
     @_locked
-    def add_use(self, ids: Sequence[str]) -> None:
+    def count_usage(self, *, shown: Sequence[str] = (), used: Sequence[str] = ()) -> None:
         """See the port. Unknown ids are passed over; a use is no change and makes no history."""
-        self._tables.add_use(ids)
+        self._tables.count_usage(shown, used)
 
     @_locked
     def restore(self, versions: Sequence[Recorded], *, uses: Mapping[str, int]) -> None:

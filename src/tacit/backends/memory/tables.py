@@ -136,9 +136,13 @@ class MemoryTables:
                 raise NotFound(f"No memory {name!r} to store a vector for; nothing was changed.")
             self.vectors[clean_text(name)] = (identity, np.array(vector, dtype=np.float32))
 
-    def add_use(self, ids: Sequence[str]) -> None:
-        """Count a use of each."""
-        for name in dict.fromkeys(clean_text(name) for name in ids):
+    def count_usage(self, shown: Sequence[str], used: Sequence[str]) -> None:
+        """Count a session for each of `shown`, and a use for each of `used`."""
+        for name in dict.fromkeys(clean_text(name) for name in shown):
+            memory = self.memories.get(name)
+            if memory is not None:
+                self.memories[name] = replace(memory, shown_count=memory.shown_count + 1)
+        for name in dict.fromkeys(clean_text(name) for name in used):
             memory = self.memories.get(name)
             if memory is not None:
                 self.memories[name] = replace(memory, use_count=memory.use_count + 1)

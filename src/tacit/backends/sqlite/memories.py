@@ -45,25 +45,25 @@ class MemoryReader:
     ) -> tuple[Memory, ...]:
         """See the port. What is visible, and in which version, is asked of the table every time."""
         clean_ids = [clean_text(name) for name in ids]
-        rows: list[tuple[str, int, str, int]] = []
+        rows: list[tuple[str, int, str, int, int]] = []
         for start in range(0, len(clean_ids), _BATCH):
             batch = clean_ids[start : start + _BATCH]
             marks, visible = ",".join("?" * len(batch)), ",".join("?" * len(scopes))
             rows += connection.execute(
-                f"SELECT id, version, status, use_count FROM memories WHERE id IN ({marks}) AND +scope IN ({visible})",
+                f"SELECT id, version, status, use_count, shown_count FROM memories WHERE id IN ({marks}) AND +scope IN ({visible})",
                 (*batch, *(scope.number for scope in scopes)),
             ).fetchall()
         memories: dict[str, Memory] = {}
         with self._lock:
             cached = {name: self._cache.get(name) for name, *_ in rows}
             bodies = _bodies(connection, [row[0] for row in rows if not _is_current(cached[row[0]], row[1])])
-            for name, version, status, uses in rows:
+            for name, version, status, uses, sessions in rows:
                 entry = cached[name]
                 if entry is not None and name not in bodies:
                     memory = entry[1]
                     self._cache.move_to_end(name)
                 else:
-                    memory = decode_memory(bodies[name], uses)
+                    memory = decode_memory(bodies[name], uses, sessions)
                     self._cache[name] = (version, memory)
                 # The column is what everybody else goes by.
                 memories[name] = memory if memory.status == status else replace(memory, status=status)
@@ -90,16 +90,18 @@ def list_memories(
 ) -> tuple[Memory, ...]:
     """See the port."""
     past = where.as_of_ms is not None
-    columns = "body, 0" if past else "body, use_count"
+    columns = "body, 0, 0" if past else "body, use_count, shown_count"
     rows = _list(connection, columns, where, scope=scope, limit=limit, offset=offset)
-    return tuple(decode(Memory, body) if past else decode_memory(body, uses) for body, uses in rows)
+    return tuple(
+        decode(Memory, body) if past else decode_memory(body, uses, sessions) for body, uses, sessions in rows
+    )
 
 
 def list_ids(
     connection: sqlite3.Connection, where: MemoryFilter, *, scope: ScopeFilter, limit: int, offset: int
 ) -> list[str]:
     """The ids of `list_memories` at present."""
-    return [row[0] for row in _list(connection, "id, 0", where, scope=scope, limit=limit, offset=offset)]
+    return [row[0] for row in _list(connection, "id, 0, 0", where, scope=scope, limit=limit, offset=offset)]
 
 
 def _list(
@@ -110,7 +112,7 @@ def _list(
     scope: ScopeFilter,
     limit: int,
     offset: int,
-) -> Sequence[tuple[str, int]]:
+) -> Sequence[tuple[str, int, int]]:
     if limit <= 0:
         return ()
     table, tests, values = asked_rows(connection, where, scope)
@@ -303,12 +305,12 @@ def resolve(
     ends = "substr(id, -length(:wanted)) = :wanted"
     rows: list[tuple[str, str, int]] = []
     for matches in (begins, ends) if len(clean_id) >= LEAST_ENDING else (begins,):
-        query = f"SELECT id, body, use_count FROM memories WHERE {matches} AND {' AND '.join(tests)} ORDER BY id LIMIT 6"
+        query = f"SELECT id, body, use_count, shown_count FROM memories WHERE {matches} AND {' AND '.join(tests)} ORDER BY id LIMIT 6"
         rows = connection.execute(query, values).fetchall()
         if rows:
             break
     if rows and (len(rows) == 1 or rows[0][0] == clean_id):
-        return decode_memory(rows[0][1], rows[0][2])
+        return decode_memory(*rows[0][1:])
     raise resolution_error(id_or_prefix, [str(row[0]) for row in rows])
 
 
@@ -449,7 +451,7 @@ def pending_vectors(
     if limit <= 0:
         return ()
     rows = connection.execute(
-        f"SELECT m.body, m.use_count {_PENDING} ORDER BY m.number LIMIT ?",
+        f"SELECT m.body, m.use_count, m.shown_count {_PENDING} ORDER BY m.number LIMIT ?",
         (clean_text(identity.name), identity.dimensions, limit),
     )
-    return tuple(decode_memory(row[0], row[1]) for row in rows)
+    return tuple(decode_memory(*row) for row in rows)

@@ -206,6 +206,15 @@ _INDEX_PINNED = """CREATE INDEX memories_pinned ON memories (scope, created_at_m
     WHERE status = 'active' AND pinned = 1"""
 
 
+_SHOWN = (
+    "ALTER TABLE memories ADD COLUMN shown_count INTEGER NOT NULL DEFAULT 0",
+    """UPDATE memories SET shown_count = shown.sessions FROM (
+        SELECT memory_id, count(DISTINCT host || '/' || session_id) AS sessions FROM exposures GROUP BY memory_id
+    ) AS shown WHERE shown.memory_id = memories.id""",
+)
+"""A use means little without the number of sessions that it was counted in. Earlier ones are taken from the exposures."""
+
+
 def _create_core(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     for statement in _CORE:
@@ -245,6 +254,11 @@ def _index_kinds(connection: sqlite3.Connection) -> None:
     connection.execute(_INDEX_PINNED)
 
 
+def _add_shown_counts(connection: sqlite3.Connection) -> None:
+    for statement in _SHOWN:
+        connection.execute(statement)
+
+
 def _index_moments(connection: sqlite3.Connection) -> None:
     from tacit.backends.sqlite.documents import index_moments  # noqa: PLC0415 - breaks an import cycle
 
@@ -261,6 +275,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _index_moments,
     _index_moments,  # again: more wordings are read (ADR 47), and a rule is found under the keys of its words alone
     _index_kinds,
+    _add_shown_counts,
 )
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 

@@ -240,11 +240,11 @@ class SqliteStore:
             with self._database.write(durable=True) as connection:
                 writing.restore(connection, versions, uses)
 
-    def add_use(self, ids: Sequence[str]) -> None:
+    def count_usage(self, *, shown: Sequence[str] = (), used: Sequence[str] = ()) -> None:
         """See the port. Unknown ids are passed over; a use is no change and makes no history."""
-        if ids:
+        if shown or used:
             with self._database.write(durable=False) as connection:
-                writing.add_use(connection, ids)
+                writing.count_usage(connection, shown, used)
 
     # --- sessions and traces
 

@@ -88,8 +88,10 @@ def identity_number(connection: sqlite3.Connection, identity: EmbedderIdentity) 
 
 
 def _find(connection: sqlite3.Connection, memory_id: str) -> Memory | None:
-    row = connection.execute("SELECT body, use_count FROM memories WHERE id = ?", (memory_id,)).fetchone()
-    return None if row is None else decode_memory(row[0], row[1])
+    row = connection.execute(
+        "SELECT body, use_count, shown_count FROM memories WHERE id = ?", (memory_id,)
+    ).fetchone()
+    return None if row is None else decode_memory(*row)
 
 
 def _put_memory(
@@ -243,10 +245,11 @@ def restore(connection: sqlite3.Connection, versions: Sequence[Recorded], uses: 
     )
 
 
-def add_use(connection: sqlite3.Connection, ids: Sequence[str]) -> None:
-    """Count one use of each of `ids`."""
-    connection.execute(
-        "UPDATE memories SET use_count = use_count + 1, version = version + 1"
-        " WHERE id IN (SELECT value FROM json_each(?))",
-        (json_list([clean_text(name) for name in ids]),),
-    )
+def count_usage(connection: sqlite3.Connection, shown: Sequence[str], used: Sequence[str]) -> None:
+    """Count a session for each of `shown`, and a use for each of `used`."""
+    for column, ids in (("shown_count", shown), ("use_count", used)):
+        connection.execute(
+            f"UPDATE memories SET {column} = {column} + 1, version = version + 1"
+            " WHERE id IN (SELECT value FROM json_each(?))",
+            (json_list([clean_text(name) for name in ids]),),
+        )

@@ -235,7 +235,7 @@ class _Packs:
         for index in self._indexes:
             try:
                 with index.open("rb") as file:
-                    at = _offset_in(file, name)
+                    at = _find_object_offset(file, name)
                 if at >= 0:
                     return self._entry(index.with_suffix(".pack"), at, deltas)
             except (OSError, IndexError, ValueError):
@@ -273,7 +273,7 @@ def _is_long(pack: Path) -> bool:
     return len(pack.stem.removeprefix("pack-")) == 64
 
 
-def _offset_in(index: BinaryIO, name: bytes) -> int:
+def _find_object_offset(index: BinaryIO, name: bytes) -> int:
     """Return the offset of the object in the pack, by its index of version 2; -1 = it is not in it."""
     read, seek = index.read, index.seek
     head = read(8)

@@ -226,6 +226,7 @@ def _promoted(memory: Memory, stored: Memory) -> Memory:
         validity=replace(stored.validity, valid_to_ms=None, superseded_by=None),
         frequency=stored.frequency + 1,
         use_count=stored.use_count,
+        shown_count=stored.shown_count,
         importance=max(stored.importance, memory.importance),
         sensitivity=_merged_level(stored, memory),
         evidence=spans[-MAX_EVIDENCE:],

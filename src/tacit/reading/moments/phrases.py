@@ -229,7 +229,7 @@ class Phrases:
             paths=tuple(dict.fromkeys(path_pattern(text) for text in place_texts if find_paths(text)))
         )
 
-    def places(self, phrase: str) -> tuple[str, ...]:
+    def file_patterns_named(self, phrase: str) -> tuple[str, ...]:
         """Patterns of the files that `phrase` names, by their paths or by their kind."""
         marks = [self._kept[int(number)] for number in _MARK.findall(phrase)]
         return self._paths(phrase, marks, acts=True) or kinds_said(phrase)

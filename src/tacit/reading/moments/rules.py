@@ -285,7 +285,7 @@ def _conditional(clause: str, phrases: Phrases) -> Moment | None:
                 return Moment(target=shortened)
         target = phrases.target(condition)
         if target.acts == ("commit",) and not target.paths and not leads and _PASSIVE.search(condition):
-            target = replace(target, paths=phrases.places(before))
+            target = replace(target, paths=phrases.file_patterns_named(before))
         if target.empty:
             continue
         if _WHO.match(match[0]) or _OBLIGES.search(main_clause.lstrip(" ,:;?").rsplit(": ", 1)[-1]):

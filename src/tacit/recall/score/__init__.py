@@ -9,6 +9,7 @@ from tacit.recall.score.armed import ArmedWeights, fuse, judge_threshold
 from tacit.recall.score.gate import Gate
 from tacit.recall.score.moment import judge_moment
 from tacit.recall.score.question import ANSWER_RELEVANCE, ANSWERS, find_answer
+from tacit.recall.score.usage import use_rate, with_usage
 from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState
 
 ARMED = "armed"
@@ -103,13 +104,18 @@ def _judge_locally(gate: Gate, state: RecallState) -> Sequence[Judgment]:
     """Relevance of each candidate: by the fitted gate where it covers the surface, else by the formula."""
     query, candidates, score = state.query, state.found or (), state.score
     if score.gated and candidates and gate.covers(query.surface):
-        return gate.judge(
+        judged = gate.judge(
             query,
             candidates,
             kinds=state.kinds,
             among=state.memories_asked,
             domain_similarity=state.domain_similarity,
         )
+        rate = use_rate(*state.context.usage)
+        return [
+            (with_usage(relevance, candidate.memory, rate), reasons)
+            for candidate, (relevance, reasons) in zip(candidates, judged, strict=True)
+        ]
     return [
         score.judge(query, candidate, state.kinds.of_stored(candidate.memory.kind), state.settings)
         for candidate in candidates

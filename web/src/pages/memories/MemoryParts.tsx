@@ -77,7 +77,7 @@ export function About({ memory, open }: { memory: Memory; open: (id: string) => 
       </dd>
       <dt>said, used</dt>
       <dd className="num">
-        {memory.frequency} ×, {memory.use_count} ×; {memory.tokens} tokens
+        {memory.frequency} ×, in {memory.use_count} of {memory.shown_count} sessions that got it; {memory.tokens} tokens
       </dd>
       {memory.files.length > 0 && (
         <>

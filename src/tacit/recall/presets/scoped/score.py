@@ -71,7 +71,7 @@ def scope_match(scope: Scope, allowed: tuple[Scope, ...]) -> float:
     return PROJECT if at_hand else OTHER_PROJECT
 
 
-def best_match(scope: Scope) -> float:
+def highest_scope_match(scope: Scope) -> float:
     """What a memory of that scope has at best."""
     if scope.kind is ScopeKind.UNIVERSAL:
         return UNIVERSAL
@@ -110,7 +110,7 @@ def scope_score(memory: Memory, *, allowed: tuple[Scope, ...], at_ms: int, task:
 def best_score(memory: Memory, kind: Kind, *, at_ms: int, task: str) -> float:
     """The best score that this memory can reach by scope and age: what the thresholds are parts of."""
     return (
-        WEIGHT_SCOPE * best_match(memory.scope)
+        WEIGHT_SCOPE * highest_scope_match(memory.scope)
         + WEIGHT_FREQUENCY * min(memory.frequency / 10, 1.0)
         + WEIGHT_RECENCY * (recency_of(memory, at_ms=at_ms) if kind.standing else 1.0)
         + WEIGHT_TASK * task_match(memory.content, task)

@@ -1,0 +1,58 @@
+"""What use teaches `focused`, through hook client, daemon and transcripts: a memory that sessions were given and never used stays silent."""
+
+from __future__ import annotations
+
+from e2e.drivers.machine import Machine, wait_for
+from e2e.drivers.session import Session
+
+STORED = (
+    "Commit messages begin with the ticket number.",
+    "Releases go out on Thursdays after the backup.",
+    "Schema changes need a script that undoes them.",
+    "The mobile app is written in Flutter.",
+    "Every text that users see is in locales/, sorted by key.",
+    "New packages need the approval of the security team.",
+)
+PROMPT = "Write the commit for the booking page."
+SETTINGS = "recall: {level: eager, budgets: {start: 0}}"
+SESSIONS = 6
+
+
+def _day(machine: Machine, memory_id: str, *, useful: bool) -> list[bool]:
+    """Whether the memory was given, session by session; the transcripts show no use of it."""
+    given: list[bool] = []
+    for number in range(SESSIONS):
+        session = Session(machine, f"s{number}")
+        session.start()
+        given.append("ticket number" in session.say(PROMPT))
+        session.stops("Done.")
+        session.end()
+        shown = sum(given)
+        wait_for(lambda shown=shown: _counts(machine, memory_id)[0] >= shown)
+        if useful and given[-1]:
+            machine.request("POST", f"/v1/memories/{memory_id}/feedback", {"useful": True})
+    return given
+
+
+def _counts(machine: Machine, memory_id: str) -> tuple[int, int]:
+    memory = machine.request("GET", f"/v1/memories/{memory_id}")["memory"]
+    return memory["shown_count"], memory["use_count"]
+
+
+def _stored(live) -> tuple[Machine, str]:
+    machine = live(SETTINGS)
+    changes = [machine.remember(content, kind="decision", when="") for content in STORED]
+    return machine, changes[0]["memory"]["id"]
+
+
+def test_a_memory_that_was_never_used_stays_silent_in_the_end(live):
+    machine, memory_id = _stored(live)
+    given = _day(machine, memory_id, useful=False)
+    assert given[0]
+    assert not given[-1]
+    assert _counts(machine, memory_id)[1] == 0
+
+
+def test_a_memory_that_was_useful_keeps_coming(live):
+    machine, memory_id = _stored(live)
+    assert _day(machine, memory_id, useful=True) == [True] * SESSIONS
