@@ -82,11 +82,11 @@ def variants(settings: RecallSettings) -> tuple[Variant, ...]:
 
 def _with(settings: RecallSettings, space: str) -> RecallSettings:
     """The settings with `space` asked before prompts besides those that are."""
-    asked = spaces_at(settings, Surface.PROMPT)
+    enabled = spaces_at(settings, Surface.PROMPT)
     return settings.model_copy(
         update={
             "spaces": tuple(name for name in SPACES if name in settings.spaces or name == space),
-            "spaces_prompt": tuple(name for name in SPACES if name in asked or name == space),
+            "spaces_prompt": tuple(name for name in SPACES if name in enabled or name == space),
         }
     )
 
@@ -95,20 +95,20 @@ def ablate(
     data: Path, *, embedder: Embedder, settings: RecallSettings, say: Callable[[str], None]
 ) -> tuple[Outcome, ...]:
     """Every variant over the judged projects and the conversations below `data`."""
-    asked = variants(settings)
-    measured: dict[str, list[Measured]] = {one.name: [] for one in asked}
-    times: dict[str, list[float]] = {one.name: [] for one in asked}
+    compared = variants(settings)
+    measured: dict[str, list[Measured]] = {variant.name: [] for variant in compared}
+    times: dict[str, list[float]] = {variant.name: [] for variant in compared}
     for folder in folders_of("inject", data):
         project = load_inject(folder)
         pool = Pool(project, embedder=embedder, settings=settings)
         try:
             shipped = pool.settings
             _asked(pool, project)  # embeds every prompt, so that no set of spaces pays for it
-            for one in asked:
-                spaces = {name: getattr(one.settings, name) for name in SPACE_LISTS}
+            for variant in compared:
+                spaces = {name: getattr(variant.settings, name) for name in SPACE_LISTS}
                 pool.settings = shipped.model_copy(update=spaces)
-                handed, took = _asked(pool, project)
-                measured[one.name].append(
+                handed, seconds = _asked(pool, project)
+                measured[variant.name].append(
                     Measured(
                         name=project.name,
                         learned=project.learned,
@@ -116,35 +116,35 @@ def ablate(
                         main=MAIN_BUDGET,
                     )
                 )
-                times[one.name] += took
+                times[variant.name] += seconds
         finally:
             pool.close()
-        say(f"{project.name}: {len(asked)} sets of spaces")
-    recalls = _recalls(asked, data, embedder=embedder, say=say)
+        say(f"{project.name}: {len(compared)} sets of spaces")
+    recalls = _recalls(compared, data, embedder=embedder, say=say)
     return tuple(
         Outcome(
-            variant=one,
-            card=scorecard(measured[one.name], suite="inject", dataset=data.name, settings={}),
-            micros=statistics.median(times[one.name]) * 1e6,
-            recall=recalls.get(one.name),
+            variant=variant,
+            card=scorecard(measured[variant.name], suite="inject", dataset=data.name, settings={}),
+            micros=statistics.median(times[variant.name]) * 1e6,
+            recall=recalls.get(variant.name),
         )
-        for one in asked
+        for variant in compared
     )
 
 
 def _asked(pool: Pool, project: Project) -> tuple[list[ItemResult], list[float]]:
     handed: list[ItemResult] = []
-    took: list[float] = []
+    seconds: list[float] = []
     for prompt in project.prompts:
         start = pool.start(tokens=MAIN_BUDGET, at_ms=prompt.at_ms)
         since = time.process_time()
         handed.append(pool.prompt(prompt, start))
-        took.append(time.process_time() - since)
-    return handed, took
+        seconds.append(time.process_time() - since)
+    return handed, seconds
 
 
 def _recalls(
-    asked: Sequence[Variant], data: Path, *, embedder: Embedder, say: Callable[[str], None]
+    compared: Sequence[Variant], data: Path, *, embedder: Embedder, say: Callable[[str], None]
 ) -> dict[str, float]:
     """Turn recall at 5 of the variants that change the order on demand; nothing without conversations."""
     try:
@@ -160,15 +160,17 @@ def _recalls(
     if not corpora:
         return {}
     changing = [
-        one for one in asked if not one.space or (one.name.startswith("without") and one.space in ORDERING)
+        variant
+        for variant in compared
+        if not variant.space or (variant.name.startswith("without") and variant.space in ORDERING)
     ]
-    found: dict[str, float] = {}
+    recalls: dict[str, float] = {}
     run = Run(data=data, embedder=embedder)
-    values = turn_recall(corpora, run, [one.settings for one in changing])
-    for one, value in zip(changing, values, strict=True):
-        found[one.name] = value
+    values = turn_recall(corpora, run, [variant.settings for variant in changing])
+    for variant, value in zip(changing, values, strict=True):
+        recalls[variant.name] = value
     say(f"{len(corpora)} conversations: {len(changing)} sets of spaces")
-    return found
+    return recalls
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -187,12 +189,12 @@ def table(outcomes: Sequence[Outcome]) -> str:
         "| spaces | coverage | grade 2 | precision | wrongful | injections a prompt | R@5 | cost |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for one in outcomes:
-        figures = [one.card.total.metrics[name] for name in COLUMNS]
+    for outcome in outcomes:
+        figures = [outcome.card.total.metrics[name] for name in COLUMNS]
         shown = " | ".join("-" if value is None else f"{value:.3f}" for value in figures)
-        recall = "-" if one.recall is None else f"{one.recall:.3f}"
-        cost = f"{one.micros:,.0f} in all" if one is base else f"{one.micros - base.micros:+,.0f}"
-        lines.append(f"| {one.variant.name} | {shown} | {recall} | {cost} |")
+        recall = "-" if outcome.recall is None else f"{outcome.recall:.3f}"
+        cost = f"{outcome.micros:,.0f} in all" if outcome is base else f"{outcome.micros - base.micros:+,.0f}"
+        lines.append(f"| {outcome.variant.name} | {shown} | {recall} | {cost} |")
     lines += [
         "",
         f"![Risk and coverage of the prompt pack as shipped]({PLOT})",
@@ -216,15 +218,15 @@ def main() -> None:
     parser.add_argument(
         "--cache", type=Path, metavar="DIR", help="keep the vectors of texts here for later runs"
     )
-    given = parser.parse_args()
-    embedder: Embedder = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
-    kept = KeptVectors(embedder, given.cache) if given.cache else None
-    outcomes = ablate(given.data, embedder=kept or embedder, settings=shipped_settings(), say=print)
-    if kept is not None:
-        kept.save()
-    given.out.mkdir(parents=True, exist_ok=True)
-    (given.out / TABLE).write_text(table(outcomes), "utf-8")
-    (given.out / PLOT).write_text(risk_plot(outcomes[0].card), "utf-8")
+    options = parser.parse_args()
+    embedder: Embedder = make_embedder(EmbedderSettings(provider=options.embedder, cache_entries=100_000))
+    cache = KeptVectors(embedder, options.cache) if options.cache else None
+    outcomes = ablate(options.data, embedder=cache or embedder, settings=shipped_settings(), say=print)
+    if cache is not None:
+        cache.save()
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / TABLE).write_text(table(outcomes), "utf-8")
+    (options.out / PLOT).write_text(risk_plot(outcomes[0].card), "utf-8")
 
 
 if __name__ == "__main__":

@@ -55,13 +55,13 @@ class Speed:
 
 def read_all(infos: Sequence[TranscriptInfo]) -> list[Session]:
     """Every session of every file that can be read."""
-    found: list[Session] = []
+    sessions: list[Session] = []
     for info in infos:
         try:
-            found += read_sessions(info.path, since=lambda host, name: Position())  # noqa: ARG005
+            sessions += read_sessions(info.path, since=lambda host, name: Position())  # noqa: ARG005
         except TacitError:
             continue
-    return found
+    return sessions
 
 
 def time_reading(infos: Sequence[TranscriptInfo], *, repeat: int = 1) -> Speed | None:
@@ -72,7 +72,7 @@ def time_reading(infos: Sequence[TranscriptInfo], *, repeat: int = 1) -> Speed |
     _extract(read_all(infos[:1]))  # what a process loads once is loaded before the clock starts
     taken = [_time_once(infos) for _ in range(repeat)]
     read, extracted, redacted = (
-        round(whole / sorted(one)[repeat // 2], 1) for one in zip(*taken, strict=True)
+        round(whole / sorted(times)[repeat // 2], 1) for times in zip(*taken, strict=True)
     )
     return Speed(megabytes=round(whole, 1), read_mb_s=read, extracted_mb_s=extracted, redacted_mb_s=redacted)
 
@@ -107,12 +107,12 @@ def _extract(sessions: Sequence[Session], redact: Callable[[str], str] = str) ->
 
 def memories_of(engine: Engine) -> list[Memory]:
     """Everything stored, in the order of ids."""
-    found: list[Memory] = []
+    memories: list[Memory] = []
     while True:
-        part = engine.list_memories(MemoryFilter(statuses=None), limit=500, offset=len(found))
-        found += part
-        if not part:
-            return sorted(found, key=lambda memory: memory.id)
+        page = engine.list_memories(MemoryFilter(statuses=None), limit=500, offset=len(memories))
+        memories += page
+        if not page:
+            return sorted(memories, key=lambda memory: memory.id)
 
 
 class TimedEmbedder:
@@ -183,18 +183,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--samples", type=int, default=30)
     parser.add_argument("--repeat", type=_at_least_one, default=7)
     parser.add_argument("--json", type=Path)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     # Each folder counts as a project, so that what several of its sessions say is one memory.
-    folders = sorted({path for path in given.data.iterdir() if path.is_dir()}) or [given.data]
+    folders = sorted({path for path in options.data.iterdir() if path.is_dir()}) or [options.data]
     infos = [info for folder in folders for info in named_transcripts([folder], cwd=str(folder))]
     lines = [info for info in infos if info.path.suffix == ".jsonl"]
     hosts = [info for info in lines if info.host in HOSTS]
     speeds = {"hosts": time_reading(hosts), "jsonl": time_reading(lines), "all": time_reading(infos)}
-    speeds["hosts_again"] = time_reading(hosts, repeat=given.repeat)
+    speeds["hosts_again"] = time_reading(hosts, repeat=options.repeat)
     for name, speed in speeds.items():
         _say(f"{name}: {asdict(speed) if speed else 'nothing there'}")
     with tempfile.TemporaryDirectory(prefix="tacit-backfill-") as home:
-        embedder = TimedEmbedder(make_embedder(EmbedderSettings(provider=given.embedder)))
+        embedder = TimedEmbedder(make_embedder(EmbedderSettings(provider=options.embedder)))
         engine = open_engine(Path(home), embedder=embedder)
         try:
             began = time.perf_counter()
@@ -221,12 +221,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     _say(json.dumps(result, indent=2))
     learned = [memory for memory in before if memory.kind not in NOTES and memory.status == "active"]
-    shown = random.Random(SEED).sample(learned, min(given.samples, len(learned)))
+    shown = random.Random(SEED).sample(learned, min(options.samples, len(learned)))
     for memory in shown:
         _say(f"\n[{memory.kind}] {memory.content}\n    said: {memory.provenance.span[:200]!r}")
-    if given.json:
+    if options.json:
         result["samples"] = [{"kind": m.kind, "content": m.content, "span": m.provenance.span} for m in shown]
-        given.json.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
+        options.json.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
     return int(changed or bool(first["errors"]) or bool(second["errors"]))
 
 

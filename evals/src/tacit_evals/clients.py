@@ -115,27 +115,27 @@ def questions(count: int) -> list[str]:
 
 
 async def measure(
-    launcher: Path, environment: dict[str, str], daemon: DaemonUnderTest, given: argparse.Namespace
+    launcher: Path, environment: dict[str, str], daemon: DaemonUnderTest, options: argparse.Namespace
 ) -> list[Row]:
     """All three parts; see the module docstring."""
-    asked = iter(questions(ALONE + given.clients * (ROUNDS + 2)))
+    queries = iter(questions(ALONE + options.clients * (ROUNDS + 2)))
     first = await Pipe.open(launcher, environment)
-    alone = [await first.search(next(asked)) for _ in range(ALONE)][WARM:]
+    alone = [await first.search(next(queries)) for _ in range(ALONE)][WARM:]
     before = daemon.resident_mb()[0]
-    pipes = [first, *[await Pipe.open(launcher, environment) for _ in range(given.clients - 1)]]
+    pipes = [first, *[await Pipe.open(launcher, environment) for _ in range(options.clients - 1)]]
     try:
         chance = random.Random(SEED)
 
         async def at_work(pipe: Pipe, words: Sequence[str]) -> list[float]:
-            took: list[float] = []
-            for one in words:
-                await asyncio.sleep(chance.expovariate(1 / given.every))
-                took.append(await pipe.search(one))
-            return took
+            times: list[float] = []
+            for query in words:
+                await asyncio.sleep(chance.expovariate(1 / options.every))
+                times.append(await pipe.search(query))
+            return times
 
-        work = [at_work(pipe, [next(asked) for _ in range(ROUNDS)]) for pipe in pipes]
-        beside = [value for part in await asyncio.gather(*work) for value in part]
-        burst = list(await asyncio.gather(*(pipe.search(next(asked)) for pipe in pipes)))
+        work = [at_work(pipe, [next(queries) for _ in range(ROUNDS)]) for pipe in pipes]
+        beside = [value for times in await asyncio.gather(*work) for value in times]
+        burst = list(await asyncio.gather(*(pipe.search(next(queries)) for pipe in pipes)))
         sizes = [pipe.resident_mb for pipe in pipes]
         grown = max(0.0, daemon.resident_mb()[0] - before) / len(pipes)
     finally:
@@ -143,11 +143,11 @@ async def measure(
             await pipe.close()
     p50 = median(alone)
     whole = max(size[0] for size in sizes) + grown
-    many = f"{given.clients} clients"
+    many = f"{options.clients} clients"
     return [
         Row(name="one client alone, p50", value=p50, unit="ms", note=f"{len(alone)} searches"),
         Row(name="one client alone, p99", value=percentile(alone, 0.99), unit="ms"),
-        Row(name=f"{many} at work, p50", value=median(beside), unit="ms", note=f"each every {given.every:g} s"),
+        Row(name=f"{many} at work, p50", value=median(beside), unit="ms", note=f"each every {options.every:g} s"),
         Row(name=f"{many} at work, p99", value=percentile(beside, 0.99), unit="ms", note=f"{len(beside)} searches"),
         Row(name="p99 at work / p50 alone", value=ratio(percentile(beside, 0.99), p50), unit="x", target=MOST_TIMES),
         Row(name=f"{many} at the same moment, slowest", value=max(burst), unit="ms"),
@@ -170,14 +170,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--embedder", choices=("shipped", "fake"), default="shipped", help="fake is quick")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows here")
-    given = parser.parse_args(arguments)
-    provider = "minilm" if given.embedder == "shipped" else "fake"
+    options = parser.parse_args(arguments)
+    provider = "minilm" if options.embedder == "shipped" else "fake"
     with tempfile.TemporaryDirectory() as folder:
         home, project = Path(folder, "home"), Path(folder, "project")
         (project / ".git").mkdir(parents=True)
         embedder = make_embedder(EmbedderSettings(provider=provider))
         build_store(
-            home, scope=project_scope(identify_project(project).id), size=given.size, embedder=embedder
+            home, scope=project_scope(identify_project(project).id), size=options.size, embedder=embedder
         )
         environment = {
             **os.environ,
@@ -188,10 +188,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         launcher = write_launcher(Home(home))
         with DaemonUnderTest(Path(sys.executable), home, environment=environment) as daemon:
             daemon.wait_warm()
-            rows = asyncio.run(measure(launcher, environment, daemon, given))
-    print_rows(rows, title=f"MCP clients of one daemon, {given.size} memories")
-    if given.json is not None:
-        given.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+            rows = asyncio.run(measure(launcher, environment, daemon, options))
+    print_rows(rows, title=f"MCP clients of one daemon, {options.size} memories")
+    if options.json is not None:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     return int(any(row.verdict == "over" for row in rows))
 
 

@@ -52,16 +52,16 @@ LATENCY = "latency"
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of `tacit eval`."""
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="tacit eval",
         description="Measure how well the memory does on judged data, beside simpler methods.",
         epilog="Suites: "
         + "; ".join(f"{name} needs {needs}" for name, needs in NEEDS.items())
         + f"; {LATENCY} needs no data. See docs/guide/benchmarks.md.",
     )
-    made.add_argument("suite", choices=(*SUITES, LATENCY), help="what to measure")
-    made.add_argument("--data", type=Path, help="folder of the data, or one above it; known by its files")
-    fitting = made.add_mutually_exclusive_group()
+    parser.add_argument("suite", choices=(*SUITES, LATENCY), help="what to measure")
+    parser.add_argument("--data", type=Path, help="folder of the data, or one above it; known by its files")
+    fitting = parser.add_mutually_exclusive_group()
     fitting.add_argument(
         "--fit",
         type=Path,
@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
         help="fit on the rows of this folder, without those of the evaluated project; may be repeated",
     )
     fitting.add_argument("--no-fit", action="store_true", help="use what ships (the default)")
-    triggers = made.add_mutually_exclusive_group()
+    triggers = parser.add_mutually_exclusive_group()
     triggers.add_argument(
         "--triggers",
         type=Path,
@@ -81,52 +81,52 @@ def parser() -> argparse.ArgumentParser:
     triggers.add_argument(
         "--local-triggers", action="store_true", help="make triggers from words (the default)"
     )
-    made.add_argument(
+    parser.add_argument(
         "--phrases",
         type=Path,
         metavar="DIR",
         help="for the suite inject: give each memory the first `asks` of DIR/PROJECT.jsonl as `when` phrases",
     )
-    made.add_argument(
+    parser.add_argument(
         "--pool", type=Path, metavar="FILE", help="memories.jsonl, or its folder, for the suite action"
     )
-    made.add_argument(
+    parser.add_argument(
         "--answers",
         type=Path,
         metavar="DIR",
         help="for the suites capture, update and inject: replay a language model's recorded answers",
     )
-    made.add_argument(
+    parser.add_argument(
         "--moment",
         choices=("pause", "prompt"),
         help="with --answers of the suite inject: when the model was asked",
     )
-    made.add_argument(
+    parser.add_argument(
         "--requests", type=Path, metavar="DIR", help="with --answers: write requests that have no answer here"
     )
-    made.add_argument(
+    parser.add_argument(
         "--embedder", choices=("minilm", "fake"), default="minilm", help="who makes the vectors"
     )
-    made.add_argument(
+    parser.add_argument(
         "--without", action="append", default=[], metavar="SPACE", help="switch a space off; repeatable"
     )
-    made.add_argument(
+    parser.add_argument(
         "--cache",
         type=Path,
         metavar="DIR",
         help="keep the vectors of texts here for later runs; holds no texts",
     )
-    made.add_argument(
+    parser.add_argument(
         "--trec", type=Path, metavar="DIR", help="write judgments and rankings as TREC files (qrels and runs)"
     )
-    made.add_argument("--json", type=Path, metavar="FILE", help="write the scorecard as JSON")
-    made.add_argument(
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the scorecard as JSON")
+    parser.add_argument(
         "--html",
         type=Path,
         metavar="FILE",
         help="write the report with plots as one page (default: beside the file of --json)",
     )
-    return made
+    return parser
 
 
 def evaluate(arguments: Sequence[str]) -> int:
@@ -138,46 +138,48 @@ def evaluate(arguments: Sequence[str]) -> int:
     arguments = list(arguments)
     if arguments[:1] == [LATENCY]:
         return _latency(arguments[1:])
-    given = parser().parse_args(arguments)
-    if given.data is None:
-        raise InvalidInput("--data is missing.", hint=f"The suite {given.suite} needs {NEEDS[given.suite]}.")
-    for folder in (*given.fit, *filter(None, (given.triggers, given.answers, given.phrases))):
+    options = parser().parse_args(arguments)
+    if options.data is None:
+        raise InvalidInput(
+            "--data is missing.", hint=f"The suite {options.suite} needs {NEEDS[options.suite]}."
+        )
+    for folder in (*options.fit, *filter(None, (options.triggers, options.answers, options.phrases))):
         if not folder.is_dir():
             raise InvalidInput(f"{folder} is no folder.", hint="Give a folder that exists.")
     settings = shipped_settings()
-    if given.answers and given.suite not in ("capture", "update", "inject"):
+    if options.answers and options.suite not in ("capture", "update", "inject"):
         raise InvalidInput("--answers is for the suites capture, update and inject.")
-    if given.phrases and given.suite != "inject":
+    if options.phrases and options.suite != "inject":
         raise InvalidInput("--phrases is for the suite inject.")
-    if given.moment and not (given.answers and given.suite == "inject"):
+    if options.moment and not (options.answers and options.suite == "inject"):
         raise InvalidInput("--moment is for the suite inject with --answers.")
-    embedder: Embedder = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
-    kept = KeptVectors(embedder, given.cache) if given.cache else None
+    embedder: Embedder = make_embedder(EmbedderSettings(provider=options.embedder, cache_entries=100_000))
+    cache = KeptVectors(embedder, options.cache) if options.cache else None
     run = Run(
-        data=given.data,
-        settings=without_spaces(settings, given.without),
-        embedder=kept or embedder,
-        fit=tuple(given.fit),
-        as_shipped=given.no_fit,
-        triggers=given.triggers,
-        phrases=given.phrases,
-        pool=given.pool,
-        answers=given.answers,
-        moment=given.moment,
-        requests=given.requests,
-        trec=given.trec,
+        data=options.data,
+        settings=without_spaces(settings, options.without),
+        embedder=cache or embedder,
+        fit=tuple(options.fit),
+        as_shipped=options.no_fit,
+        triggers=options.triggers,
+        phrases=options.phrases,
+        pool=options.pool,
+        answers=options.answers,
+        moment=options.moment,
+        requests=options.requests,
+        trec=options.trec,
         say=lambda line: print(line, file=sys.stderr),
     )
     try:
-        answered = ANSWERED.get(given.suite) if given.answers else None
-        card = (answered or SUITES[given.suite])(run)
+        answered = ANSWERED.get(options.suite) if options.answers else None
+        card = (answered or SUITES[options.suite])(run)
     finally:
-        if kept is not None:
-            kept.save()
+        if cache is not None:
+            cache.save()
     print_card(card)
-    if given.json:
-        card.write(given.json)
-    page: Path | None = given.html or (given.json.with_suffix(".html") if given.json else None)
+    if options.json:
+        card.write(options.json)
+    page: Path | None = options.html or (options.json.with_suffix(".html") if options.json else None)
     if page:
         write_page(card, page)
         print(f"report: {page}", file=sys.stderr)
@@ -189,10 +191,10 @@ def _latency(arguments: list[str]) -> int:
 
     try:
         latency.main(arguments)
-    except SystemExit as left:
-        if isinstance(left.code, str):
-            print(left.code, file=sys.stderr)
-        return left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+    except SystemExit as exited:
+        if isinstance(exited.code, str):
+            print(exited.code, file=sys.stderr)
+        return exited.code if isinstance(exited.code, int) else 0 if exited.code is None else 1
     return 0
 
 

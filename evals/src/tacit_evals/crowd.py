@@ -34,7 +34,7 @@ SEED = 3
 def foreign_rules(data: Path, project: Project) -> tuple[PoolRow, ...]:
     """Rules worth keeping of every other repository, in an order that chance fixed once."""
     pattern = project.memories[0]
-    found = [
+    rules = [
         replace(
             pattern,
             id=f"foreign-{row.text('id')}",
@@ -48,8 +48,8 @@ def foreign_rules(data: Path, project: Project) -> tuple[PoolRow, ...]:
         for row in read_rows(data / "situation" / "rules.jsonl")
         if row.number("keep") and not same_project(row.text("repo"), project.name)
     ]
-    random.Random(SEED).shuffle(found)
-    return tuple(found)
+    random.Random(SEED).shuffle(rules)
+    return tuple(rules)
 
 
 def measure(
@@ -73,18 +73,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tacit_evals.crowd", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--sizes", default="0,400,1200", help="foreign rules, comma separated")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     embedder = make_embedder(EmbedderSettings(cache_entries=20_000))
     table = Table("project", "memories", "handed over", "foreign", "needed")
-    for folder in folders_of("inject", given.data):
+    for folder in folders_of("inject", options.data):
         project = load_inject(folder)
-        rules = foreign_rules(given.data, project)
+        rules = foreign_rules(options.data, project)
         own = Pool(project, embedder=embedder, settings=shipped_settings())
         try:
             start = own.start(tokens=START_TOKENS, at_ms=project.prompts[0].at_ms)
         finally:
             own.close()
-        for size in (int(part) for part in given.sizes.split(",")):
+        for size in (int(number) for number in options.sizes.split(",")):
             figures = measure(project, rules[:size], start=start, embedder=embedder)
             many = len(project.memories) + min(size, len(rules))
             table.add_row(project.name, str(many), *map(str, figures))

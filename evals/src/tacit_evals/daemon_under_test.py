@@ -48,8 +48,8 @@ def post(path: Path, target: str, body: bytes, *, timeout_s: float = _LATE_S, to
         connection.connect(os.fspath(path))
         connection.sendall(f"{head}X-Tacit-Deadline-Ms: {deadline_ms}\r\n\r\n".encode() + body)
         data = bytearray()
-        while part := connection.recv(_MAX_REPLY):
-            data += part
+        while chunk := connection.recv(_MAX_REPLY):
+            data += chunk
     took_ms = (time.perf_counter() - began) * 1000
     first, _, rest = bytes(data).partition(b"\r\n")
     if not first.startswith(b"HTTP/1."):

@@ -71,8 +71,8 @@ def fill(daemon: DaemonUnderTest, project: Path, *, statements: int) -> Sizes:
     tenth_mb = warm_mb
     for number in range(statements):
         memory = maker.memory(number, scope)
-        said = {"content": memory.content, "kind": memory.kind, "cwd": str(project)}
-        reply = post(daemon.home.socket, "/v1/remember", json.dumps(said).encode(), token=token)
+        body = {"content": memory.content, "kind": memory.kind, "cwd": str(project)}
+        reply = post(daemon.home.socket, "/v1/remember", json.dumps(body).encode(), token=token)
         if reply.status not in (200, 201):
             raise OSError(f"the daemon stored nothing: {reply.status} {reply.body[:300]!r}")
         if number + 1 == statements // 10:
@@ -118,37 +118,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--python", type=Path, help="interpreter that has tacit; default: a plain install made now"
     )
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with working_folder(None) as work:
-        python = given.python or plain_python(work)
+        python = options.python or plain_python(work)
         project = work / "project"
         project.mkdir()
-        settings = {**os.environ, "TACIT_EMBEDDER__PROVIDER": given.embedder}
+        settings = {**os.environ, "TACIT_EMBEDDER__PROVIDER": options.embedder}
         with DaemonUnderTest(python, work / "home", environment=settings) as daemon:
-            found = fill(daemon, project, statements=given.statements)
-        cost = storing_cost(work) if given.embedder == "minilm" else None
+            sizes = fill(daemon, project, statements=options.statements)
+        cost = storing_cost(work) if options.embedder == "minilm" else None
     rows = [
-        Row(name="resident memory, model loaded", value=found.warm_mb, unit="MB"),
-        Row(name="after the first tenth", value=found.tenth_mb, unit="MB"),
+        Row(name="resident memory, model loaded", value=sizes.warm_mb, unit="MB"),
+        Row(name="after the first tenth", value=sizes.tenth_mb, unit="MB"),
         Row(
             name="right after the last statement",
-            value=found.filled_mb,
+            value=sizes.filled_mb,
             unit="MB",
             target=MOST_MB,
-            note=f"peak {found.peak_mb:.0f} MB",
+            note=f"peak {sizes.peak_mb:.0f} MB",
         ),
-        Row(name="growth per statement", value=found.growth_kb, unit="KB", note="after the first tenth"),
-        Row(name="processor time per request", value=found.statement_ms, unit="ms"),
+        Row(name="growth per statement", value=sizes.growth_kb, unit="KB", note="after the first tenth"),
+        Row(name="processor time per request", value=sizes.statement_ms, unit="ms"),
     ]
     if cost:
         note = f"times its embedding alone: {cost[0]:.1f} and {cost[1]:.1f} ms"
         rows.append(
             Row(name="storing one statement", value=cost[0] / cost[1], unit="x", target=MOST_RATIO, note=note)
         )
-    print_rows(rows, title=f"{found.statements} statements, {given.embedder} embedder", console=Console())
-    if given.json:
-        write_json(given.json, rows)
-    raise SystemExit(0 if found.filled_mb <= MOST_MB else 1)
+    print_rows(rows, title=f"{sizes.statements} statements, {options.embedder} embedder", console=Console())
+    if options.json:
+        write_json(options.json, rows)
+    raise SystemExit(0 if sizes.filled_mb <= MOST_MB else 1)
 
 
 if __name__ == "__main__":

@@ -211,15 +211,15 @@ def read_area(root: Path) -> dict[str, Module]:
 def measure(modules: Mapping[str, Module]) -> Figures:
     """The figures of an area."""
     importers = importers_of(modules)
-    every = modules.values()
-    plain = [module for module in every if not module.is_package and not module.name.endswith("__main__")]
+    area = modules.values()
+    plain = [module for module in area if not module.is_package and not module.name.endswith("__main__")]
     return Figures(
         modules=len(modules),
-        lines=sum(module.lines for module in every),
-        code_lines=sum(module.code_lines for module in every),
-        statements=sum(module.statements for module in every),
-        format_skips=sum(module.format_skips for module in every),
-        long_functions=tuple(name for module in every for name in module.long_functions),
+        lines=sum(module.lines for module in area),
+        code_lines=sum(module.code_lines for module in area),
+        statements=sum(module.statements for module in area),
+        format_skips=sum(module.format_skips for module in area),
+        long_functions=tuple(name for module in area for name in module.long_functions),
         single_importer=tuple(module.name for module in plain if len(importers[module.name]) == 1),
         packages_of_one_module=packages_of_one_module(modules),
         one_function=tuple(m.name for m in plain if m.functions == 1 and m.classes == 0),
@@ -234,7 +234,7 @@ def packages_of_one_module(modules: Mapping[str, Module]) -> tuple[str, ...]:
         parent = module.name.rpartition(".")[0]
         if parent in members:
             members[parent].append(module)
-    return tuple(name for name, held in members.items() if len(held) == 1 and not held[0].is_package)
+    return tuple(name for name, inner in members.items() if len(inner) == 1 and not inner[0].is_package)
 
 
 def importers_of(modules: Mapping[str, Module]) -> dict[str, set[str]]:

@@ -117,20 +117,20 @@ def write_statements(target: Path, count: int, *, seed: int = 1) -> None:
 def ask_prompts(home: Path, project: Path, embedder: str, ready: Path, stop: Path) -> tuple[float, ...]:
     """Start a daemon on `home`, create `ready`, and send a prompt five times a second until `stop` exists; ms of each answer."""
     settings = {**os.environ, "TACIT_EMBEDDER__PROVIDER": embedder}
-    took: list[float] = []
+    times: list[float] = []
     with DaemonUnderTest(Path(sys.executable), home, environment=settings) as daemon:
         daemon.wait_warm()
         ready.touch()
         while not stop.exists():
             event = {
                 "hook_event_name": "UserPromptSubmit",
-                "session_id": f"asks-{len(took) // 20}",
+                "session_id": f"asks-{len(times) // 20}",
                 "cwd": str(project),
-                "prompt": PROMPTS[len(took) % len(PROMPTS)],
+                "prompt": PROMPTS[len(times) % len(PROMPTS)],
             }
-            took.append(daemon.hook(event).took_ms)
+            times.append(daemon.hook(event).took_ms)
             time.sleep(PAUSE_S)
-    return tuple(took)
+    return tuple(times)
 
 
 def measure(root: Path, *, statements: int, embedder: str, waiting: bool, hooks: bool = False) -> Outcome:
@@ -142,20 +142,20 @@ def measure(root: Path, *, statements: int, embedder: str, waiting: bool, hooks:
     timed = TimedEmbedder(make_embedder(EmbedderSettings(provider=embedder)))  # pyright: ignore[reportArgumentType]
     timed.embed(["loads the model"])
     timed.spent_s = 0.0
-    wanted = ImportOptions(vouched=not waiting, any_project=True)
+    options = ImportOptions(vouched=not waiting, any_project=True)
     engine = open_engine(root / "home", embedder=timed)
     ready, stop = root / "ready", root / "stop"
     asking = ProcessPoolExecutor(1) if hooks else None
-    asked = asking and asking.submit(ask_prompts, root / "home", project, embedder, ready, stop)
+    future = asking and asking.submit(ask_prompts, root / "home", project, embedder, ready, stop)
     try:
-        while asked and not (ready.exists() or asked.done()):
+        while future and not (ready.exists() or future.done()):
             time.sleep(0.01)
         clock, work = time.perf_counter(), time.process_time()
-        first = engine.transfer.take(source, cwd=str(project), wanted=wanted)
+        first = engine.transfer.take(source, cwd=str(project), wanted=options)
         wall_s, work_s, embedding_s = time.perf_counter() - clock, time.process_time() - work, timed.spent_s
         stop.touch()
-        hooks_ms = asked.result() if asked else ()
-        again = engine.transfer.take(source, cwd=str(project), wanted=wanted)
+        hooks_ms = future.result() if future else ()
+        again = engine.transfer.take(source, cwd=str(project), wanted=options)
     finally:
         stop.touch()
         if asking:
@@ -186,48 +186,48 @@ def main() -> None:
     )
     parser.add_argument("--hooks", action="store_true", help="let a daemon answer prompts meanwhile")
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="ti-", dir="/tmp") as folder:
-        found = measure(
+        outcome = measure(
             Path(folder),
-            statements=given.statements,
-            embedder=given.embedder,
-            waiting=given.waiting,
-            hooks=given.hooks,
+            statements=options.statements,
+            embedder=options.embedder,
+            waiting=options.waiting,
+            hooks=options.hooks,
         )
     rows = [
         Row(
             name="statements",
-            value=found.statements,
+            value=outcome.statements,
             unit="",
-            note=f"{found.added} added, {found.added_again} by the second run",
+            note=f"{outcome.added} added, {outcome.added_again} by the second run",
         ),
-        Row(name="processor time after embedding", value=found.after_embedding_s, unit="s"),
+        Row(name="processor time after embedding", value=outcome.after_embedding_s, unit="s"),
         Row(
             name="statements a second after embedding",
-            value=found.per_second,
+            value=outcome.per_second,
             unit="",
             note=f"target {LEAST_PER_SECOND:.0f} or more",
         ),
-        Row(name="processor time of embedding", value=found.embedding_s, unit="s"),
-        Row(name="wall clock", value=found.wall_s, unit="s"),
-        Row(name="peak memory", value=found.peak_mb, unit="MB"),
+        Row(name="processor time of embedding", value=outcome.embedding_s, unit="s"),
+        Row(name="wall clock", value=outcome.wall_s, unit="s"),
+        Row(name="peak memory", value=outcome.peak_mb, unit="MB"),
     ]
-    if len(found.hooks_ms) > 1:
-        p95 = statistics.quantiles(found.hooks_ms, n=20)[-1]
-        note = f"95th percentile {p95:.0f} ms, {len(found.hooks_ms)} prompts"
+    if len(outcome.hooks_ms) > 1:
+        p95 = statistics.quantiles(outcome.hooks_ms, n=20)[-1]
+        note = f"95th percentile {p95:.0f} ms, {len(outcome.hooks_ms)} prompts"
         rows.append(
             Row(
                 name="answer to a prompt meanwhile",
-                value=statistics.median(found.hooks_ms),
+                value=statistics.median(outcome.hooks_ms),
                 unit="ms",
                 note=note,
             )
         )
-    print_rows(rows, title=f"Import, {given.embedder} embedder", console=Console())
-    if given.json:
-        write_json(given.json, rows)
-    raise SystemExit(0 if found.sound else 1)
+    print_rows(rows, title=f"Import, {options.embedder} embedder", console=Console())
+    if options.json:
+        write_json(options.json, rows)
+    raise SystemExit(0 if outcome.sound else 1)
 
 
 if __name__ == "__main__":

@@ -107,60 +107,60 @@ class Recall:
             "alone_p50_ms": unit,
             "alone_p99_ms": percentile(self.alone, 0.99),
             **{
-                f"within_{limit}_ms": sum(took <= limit for took in self.asked) / len(self.asked)
+                f"within_{limit}_ms": sum(ms <= limit for ms in self.asked) / len(self.asked)
                 for limit in SEED_LIMITS
             },
         }
 
     def rows(self) -> list[Row]:
         """The table's rows."""
-        found, case, name = self.figures, self.case, self.case.name
-        within = ", ".join(f"{found[f'within_{limit}_ms']:.0%} in {limit}" for limit in SEED_LIMITS)
-        tail = f"{found['prompt_p99_ms']:.1f} ms; p99 of the embedding {found['alone_p99_ms']:.1f} ms, of pairs {found['p99_of_pairs']:.2f} x"
+        figures, case, name = self.figures, self.case, self.case.name
+        within = ", ".join(f"{figures[f'within_{limit}_ms']:.0%} in {limit}" for limit in SEED_LIMITS)
+        tail = f"{figures['prompt_p99_ms']:.1f} ms; p99 of the embedding {figures['alone_p99_ms']:.1f} ms, of pairs {figures['p99_of_pairs']:.2f} x"
         return [
             Row(
                 name=f"prompt alone embedded, median ({name})",
-                value=found["alone_p50_ms"],
+                value=figures["alone_p50_ms"],
                 unit="ms",
                 note="the yardstick",
             ),
             Row(
                 name=f"prompt recall, median ({name})",
-                value=found["prompt_p50_ms"],
+                value=figures["prompt_p50_ms"],
                 unit="ms",
                 note=f"{SEED_LIMITS_MS}: {within} ms",
             ),
             Row(
                 name=f"prompt recall, median ratio ({name})",
-                value=found["p50_ratio"],
+                value=figures["p50_ratio"],
                 unit="x",
                 target=prompt_target(case),
                 note=f"{self.injected} of {len(self.asked)} prompts got something",
             ),
-            Row(name=f"prompt recall, median of pairs ({name})", value=found["p50_of_pairs"], unit="x"),
+            Row(name=f"prompt recall, median of pairs ({name})", value=figures["p50_of_pairs"], unit="x"),
             Row(
                 name=f"prompt recall, processor time, median ratio ({name})",
-                value=found["work_p50_ratio"],
+                value=figures["work_p50_ratio"],
                 unit="x",
-                note=f"{median(self.asked_work):.1f} ms to {median(self.alone_work):.1f} ms; p99 {found['work_p99_ratio']:.2f} x",
+                note=f"{median(self.asked_work):.1f} ms to {median(self.alone_work):.1f} ms; p99 {figures['work_p99_ratio']:.2f} x",
             ),
             Row(
                 name=f"prompt recall, p99 ratio ({name})",
-                value=found["p99_ratio"],
+                value=figures["p99_ratio"],
                 unit="x",
                 target=8.0 if case.size == SMALL else None,
                 note=tail,
             ),
             Row(
                 name=f"session start, median ratio ({name})",
-                value=found["start_p50_ratio"],
+                value=figures["start_p50_ratio"],
                 unit="x",
                 target=START_TARGETS["all" if case.searches_all else "shipped"],
                 note=f"{median(self.starts):.1f} ms, p95 {percentile(self.starts, 0.95):.1f} ms; {SEED_LIMITS_MS}",
             ),
             Row(
                 name=f"session start after a change, median ratio ({name})",
-                value=found["changed_start_p50_ratio"],
+                value=figures["changed_start_p50_ratio"],
                 unit="x",
                 target=START_TARGETS["all" if case.searches_all else "shipped"],
                 note=f"{median(self.changed):.1f} ms; a memory was added before each",
@@ -256,18 +256,18 @@ def _warm(bench: Bench, daemon: DaemonUnderTest) -> None:
 
 def _starts_after_a_change(bench: Bench, daemon: DaemonUnderTest) -> list[float]:
     """Session starts that each follow a new memory, so that nothing kept from the start before can serve."""
-    took: list[float] = []
+    times: list[float] = []
     chance = random.Random(f"{bench.run} {daemon.pid}")
     token = Authority(daemon.home).create(f"latency-{daemon.pid}")
     for number in range(CHANGED_STARTS):
-        said = {"content": statement(chance, bench.run, number), "kind": "fact", "cwd": str(bench.project)}
-        reply = post(daemon.home.socket, "/v1/remember", json.dumps(said).encode(), token=token)
+        body = {"content": statement(chance, bench.run, number), "kind": "fact", "cwd": str(bench.project)}
+        reply = post(daemon.home.socket, "/v1/remember", json.dumps(body).encode(), token=token)
         if reply.status != 201:
             raise SystemExit(f"the daemon stored no new memory: {reply.status} {reply.body[:300]!r}")
         time.sleep(_PAUSE_S)
-        took.append(daemon.hook(bench.started(f"changed-{daemon.pid}-{number}")).took_ms)
+        times.append(daemon.hook(bench.started(f"changed-{daemon.pid}-{number}")).took_ms)
         time.sleep(_PAUSE_S)
-    return took
+    return times
 
 
 def measure_hook_process(bench: Bench, case: Case) -> list[Row]:
@@ -309,37 +309,37 @@ def _base_python(bench: Bench) -> str:
     ).stdout.strip()
 
 
-def _whole_process(command: Sequence[str], given: bytes, environment: dict[str, str]) -> float:
+def _whole_process(command: Sequence[str], payload: bytes, environment: dict[str, str]) -> float:
     began = time.perf_counter()
-    subprocess.run(command, input=given, env=environment, stdout=subprocess.PIPE, check=True)
+    subprocess.run(command, input=payload, env=environment, stdout=subprocess.PIPE, check=True)
     return (time.perf_counter() - began) * 1000
 
 
 def measure_cold_start(bench: Bench, case: Case) -> list[Row]:
     """From starting the daemon to the first answer with text in it, beside the yardstick of the hook process."""
-    took: list[float] = []
+    times: list[float] = []
     theirs: list[float] = []
     yardstick = [_base_python(bench), "-S", "-E", "-c", HOOK_YARDSTICK]
     for number in range(COLD_STARTS):
         theirs += [_whole_process(yardstick, b"", dict(os.environ)) for _ in range(YARDSTICKS)]
         with bench.daemon(case) as daemon:
             reply = daemon.hook(bench.started(f"cold-{number}"))
-            took.append(time.perf_counter() - daemon.started_s)
+            times.append(time.perf_counter() - daemon.started_s)
             if not reply.body:
                 raise SystemExit("the first answer of the daemon was empty")
-    note = f"slowest of {COLD_STARTS}: {max(took):.2f} s; start pack of {case.stored}"
+    note = f"slowest of {COLD_STARTS}: {max(times):.2f} s; start pack of {case.stored}"
     beside = f"the yardstick took {median(theirs):.1f} ms; {COLD_TARGET_S:g} s were {COLD_TARGET_S / COLD_YARDSTICK_S:.0f} x where they were set"
     return [
         Row(
             name="daemon start to first answer, median",
-            value=median(took),
+            value=median(times),
             unit="s",
             target=COLD_TARGET_S,
             note=note,
         ),
         Row(
             name="daemon start to first answer, ratio to the yardstick",
-            value=ratio(median(took) * 1000, median(theirs)),
+            value=ratio(median(times) * 1000, median(theirs)),
             unit="x",
             target=COLD_TARGET_S / COLD_YARDSTICK_S,
             note=beside,
@@ -351,8 +351,8 @@ def measure_import(bench: Bench) -> list[Row]:
     """`import tacit`, inside a fresh process."""
     code = "import time; t = time.perf_counter(); import tacit; print((time.perf_counter() - t) * 1000)"
     command = [str(bench.python), "-E", "-P", "-c", code]
-    took = [float(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(10)]
-    return [Row(name="import tacit, median", value=median(took), unit="ms", target=60.0)]
+    times = [float(subprocess.run(command, capture_output=True, check=True).stdout) for _ in range(10)]
+    return [Row(name="import tacit, median", value=median(times), unit="ms", target=60.0)]
 
 
 @contextmanager
@@ -375,68 +375,68 @@ def plain_python(work: Path) -> Path:
 
 def parser() -> argparse.ArgumentParser:
     """The arguments of the program and of `tacit eval latency`."""
-    made = argparse.ArgumentParser(
+    parser = argparse.ArgumentParser(
         prog="tacit eval latency", description=__doc__.splitlines()[0] if __doc__ else ""
     )
-    made.add_argument(
+    parser.add_argument(
         "--sizes", default="10000,100000", help="memories of a store, comma separated; up to 1000000"
     )
-    made.add_argument(
+    parser.add_argument(
         "--projects", type=int, default=1, help="projects that share a store; prompts come from one of them"
     )
-    made.add_argument(
+    parser.add_argument(
         "--spaces", default="shipped,all", help="`shipped` = those of a fresh home, `all` = all thirteen"
     )
-    made.add_argument("--presets", default=DEFAULT_PRESET, help="presets to measure, comma separated")
-    made.add_argument("--json", type=Path, help="also write the numbers to this file")
-    made.add_argument("--work", type=Path, help="keep stores here and use them again")
-    made.add_argument(
+    parser.add_argument("--presets", default=DEFAULT_PRESET, help="presets to measure, comma separated")
+    parser.add_argument("--json", type=Path, help="also write the numbers to this file")
+    parser.add_argument("--work", type=Path, help="keep stores here and use them again")
+    parser.add_argument(
         "--python", type=Path, help="interpreter that has tacit; default: a plain install made now"
     )
-    made.add_argument(
+    parser.add_argument(
         "--core", type=int, default=max(os.sched_getaffinity(0)), help="core for everything; -1 = any"
     )
-    made.add_argument("--only", choices=("recall", "process"), help="measure a part")
-    return made
+    parser.add_argument("--only", choices=("recall", "process"), help="measure a part")
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
-    given = parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     console = Console()
-    core = None if given.core < 0 else given.core
-    cases = cases_of(given.sizes, projects=given.projects, spaces=given.spaces, presets=given.presets)
+    core = None if options.core < 0 else options.core
+    cases = cases_of(options.sizes, projects=options.projects, spaces=options.spaces, presets=options.presets)
     load = os.getloadavg()[0]
     rows: list[Row] = []
     measured: list[Recall] = []
-    with working_folder(given.work) as work:
-        python = given.python or plain_python(work)
+    with working_folder(options.work) as work:
+        python = options.python or plain_python(work)
         bench = Bench(python=python, work=work, console=console, run=secrets.token_hex(4))
         for case in cases:
             bench.home(case)
         if core is not None:
             os.sched_setaffinity(0, {core})
-        if given.only != "process":
+        if options.only != "process":
             for case in cases:
                 measured.append(measure_recall(bench, case))
                 rows += measured[-1].rows()
-        if given.only != "recall":
+        if options.only != "recall":
             rows += measure_hook_process(bench, cases[0])
             rows += measure_cold_start(bench, cases[0])
             rows += measure_import(bench)
     print_rows(
         rows, title=f"Latency and memory on one core (load of the machine {load:.1f})", console=console
     )
-    if given.json:
+    if options.json:
         settings = {
             "core": core,
             "load": load,
-            "sizes": given.sizes,
-            "projects": given.projects,
-            "spaces": given.spaces,
-            "presets": given.presets,
+            "sizes": options.sizes,
+            "projects": options.projects,
+            "spaces": options.spaces,
+            "presets": options.presets,
         }
-        write_json(given.json, rows, **document(measured, settings=settings))
+        write_json(options.json, rows, **document(measured, settings=settings))
 
 
 def cases_of(sizes: str, *, projects: int, spaces: str, presets: str = DEFAULT_PRESET) -> tuple[Case, ...]:
@@ -445,16 +445,16 @@ def cases_of(sizes: str, *, projects: int, spaces: str, presets: str = DEFAULT_P
     Raises:
         InvalidInput: a size is no number, or a choice of spaces or a preset is unknown.
     """
-    wanted: list[Spaces] = []
+    choices: list[Spaces] = []
     for name in spaces.split(","):
         if name not in get_args(Spaces):
             raise InvalidInput(f"--spaces {name} is unknown.", hint="Use shipped, all, or both with a comma.")
-        wanted.append(cast(Spaces, name))
+        choices.append(cast(Spaces, name))
     for name in presets.split(","):
         if name not in preset_names():
             raise InvalidInput(f"--presets {name} is unknown.", hint=f"Use {', '.join(preset_names())}.")
     try:
-        counts = [int(part) for part in sizes.split(",")]
+        counts = [int(size) for size in sizes.split(",")]
     except ValueError as error:
         raise InvalidInput(
             f"--sizes {sizes} are no numbers.", hint="For example --sizes 10000,100000."
@@ -462,14 +462,14 @@ def cases_of(sizes: str, *, projects: int, spaces: str, presets: str = DEFAULT_P
     return tuple(
         Case(size=size, projects=projects, spaces=name, preset=preset)
         for size in counts
-        for name in wanted
+        for name in choices
         for preset in presets.split(",")
     )
 
 
 def document(measured: Sequence[Recall], *, settings: Mapping[str, object]) -> dict[str, object]:
     """What stands in the JSON file beside the table's rows; `metrics` are of the first size with the most spaces on."""
-    first = min(measured, key=lambda one: (one.case.size, one.case.spaces != "all"), default=None)
+    first = min(measured, key=lambda recall: (recall.case.size, recall.case.spaces != "all"), default=None)
     return {
         "suite": "latency",
         "dataset": "made-up statements",
@@ -477,16 +477,16 @@ def document(measured: Sequence[Recall], *, settings: Mapping[str, object]) -> d
         "settings": dict(settings),
         "metrics": first.figures if first else {},
         "baselines": {"seeds' limits": {"prompt_ms": list(SEED_LIMITS)}},
-        "parts": {one.case.name: {"metrics": one.figures} for one in measured},
+        "parts": {recall.case.name: {"metrics": recall.figures} for recall in measured},
         "details": [
             {
-                "case": one.case.name,
-                "asked_ms": one.asked,
-                "alone_ms": one.alone,
-                "starts_ms": one.starts,
-                "changed_ms": one.changed,
+                "case": recall.case.name,
+                "asked_ms": recall.asked,
+                "alone_ms": recall.alone,
+                "starts_ms": recall.starts,
+                "changed_ms": recall.changed,
             }
-            for one in measured
+            for recall in measured
         ],
     }
 

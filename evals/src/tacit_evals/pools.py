@@ -84,7 +84,7 @@ class Outcome:
 
     def count(self, *acts: Act, wrong: bool | None = None) -> int:
         """Decisions of these acts; `wrong` None = of any sort."""
-        return sum(one.act in acts and wrong in (None, one.wrong) for one in self.decisions)
+        return sum(decision.act in acts and wrong in (None, decision.wrong) for decision in self.decisions)
 
     @property
     def retired(self) -> int:
@@ -104,12 +104,12 @@ class Outcome:
     @property
     def broken(self) -> tuple[str, ...]:
         """Which bounds are broken."""
-        found: list[str] = []
+        broken: list[str] = []
         if self.wrong > MOST_WRONG:
-            found.append(f"{self.wrong} statements were retired without being meant to be")
+            broken.append(f"{self.wrong} statements were retired without being meant to be")
         if self.pool != MADE_UP and self.questions_per_25 > 1:
-            found.append(f"{self.questions_per_25:.2f} questions in {STATEMENTS_PER_QUESTION} statements")
-        return tuple(found)
+            broken.append(f"{self.questions_per_25:.2f} questions in {STATEMENTS_PER_QUESTION} statements")
+        return tuple(broken)
 
 
 def store_pool(path: Path, home: Path, embedder: Embedder, writer: Writer | None = None) -> Outcome:
@@ -154,21 +154,27 @@ def store_pool(path: Path, home: Path, embedder: Embedder, writer: Writer | None
                     )
                 )
         if writer is not None:
-            decisions = [one for one in decisions if one.act != "asked" or _is_open(engine, one, names)]
+            decisions = [
+                decision
+                for decision in decisions
+                if decision.act != "asked" or _is_open(engine, decision, names)
+            ]
     finally:
         engine.close()
-    found = {frozenset((one.new_id, one.old_id)) for one in decisions if one.act != "asked"}
-    missed = tuple(sorted(pair for pair in meant if frozenset(pair) not in found))
+    decided = {
+        frozenset((decision.new_id, decision.old_id)) for decision in decisions if decision.act != "asked"
+    }
+    missed = tuple(sorted(pair for pair in meant if frozenset(pair) not in decided))
     return Outcome(
         pool=name, statements=len(rows), replacements=len(meant), decisions=tuple(decisions), missed=missed
     )
 
 
-def _is_open(engine: Engine, one: Decision, names: Mapping[str, str]) -> bool:
+def _is_open(engine: Engine, decision: Decision, names: Mapping[str, str]) -> bool:
     """Whether the user is still asked: the model may have answered what words alone raised."""
     ids = {name: memory_id for memory_id, name in names.items()}
-    pair = {ids[one.new_id], ids[one.old_id]}
-    edges = engine.admin.relations(ids[one.new_id])[0]
+    pair = {ids[decision.new_id], ids[decision.old_id]}
+    edges = engine.admin.relations(ids[decision.new_id])[0]
     if not any(
         edge.type == "contradicts" and edge.weight > 0 and {edge.source_id, edge.target_id} == pair
         for edge in edges
@@ -189,7 +195,7 @@ def _compared(engine: Engine) -> list[tuple[str, Act, str, str]]:
     Raises:
         InvalidInput: if there is no answer.
     """
-    found: list[tuple[str, Act, str, str]] = []
+    effects: list[tuple[str, Act, str, str]] = []
     while (done := engine.write_up_next(at_once=True)) is not None:
         if done.error:
             raise InvalidInput(done.error)
@@ -199,14 +205,14 @@ def _compared(engine: Engine) -> list[tuple[str, Act, str, str]]:
                 continue
             by = change.memory.validity.superseded_by
             if by is None:
-                asked = [
+                contested = [
                     edge.target_id
                     for edge in engine.admin.relations(change.memory.id)[0]
                     if edge.type == "contradicts" and edge.source_id == change.memory.id and edge.weight > 0
                 ]
-                found += [(change.memory.id, "asked", old, change_text(change.reason)) for old in asked]
+                effects += [(change.memory.id, "asked", old, change_text(change.reason)) for old in contested]
             else:
-                found.append(
+                effects.append(
                     (
                         by,
                         "merged" if by in merged else "superseded",
@@ -214,7 +220,7 @@ def _compared(engine: Engine) -> list[tuple[str, Act, str, str]]:
                         change_text(change.reason),
                     )
                 )
-    return found
+    return effects
 
 
 def store_made_up(pairs: Sequence[Made], home: Path, embedder: Embedder) -> Outcome:
@@ -257,10 +263,10 @@ def _remember(engine: Engine, row: Row, folder: Path) -> Sequence[Change]:
 
 def _effects(changes: Iterable[Change]) -> list[tuple[Act, str, str]]:
     """What the changes did to statements stored before: the act, the id, why."""
-    found: list[tuple[Act, str, str]] = []
+    effects: list[tuple[Act, str, str]] = []
 
     def put(act: Act, ids: Sequence[str], why: str) -> None:
-        found.extend((act, name, why) for name in ids)
+        effects.extend((act, name, why) for name in ids)
 
     for change in changes:
         match change:
@@ -277,7 +283,7 @@ def _effects(changes: Iterable[Change]) -> list[tuple[Act, str, str]]:
                 put("ended", (change.memory_id,), change_text(change.reason))
             case _:
                 pass
-    return found
+    return effects
 
 
 def pool_files(folder: Path) -> list[Path]:
@@ -286,37 +292,41 @@ def pool_files(folder: Path) -> list[Path]:
     Raises:
         SystemExit: if there is none.
     """
-    found = sorted(folder.glob("*/memories.jsonl"))
-    if not found:
+    paths = sorted(folder.glob("*/memories.jsonl"))
+    if not paths:
         raise SystemExit(f"No pool in {folder}: it holds no <project>/memories.jsonl.")
-    return found
+    return paths
 
 
 def report(outcomes: Sequence[Outcome], console: Console) -> None:
     """Print every decision, what was missed, and the counts."""
     for outcome in outcomes:
-        for one in outcome.decisions:
-            sort = "WRONG" if one.wrong else "question" if one.act == "asked" else "meant"
-            meant = ", a meant replacement" if one.meant and one.act == "asked" else ""
-            console.print(Text(f"{one.pool}: {one.new_id} {one.act} {one.old_id} ({sort}{meant}): {one.why}"))
-            console.print(Text(f"    new: {one.new}\n    old: {one.old}"))
+        for decision in outcome.decisions:
+            sort = "WRONG" if decision.wrong else "question" if decision.act == "asked" else "meant"
+            meant = ", a meant replacement" if decision.meant and decision.act == "asked" else ""
+            console.print(
+                Text(
+                    f"{decision.pool}: {decision.new_id} {decision.act} {decision.old_id} ({sort}{meant}): {decision.why}"
+                )
+            )
+            console.print(Text(f"    new: {decision.new}\n    old: {decision.old}"))
         if outcome.missed:
-            told = ", ".join(f"{new} <- {old}" for new, old in outcome.missed)
-            console.print(Text(f"{outcome.pool}: meant and not carried out: {told}"))
+            missed = ", ".join(f"{new} <- {old}" for new, old in outcome.missed)
+            console.print(Text(f"{outcome.pool}: meant and not carried out: {missed}"))
     table = Table(
         "pool", "statements", "retired", "meant", "not meant", "replacements", "missed", "asked", "per 25"
     )
-    for one in outcomes:
+    for outcome in outcomes:
         table.add_row(
-            one.pool,
-            str(one.statements),
-            str(one.retired),
-            str(one.retired - one.wrong),
-            str(one.wrong),
-            str(one.replacements),
-            str(len(one.missed)),
-            str(one.count("asked")),
-            f"{one.questions_per_25:.2f}",
+            outcome.pool,
+            str(outcome.statements),
+            str(outcome.retired),
+            str(outcome.retired - outcome.wrong),
+            str(outcome.wrong),
+            str(outcome.replacements),
+            str(len(outcome.missed)),
+            str(outcome.count("asked")),
+            f"{outcome.questions_per_25:.2f}",
         )
     console.print(table)
 
@@ -325,10 +335,10 @@ def together(outcomes: Sequence[Outcome]) -> Outcome:
     """All pools as one."""
     return Outcome(
         pool="all pools",
-        statements=sum(one.statements for one in outcomes),
-        replacements=sum(one.replacements for one in outcomes),
-        decisions=tuple(decision for one in outcomes for decision in one.decisions),
-        missed=tuple(pair for one in outcomes for pair in one.missed),
+        statements=sum(outcome.statements for outcome in outcomes),
+        replacements=sum(outcome.replacements for outcome in outcomes),
+        decisions=tuple(decision for outcome in outcomes for decision in outcome.decisions),
+        missed=tuple(pair for outcome in outcomes for pair in outcome.missed),
     )
 
 
@@ -345,14 +355,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--answers", type=Path, help="folder with a language model's recorded answers")
     parser.add_argument("--requests", type=Path, help="write requests without an answer to this folder")
     parser.add_argument("--json", type=Path, help="also write every decision to this file")
-    given = parser.parse_args(arguments)
-    if given.data is None and not given.made_up:
+    options = parser.parse_args(arguments)
+    if options.data is None and not options.made_up:
         parser.error("nothing to do: give --data, --made-up, or both")
     console = Console(soft_wrap=True)
-    embedder = make_embedder(EmbedderSettings(provider=given.embedder))
+    embedder = make_embedder(EmbedderSettings(provider=options.embedder))
     with tempfile.TemporaryDirectory(prefix="tp-", dir="/tmp") as folder:
-        paths = pool_files(given.data) if given.data else []
-        writer = ReplayWriter(given.answers, requests=given.requests) if given.answers else None
+        paths = pool_files(options.data) if options.data else []
+        writer = ReplayWriter(options.answers, requests=options.requests) if options.answers else None
         outcomes: list[Outcome] = []
         for path in paths:
             try:
@@ -363,29 +373,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return 2
         shown = list(outcomes)
         bound = [together(outcomes)] if outcomes else []
-        if given.made_up:
-            seed = given.seed if given.seed is not None else random.SystemRandom().randrange(1_000_000)
-            console.print(f"made-up pairs: {given.made_up}, seed {seed}")
-            made = store_made_up(make_pairs(given.made_up, seed=seed), Path(folder) / "made", embedder)
-            shown.append(made)
-            bound.append(made)
+        if options.made_up:
+            seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1_000_000)
+            console.print(f"made-up pairs: {options.made_up}, seed {seed}")
+            made_up = store_made_up(make_pairs(options.made_up, seed=seed), Path(folder) / "made", embedder)
+            shown.append(made_up)
+            bound.append(made_up)
     report(shown, console)
     if outcomes:
         console.print(_sum(bound[0]))
-    broken = [f"{one.pool}: {what}" for one in bound for what in one.broken]
+    broken = [f"{outcome.pool}: {breach}" for outcome in bound for breach in outcome.broken]
     for line in broken:
         console.print(Text(f"BROKEN {line}"))
-    if given.json:
-        given.json.write_text(json.dumps([asdict(one) for one in shown], indent=1))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(outcome) for outcome in shown], indent=1))
     return 1 if broken else 0
 
 
-def _sum(one: Outcome) -> str:
+def _sum(outcome: Outcome) -> str:
     return (
-        f"together: {one.statements} statements, {one.retired} retired, {one.wrong} of them not meant; "
-        f"{len(one.missed)} of {one.replacements} meant replacements not carried out, "
-        f"{sum(d.act == 'asked' and d.meant for d in one.decisions)} of them asked; {one.count('asked')} questions, "
-        f"{one.questions_per_25:.2f} in {STATEMENTS_PER_QUESTION} statements"
+        f"together: {outcome.statements} statements, {outcome.retired} retired, {outcome.wrong} of them not meant; "
+        f"{len(outcome.missed)} of {outcome.replacements} meant replacements not carried out, "
+        f"{sum(d.act == 'asked' and d.meant for d in outcome.decisions)} of them asked; {outcome.count('asked')} questions, "
+        f"{outcome.questions_per_25:.2f} in {STATEMENTS_PER_QUESTION} statements"
     )
 
 

@@ -21,13 +21,13 @@ from tacit_evals.suites.running import Run
 def class_lines(card: Scorecard) -> Iterator[str]:
     """One line per project, reader and class that was often enough there."""
     for part in card.parts:
-        for what, rows in part.curves["classes"].items():
+        for reader, rows in part.curves["classes"].items():
             for row in rows:
                 figures = "  ".join(
                     f"{name.replace('_', ' ')} {cell(row[name])}"
                     for name in ("precision", "recall", "average_precision")
                 )
-                yield f"{part.name}  {what}  {row['class']}  {row['rows']:.0f} rows  {figures}"
+                yield f"{part.name}  {reader}  {row['class']}  {row['rows']:.0f} rows  {figures}"
 
 
 def main() -> None:

@@ -64,10 +64,10 @@ class Timed(exchange.Exchange):
 
     def outgoing(self, path: str, headers: Mapping[str, str], content: bytes) -> Any:
         self.way.waited_s, began = 0.0, time.perf_counter()
-        found = super().outgoing(path, headers, content)
+        result = super().outgoing(path, headers, content)
         self.asked_ms.append(self.way.waited_s * 1000)
         self.own_ms.append((time.perf_counter() - began - self.way.waited_s) * 1000)
-        return found
+        return result
 
     def heard(self, sent: Any, content: bytes, *, stream: bool) -> None:
         began = time.perf_counter()
@@ -75,36 +75,36 @@ class Timed(exchange.Exchange):
         self.own_ms[-1] += (time.perf_counter() - began) * 1000
 
 
-def one_turn(api: str, client: Any, said: list[Any]) -> None:
+def one_turn(api: str, client: Any, messages: list[Any]) -> None:
     """One request of a conversation, and its answer put behind it."""
     if api == "messages":
-        reply = client.messages.create(model="m", max_tokens=100, system="You are terse.", messages=said)
-        said.append({"role": "assistant", "content": reply.content})
+        reply = client.messages.create(model="m", max_tokens=100, system="You are terse.", messages=messages)
+        messages.append({"role": "assistant", "content": reply.content})
     elif api == "chat":
         reply = client.chat.completions.create(
-            model="m", messages=[{"role": "system", "content": "Terse."}, *said]
+            model="m", messages=[{"role": "system", "content": "Terse."}, *messages]
         )
-        said.append({"role": "assistant", "content": reply.choices[0].message.content})
+        messages.append({"role": "assistant", "content": reply.choices[0].message.content})
     else:
-        reply = client.responses.create(model="m", instructions="Terse.", input=said)
-        said.extend(item.model_dump(mode="json", exclude_none=True) for item in reply.output)
+        reply = client.responses.create(model="m", instructions="Terse.", input=messages)
+        messages.extend(item.model_dump(mode="json", exclude_none=True) for item in reply.output)
 
 
 def conversation(api: str, client: Any, turns: int, name: str) -> list[float]:
     """Milliseconds of every request; between two of them a person would think, and what was said is learned from."""
-    said: list[Any] = []
-    took: list[float] = []
+    messages: list[Any] = []
+    times: list[float] = []
     for turn in range(turns):
         text = (
             f"{name}: please look at {TOPICS[turn % 4]} again, step {turn}. "
             + "Some more words on what is wanted here. " * 20
         )
-        said.append({"role": "user", "content": text})
+        messages.append({"role": "user", "content": text})
         began = time.perf_counter()
-        one_turn(api, client, said)
-        took.append((time.perf_counter() - began) * 1000)
+        one_turn(api, client, messages)
+        times.append((time.perf_counter() - began) * 1000)
         time.sleep(THINK_S)
-    return took
+    return times
 
 
 def client_of(api: str, model: StubModel) -> Any:
@@ -123,8 +123,8 @@ def opened(home: Path, *, daemon: bool) -> Iterator[EngineAccess]:
     """A way to a memory of a few hundred statements."""
     way = open_in_process(home, None, print)
     for number in range(200):
-        told = f"{TOPICS[number % 4].capitalize()} keeps setting {number} in file conf_{number}.toml."
-        way.remember(Statement(content=told, cwd=str(home)))
+        content = f"{TOPICS[number % 4].capitalize()} keeps setting {number} in file conf_{number}.toml."
+        way.remember(Statement(content=content, cwd=str(home)))
     if not daemon:
         yield way
         return
@@ -171,11 +171,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--turns", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--daemon", action="store_true", help="ask a daemon, not an engine in this process")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        with opened(home, daemon=asked.daemon) as way:
-            met = measure(way, home, turns=asked.turns, rounds=asked.rounds, say=print)
+        with opened(home, daemon=options.daemon) as way:
+            met = measure(way, home, turns=options.turns, rounds=options.rounds, say=print)
     return 0 if met else 1
 
 

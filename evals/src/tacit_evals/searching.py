@@ -68,17 +68,17 @@ def measure_search(
     """Time every kind of search, with a new query each round, over what `fill_store` added with the same embedder."""
     search = store.search
     maker, chance = Generator(seed=seed), random.Random(seed)
-    asked = (maker.memory(number, SCOPE) for number in itertools.count())
-    asked = list(itertools.islice((memory for memory in asked if memory.entities), rounds + 1))
+    queries = (maker.memory(number, SCOPE) for number in itertools.count())
+    queries = list(itertools.islice((memory for memory in queries if memory.entities), rounds + 1))
     vectors = clustered(topic_vectors(embedder), rounds + 1, seed=seed)
-    actions = [_situation(chance) for _ in asked]
+    actions = [_situation(chance) for _ in queries]
     identity = embedder.identity
     ids = [hit.memory_id for hit in search.standing(_KINDS, scope=VISIBLE, limit=40).hits]
     calls: tuple[tuple[str, Callable[[int], object]], ...] = (
         ("semantic", lambda n: search.semantic(vectors[n], identity=identity, scope=VISIBLE, limit=_LIMIT)),
-        ("lexical", lambda n: search.lexical(asked[n].content, scope=VISIBLE, limit=_LIMIT)),
-        ("code", lambda n: search.code(asked[n].content, scope=VISIBLE, limit=_LIMIT)),
-        ("entity", lambda n: search.entity(asked[n].entities, scope=VISIBLE, limit=_LIMIT)),
+        ("lexical", lambda n: search.lexical(queries[n].content, scope=VISIBLE, limit=_LIMIT)),
+        ("code", lambda n: search.code(queries[n].content, scope=VISIBLE, limit=_LIMIT)),
+        ("entity", lambda n: search.entity(queries[n].entities, scope=VISIBLE, limit=_LIMIT)),
         ("intent", lambda n: search.intent(actions[n], scope=VISIBLE, limit=_LIMIT)),
         ("standing", lambda _: search.standing(_KINDS, scope=VISIBLE, limit=_LIMIT)),
         ("error", lambda _: search.error("no such signature", scope=VISIBLE, limit=_LIMIT)),
@@ -109,20 +109,23 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=10_000, help="memories to make up")
     parser.add_argument("--rounds", type=int, default=60, help="searches of each kind")
     parser.add_argument("--embedder", default="minilm", help="whose vectors to gather round, or fake")
-    given = parser.parse_args()
-    embedder = make_embedder(EmbedderSettings(provider=given.embedder))
+    options = parser.parse_args()
+    embedder = make_embedder(EmbedderSettings(provider=options.embedder))
     with tempfile.TemporaryDirectory() as folder:
         store = open_sqlite_store(Home(Path(folder) / "home"), clock=SystemClock())
-        fill_store(store, given.rows, embedder=embedder)
-        found = measure_search(store, embedder=embedder, rounds=given.rounds)
+        fill_store(store, options.rows, embedder=embedder)
+        timings = measure_search(store, embedder=embedder, rounds=options.rounds)
         store.close()
     rows = [
         Row(
-            name=one.name, value=one.p50_ms, unit="ms", note=f"first {one.first_ms:.1f}, p95 {one.p95_ms:.1f}"
+            name=timing.name,
+            value=timing.p50_ms,
+            unit="ms",
+            note=f"first {timing.first_ms:.1f}, p95 {timing.p95_ms:.1f}",
         )
-        for one in found
+        for timing in timings
     ]
-    print_rows(rows, title=f"Searches over {given.rows:,} memories, p50")
+    print_rows(rows, title=f"Searches over {options.rows:,} memories, p50")
     return 0
 
 

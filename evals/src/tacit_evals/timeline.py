@@ -67,7 +67,7 @@ class Person:
         script.chmod(0o755)
         folders = [
             str(self._bin),
-            *(str(Path(found).parent) for name in ("uv", "node") if (found := shutil.which(name))),
+            *(str(Path(program).parent) for name in ("uv", "node") if (program := shutil.which(name))),
         ]
         self.search_path = ":".join([*folders, "/usr/local/bin", "/usr/bin", "/bin"])
         self._root = root
@@ -76,9 +76,9 @@ class Person:
 
     def environment(self) -> dict[str, str]:
         """What the person's shell has: nothing of ours but where packages come from."""
-        kept = {name: text for name, text in os.environ.items() if name.startswith(("UV_", "PIP_", "SSL_"))}
+        env = {name: text for name, text in os.environ.items() if name.startswith(("UV_", "PIP_", "SSL_"))}
         return {
-            **kept, "HOME": str(self.home), "TACIT_HOME": str(self.tacit_home), "PATH": self.search_path,
+            **env, "HOME": str(self.home), "TACIT_HOME": str(self.tacit_home), "PATH": self.search_path,
             "LANG": "C.UTF-8", "TERM": "dumb", "UV_TOOL_DIR": str(self._root / "tools"),
             "UV_TOOL_BIN_DIR": str(self._bin), "UV_PYTHON": sys.executable,
         }  # fmt: skip
@@ -142,8 +142,8 @@ def session(person: Person) -> None:
                 f"the memory is in none of {len(stub.agent_requests)} requests:\n{finished.out}{finished.err}"
             )
         until_memory_s = (holding[0].at_ms - began_ms) / 1000
-        where = holding[0].find(re.escape(NONCE))[0]
-        person.note("Claude Code: first request with the memory in it", until_memory_s, note=f"at {where}")
+        location = holding[0].find(re.escape(NONCE))[0]
+        person.note("Claude Code: first request with the memory in it", until_memory_s, note=f"at {location}")
 
 
 def first_hour(root: Path, claude: Path) -> Person:
@@ -186,15 +186,15 @@ def main() -> None:
     )
     parser.add_argument("--claude", type=Path, help="the Claude Code client")
     parser.add_argument("--json", type=Path, help="also write the timeline to this file")
-    given = parser.parse_args()
-    claude = find_claude(given.claude)
+    options = parser.parse_args()
+    claude = find_claude(options.claude)
     with tempfile.TemporaryDirectory(prefix="tl-", dir="/tmp") as folder:
         person = first_hour(Path(folder), claude)
     total = Row(
         name="first injected memory after", value=person.total_s, unit="s", target=TARGET_S, note="tool time"
     )
     print_rows([*person.steps, total], title="The first hour")
-    write_json(given.json, [*person.steps, total])
+    write_json(options.json, [*person.steps, total])
     raise SystemExit(0 if total.verdict == "ok" else 1)
 
 

@@ -164,8 +164,8 @@ def _keep_killing(root: Path, home: Home, seconds: float, every_s: float, pids: 
     """
     until = time.monotonic() + seconds
     kills = 0
-    while (left := until - time.monotonic()) > 0:
-        time.sleep(min(every_s, left))
+    while (seconds_left := until - time.monotonic()) > 0:
+        time.sleep(min(every_s, seconds_left))
         if time.monotonic() >= until:
             break
         kills += _kill_daemon(home, pids)
@@ -211,22 +211,22 @@ def _end_daemon(home: Home) -> None:
 
 def _marked(mark: str) -> tuple[int, ...]:
     """Living processes whose environment carries `mark`; gives those that are leaving a moment."""
-    wanted = f"{MARK}={mark}".encode()
+    variable = f"{MARK}={mark}".encode()
     until = time.monotonic() + 5.0
     while True:
-        found = [
+        pids = [
             int(entry.name)
             for entry in Path("/proc").iterdir()
-            if entry.name.isdigit() and _holds(entry, wanted)
+            if entry.name.isdigit() and _holds(entry, variable)
         ]
-        if not found or time.monotonic() > until:
-            return tuple(found)
+        if not pids or time.monotonic() > until:
+            return tuple(pids)
         time.sleep(0.1)
 
 
-def _holds(entry: Path, wanted: bytes) -> bool:
+def _holds(entry: Path, variable: bytes) -> bool:
     try:
-        return wanted in (entry / "environ").read_bytes().split(b"\0")
+        return variable in (entry / "environ").read_bytes().split(b"\0")
     except OSError:
         return False
 
@@ -285,17 +285,17 @@ def main() -> None:
     parser.add_argument("--writers", type=int, default=WRITERS)
     parser.add_argument("--readers", type=int, default=READERS)
     parser.add_argument("--json", type=Path, help="also write the counts to this file")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="tt-", dir="/tmp") as folder:
         outcome = torture(
             Path(folder),
-            seconds=given.seconds,
-            embedder=given.embedder,
-            writers=given.writers,
-            readers=given.readers,
+            seconds=options.seconds,
+            embedder=options.embedder,
+            writers=options.writers,
+            readers=options.readers,
         )
     table = Table(
-        title=f"{given.writers} writers, {given.readers} readers, {given.seconds:g} s, {given.embedder} embedder"
+        title=f"{options.writers} writers, {options.readers} readers, {options.seconds:g} s, {options.embedder} embedder"
     )
     table.add_column("counted")
     table.add_column("", justify="right")
@@ -303,8 +303,8 @@ def main() -> None:
         table.add_row(name, str(value if isinstance(value, int) else list(value)))
     table.add_row("verdict", "sound" if outcome.sound else "NOT SOUND")
     Console().print(table)
-    if given.json:
-        given.json.write_text(json.dumps(asdict(outcome), indent=1) + "\n", "utf-8")
+    if options.json:
+        options.json.write_text(json.dumps(asdict(outcome), indent=1) + "\n", "utf-8")
     raise SystemExit(0 if outcome.sound else 1)
 
 

@@ -35,11 +35,11 @@ class Wrong(Exception):
 
 def statement(chance: random.Random, name: str, number: int) -> str:
     """A statement that shares hardly a word with any other, so that none is taken for a copy."""
-    made = [
+    words = [
         "".join(chance.choice(_ALPHABET) + chance.choice("aeiou") for _ in range(chance.randint(3, 5)))
         for _ in range(9)
     ]
-    return f"The {made[0]} {' '.join(made[1:])} holds for {name}x{number}."
+    return f"The {words[0]} {' '.join(words[1:])} holds for {name}x{number}."
 
 
 def ask(path: str, body: Mapping[str, object]) -> tuple[int, bytes]:
@@ -147,10 +147,10 @@ def read_by_socket(worker: Worker) -> Callable[[int], None]:
     """Prompts as a host sends them; every other time a question whose answer is known."""
 
     def step(number: int) -> None:
-        known = worker.acknowledged() if number % 2 else None
-        words = known["content"] if known else f"please change the code of part {number}"
+        memory = worker.acknowledged() if number % 2 else None
+        words = memory["content"] if memory else f"please change the code of part {number}"
         try:
-            if known:
+            if memory:
                 status, reply = ask(
                     "/v1/recall", {"text": words, "cwd": str(worker.project), "store_trace": False}
                 )
@@ -167,7 +167,7 @@ def read_by_socket(worker: Worker) -> Callable[[int], None]:
             worker.counts["unread"] += 1
             return
         worker.counts["reads"] += 1
-        whole = status == 200 and (not known or known["id"] in reply.decode())
+        whole = status == 200 and (not memory or memory["id"] in reply.decode())
         if not whole:
             worker.counts["bad"] += 1
             sys.stderr.write(f"{worker.name}: {status} {reply[:300]!r} for {words!r}\n")
@@ -183,18 +183,18 @@ def read_directly(worker: Worker) -> Callable[[int], None]:
     engine = open_engine()
 
     def step(_: int) -> None:
-        known = worker.acknowledged()
-        if known is None:
+        memory = worker.acknowledged()
+        if memory is None:
             return
         worker.counts["reads"] += 1
         try:
-            found = engine.show(known["id"]).content == known["content"]
-            recalled = engine.recall(known["content"], cwd=str(worker.project), store_trace=False)
-            found = found and known["id"] in recalled.block.memory_ids
+            intact = engine.show(memory["id"]).content == memory["content"]
+            recalled = engine.recall(memory["content"], cwd=str(worker.project), store_trace=False)
+            intact = intact and memory["id"] in recalled.block.memory_ids
         except TacitError as error:
-            found = False
+            intact = False
             sys.stderr.write(f"{worker.name}: {error}\n")
-        worker.counts["bad"] += not found
+        worker.counts["bad"] += not intact
 
     return step
 

@@ -71,12 +71,12 @@ class Answered:
 
     def right(self, cut: Cut) -> int:
         """Needed memories that `cut` leaves."""
-        return sum(one.needed for one in self.own if one.passes(cut))
+        return sum(memory.needed for memory in self.own if memory.passes(cut))
 
     def precision(self, cut: Cut) -> float:
         """Share of what `cut` leaves that was needed; 0 where it leaves nothing."""
-        left = sum(one.passes(cut) for one in self.own)
-        return self.right(cut) / left if left else 0.0
+        remaining = sum(memory.passes(cut) for memory in self.own)
+        return self.right(cut) / remaining if remaining else 0.0
 
     def kept(self, cut: Cut) -> float:
         """Share of the right ones of the uncut answers that `cut` leaves."""
@@ -100,32 +100,37 @@ class Reported:
     foreign: float
 
 
-def choose_cut(others: Sequence[Answered]) -> Cut:
-    """The cut of the best mean precision on `others` among those that keep enough of the right ones there; the mildest of equals."""
+def choose_cut(projects: Sequence[Answered]) -> Cut:
+    """The cut of the best mean precision on `projects` among those that keep enough of the right ones there; the mildest of equals."""
     fitting = [
-        cut for cut in itertools.product(SHARES, MATCHES) if fmean(one.kept(cut) for one in others) >= KEPT
+        cut
+        for cut in itertools.product(SHARES, MATCHES)
+        if fmean(project.kept(cut) for project in projects) >= KEPT
     ]
-    return min(fitting, key=lambda cut: (-fmean(one.precision(cut) for one in others), cut))
+    return min(fitting, key=lambda cut: (-fmean(project.precision(cut) for project in projects), cut))
 
 
 def report(projects: Sequence[Answered]) -> list[Reported]:
     """Every project with the cut of the others."""
     rows: list[Reported] = []
-    for one in projects:
-        cut = choose_cut([other for other in projects if other is not one])
-        left = [sum(handed.passes(by) for handed in one.own) / one.prompts for by in (UNCUT, cut)]
-        far = [sum(handed.passes(by) for handed in one.foreign) / one.foreign_prompts for by in (UNCUT, cut)]
+    for project in projects:
+        cut = choose_cut([other for other in projects if other is not project])
+        sizes = [sum(handed.passes(by) for handed in project.own) / project.prompts for by in (UNCUT, cut)]
+        far = [
+            sum(handed.passes(by) for handed in project.foreign) / project.foreign_prompts
+            for by in (UNCUT, cut)
+        ]
         rows.append(
             Reported(
-                name=one.name,
+                name=project.name,
                 cut=cut,
-                precision_uncut=one.precision(UNCUT),
-                precision=one.precision(cut),
-                recall_uncut=one.right(UNCUT) / one.needed,
-                recall=one.right(cut) / one.needed,
-                kept=one.kept(cut),
-                size_uncut=left[0],
-                size=left[1],
+                precision_uncut=project.precision(UNCUT),
+                precision=project.precision(cut),
+                recall_uncut=project.right(UNCUT) / project.needed,
+                recall=project.right(cut) / project.needed,
+                kept=project.kept(cut),
+                size_uncut=sizes[0],
+                size=sizes[1],
                 foreign_uncut=far[0],
                 foreign=far[1],
             )
@@ -135,7 +140,7 @@ def report(projects: Sequence[Answered]) -> list[Reported]:
 
 def measure(projects: Sequence[Project], *, embedder: Embedder) -> list[Answered]:
     """Ask every pool its own prompts, and those of the next project."""
-    found: list[Answered] = []
+    measured: list[Answered] = []
     for project, other in zip(projects, (*projects[1:], projects[0]), strict=True):
         prompts, foreign = _judged(project), _judged(other)
         pool = Pool(project, embedder=embedder, settings=shipped_settings())
@@ -144,7 +149,7 @@ def measure(projects: Sequence[Project], *, embedder: Embedder) -> list[Answered
             far = [handed for prompt in foreign for handed in _handed(pool, prompt)]
         finally:
             pool.close()
-        found.append(
+        measured.append(
             Answered(
                 name=project.name,
                 prompts=len(prompts),
@@ -154,7 +159,7 @@ def measure(projects: Sequence[Project], *, embedder: Embedder) -> list[Answered
                 foreign_prompts=len(foreign),
             )
         )
-    return found
+    return measured
 
 
 def _judged(project: Project) -> list[Prompt]:
@@ -164,17 +169,17 @@ def _judged(project: Project) -> list[Prompt]:
 def _handed(pool: Pool, prompt: Prompt) -> list[Handed]:
     """What an answer without a cut holds, the marginal ones aside."""
     candidates = pool.answer_uncut(prompt.text)
-    best = max((one.fused for one in candidates), default=0.0) or 1.0
-    best_match = max((one.relevance for one in candidates), default=0.0)
+    best = max((candidate.fused for candidate in candidates), default=0.0) or 1.0
+    best_match = max((candidate.relevance for candidate in candidates), default=0.0)
     return [
         Handed(
-            needed=one.memory_id in prompt.judgment.needed,
-            share=one.fused / best,
-            match=one.relevance,
+            needed=candidate.memory_id in prompt.judgment.needed,
+            share=candidate.fused / best,
+            match=candidate.relevance,
             best_match=best_match,
         )
-        for one in candidates
-        if one.memory_id not in prompt.judgment.marginal
+        for candidate in candidates
+        if candidate.memory_id not in prompt.judgment.marginal
     ]
 
 
@@ -216,16 +221,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--cache", type=Path, metavar="DIR", help="keep the vectors of texts here; holds no texts"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     one_thread_for_arrays()
-    made = make_embedder(EmbedderSettings(provider=given.embedder, cache_entries=100_000))
-    kept = KeptVectors(made, given.cache) if given.cache else None
-    projects = [load_inject(folder) for folder in folders_of("inject", given.data)]
-    rows = report(measure(projects, embedder=kept or made))
-    if kept is not None:
-        kept.save()
+    embedder = make_embedder(EmbedderSettings(provider=options.embedder, cache_entries=100_000))
+    cache = KeptVectors(embedder, options.cache) if options.cache else None
+    projects = [load_inject(folder) for folder in folders_of("inject", options.data)]
+    rows = report(measure(projects, embedder=cache or embedder))
+    if cache is not None:
+        cache.save()
     print_report(rows)
-    write_json(given.json, (), projects=[asdict(row) for row in rows])
+    write_json(options.json, (), projects=[asdict(row) for row in rows])
     return 0
 
 

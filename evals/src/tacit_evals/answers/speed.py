@@ -77,17 +77,19 @@ class PlainRetrieval:
                 total[number] = total.get(number, 0.0) + 1 / (RRF_K + rank)
         best = sorted(total, key=lambda number: (-total[number], number))[:SHOWN]
         marks = ",".join("?" * len(best))
-        found = dict(self._base.execute(f"SELECT number, body FROM memories WHERE number IN ({marks})", best))
-        return [str(json.loads(found[number])["content"]) for number in best]
+        bodies = dict(
+            self._base.execute(f"SELECT number, body FROM memories WHERE number IN ({marks})", best)
+        )
+        return [str(json.loads(bodies[number])["content"]) for number in best]
 
     def _by_words(self, question: str) -> list[int]:
-        every = dict.fromkeys(word.lower() for word in _WORD.findall(question))
-        words = [word for word in every if word not in FUNCTION_WORDS] or list(every)
-        asked = "words : (" + " OR ".join(f'"{word}"' for word in words) + ")"
-        found = self._base.execute(
-            "SELECT rowid FROM text_words WHERE text_words MATCH ? ORDER BY rank LIMIT ?", (asked, DEPTH)
+        terms = dict.fromkeys(word.lower() for word in _WORD.findall(question))
+        words = [word for word in terms if word not in FUNCTION_WORDS] or list(terms)
+        expression = "words : (" + " OR ".join(f'"{word}"' for word in words) + ")"
+        rows = self._base.execute(
+            "SELECT rowid FROM text_words WHERE text_words MATCH ? ORDER BY rank LIMIT ?", (expression, DEPTH)
         )
-        return [row[0] for row in found]
+        return [row[0] for row in rows]
 
     def _by_meaning(self, vector: Vectors) -> list[int]:
         cosines = self._vectors @ vector
@@ -109,7 +111,7 @@ def questions(count: int, *, ask: str = "what do we know about this: {prompt} ({
 
 
 def measure_answers(
-    engine: Engine, plain: PlainRetrieval, embedder: Embedder, asked: Sequence[str]
+    engine: Engine, plain: PlainRetrieval, embedder: Embedder, texts: Sequence[str]
 ) -> Timings:
     """Ask every question of both, now one of them first and now the other; then embed it alone, without its cache."""
     timings = Timings(answered=[], plain=[], embedded=[])
@@ -117,9 +119,9 @@ def measure_answers(
         (timings.answered, engine.recall),
         (timings.plain, plain.answer),
     ]
-    for number, question in enumerate(asked):
-        for taken, call in calls if number % 2 else reversed(calls):
-            _timed(taken, call, question)
+    for number, question in enumerate(texts):
+        for times, call in calls if number % 2 else reversed(calls):
+            _timed(times, call, question)
         _timed(timings.embedded, lambda text: embedder.embed([text]), f"{question} again")
     return timings
 
@@ -168,9 +170,9 @@ def measure(size: int, *, rounds: int, provider: str) -> list[Row]:
         build_store(home, scope=UNIVERSAL, size=size, embedder=theirs)
         engine = open_engine(home, overrides={"embedder": {"provider": provider}})
         with closing(engine), closing(PlainRetrieval(home / "tacit.db", theirs)) as plain:
-            asked = questions(WARM + rounds)
-            measure_answers(engine, plain, theirs, asked[:WARM])
-            return rows_of(measure_answers(engine, plain, theirs, asked[WARM:]), size=size)
+            texts = questions(WARM + rounds)
+            measure_answers(engine, plain, theirs, texts[:WARM])
+            return rows_of(measure_answers(engine, plain, theirs, texts[WARM:]), size=size)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -184,15 +186,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--embedder", choices=("minilm", "fake"), default="minilm", help="who makes the vectors"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the rows as JSON")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     one_thread_for_arrays()
     rows = [
         row
-        for size in cast("list[int]", given.rows or [1000, 10_000])
-        for row in measure(size, rounds=given.rounds, provider=given.embedder)
+        for size in cast("list[int]", options.rows or [1000, 10_000])
+        for row in measure(size, rounds=options.rounds, provider=options.embedder)
     ]
     print_rows(rows, title="An answer on demand beside plain retrieval")
-    write_json(given.json, rows)
+    write_json(options.json, rows)
     return int(any(row.verdict == "over" for row in rows))
 
 

@@ -73,26 +73,28 @@ def main(arguments: Sequence[str] | None = None, *, areas: Sequence[Area] = AREA
     parser.add_argument("--forms", action="store_true", help="print the tables of forms and leave")
     parser.add_argument("--shown", type=int, default=SHOWN, help="most failing cases to print for an area")
     parser.add_argument("--json", type=Path, help="also write every outcome to this file")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     console = Console()
-    chosen = [area for area in areas if not given.area or area.name in given.area]
-    areas = list({one.name: one for area in chosen for one in (area, *CONTROLS.get(area.name, ()))}.values())
-    if given.forms:
+    chosen = [area for area in areas if not options.area or area.name in options.area]
+    areas = list(
+        {member.name: member for area in chosen for member in (area, *CONTROLS.get(area.name, ()))}.values()
+    )
+    if options.forms:
         for area in areas:
             console.print(table_of_forms(area))
         return 0
-    seed = random.SystemRandom().randrange(1_000_000) if given.seed is None else given.seed
-    console.print(f"seed {seed}, {given.cases} cases an area")
+    seed = random.SystemRandom().randrange(1_000_000) if options.seed is None else options.seed
+    console.print(f"seed {seed}, {options.cases} cases an area")
     results: dict[str, Sequence[Outcome]] = {}
     for area in areas:
         began = time.monotonic()
-        cases = max(1, round(area.standard * given.cases / CASES))
+        cases = max(1, round(area.standard * options.cases / CASES))
         results[area.name] = attack(area, seed=seed, cases=cases)
-        show(console, area, results[area.name], most=given.shown, took_s=time.monotonic() - began)
+        show(console, area, results[area.name], most=options.shown, took_s=time.monotonic() - began)
     console.print(summary(areas, results))
-    if given.json:
-        rows = {name: [_row(one) for one in outcomes] for name, outcomes in results.items()}
-        given.json.write_text(
+    if options.json:
+        rows = {name: [_row(outcome) for outcome in outcomes] for name, outcomes in results.items()}
+        options.json.write_text(
             json.dumps({"seed": seed, "areas": rows}, indent=1, ensure_ascii=False) + "\n", "utf-8"
         )
     return 0 if all(area.kept(results[area.name]) for area in areas) else 1
@@ -112,8 +114,8 @@ def attack(area: Area, *, seed: int, cases: int) -> list[Outcome]:
 
 def show(console: Console, area: Area, outcomes: Sequence[Outcome], *, most: int, took_s: float) -> None:
     """Print what an area did, form by form, and the cases that failed."""
-    tried = Counter(one.form for one in outcomes)
-    survived = Counter(one.form for one in outcomes if one.survived)
+    tried = Counter(outcome.form for outcome in outcomes)
+    survived = Counter(outcome.form for outcome in outcomes if outcome.survived)
     table = Table(title=f"{area.name}: {area.about} ({took_s:.0f} s)", title_justify="left")
     table.add_column("form")
     table.add_column("tried", justify="right")
@@ -123,11 +125,11 @@ def show(console: Console, area: Area, outcomes: Sequence[Outcome], *, most: int
         table.add_row(Text(form), str(tried[form]), str(survived[form]), style=style)
     table.add_row("all", str(len(outcomes)), str(sum(survived.values())), style="bold")
     console.print(table)
-    failed = [one for one in outcomes if not one.survived]
-    for one in failed[:most]:
+    failed = [outcome for outcome in outcomes if not outcome.survived]
+    for outcome in failed[:most]:
         console.print(
             Text(
-                f"FAILED {area.name}, {one.form}\n  tried: {_short(one.tried)}\n  came out: {_short(one.came_out)}"
+                f"FAILED {area.name}, {outcome.form}\n  tried: {_short(outcome.tried)}\n  came out: {_short(outcome.came_out)}"
             )
         )
     if len(failed) > most:
@@ -141,7 +143,7 @@ def summary(areas: Sequence[Area], results: dict[str, Sequence[Outcome]]) -> Tab
         table.add_column(name, justify="left" if name in {"area", "verdict"} else "right")
     for area in areas:
         outcomes = results[area.name]
-        survived = sum(one.survived for one in outcomes)
+        survived = sum(outcome.survived for outcome in outcomes)
         table.add_row(
             f"{area.name} (control)" if area.control else area.name,
             str(len(outcomes)),
@@ -163,8 +165,13 @@ def table_of_forms(area: Area) -> Table:
     return table
 
 
-def _row(one: Outcome) -> dict[str, object]:
-    return {"form": one.form, "tried": one.tried, "survived": one.survived, "came_out": one.came_out}
+def _row(outcome: Outcome) -> dict[str, object]:
+    return {
+        "form": outcome.form,
+        "tried": outcome.tried,
+        "survived": outcome.survived,
+        "came_out": outcome.came_out,
+    }
 
 
 def _short(text: str) -> str:

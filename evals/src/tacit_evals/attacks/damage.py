@@ -259,15 +259,15 @@ def readable_rows(home: Path, place: Path) -> set[str]:
     for name in ("tacit.db", "tacit.db-wal", "tacit.db-journal"):
         if (home / name).is_file():
             shutil.copyfile(home / name, place / name)
-    found: set[str] = set()
+    statements: set[str] = set()
     with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(place / "tacit.db")) as store:
         for number in range(1, 2 * ROWS):
             with contextlib.suppress(sqlite3.Error, ValueError, TypeError, KeyError):
                 row = store.execute("SELECT body FROM memories WHERE number = ?", (number,)).fetchone()
                 values = json.loads(row[0]) if row else None
                 if values and _whole(values):
-                    found.add(values["content"])
-    return found
+                    statements.add(values["content"])
+    return statements
 
 
 def _whole(values: object) -> bool:
@@ -322,9 +322,9 @@ def _opened_here(home: Path) -> set[str]:
         for last in (False, True):
             with closing(open_engine(home)) as engine:
                 try:
-                    every = engine.list_memories(MemoryFilter(statuses=None), limit=10_000)
+                    memories = engine.list_memories(MemoryFilter(statuses=None), limit=10_000)
                     engine.upkeep()
-                    return {one.content for one in every}
+                    return {memory.content for memory in memories}
                 except TacitError:
                     if last:
                         raise
@@ -348,7 +348,7 @@ def _opened_by_daemon(lab: Lab, root: Path) -> tuple[set[str], str]:
             if time.monotonic() - began > DEADLINE_S:
                 wrong = f"hook took {time.monotonic() - began:.1f} s"
             with contextlib.suppress(OSError, ValueError, KeyError):
-                listed = {str(one["content"]) for one in product.memories()}
+                listed = {str(memory["content"]) for memory in product.memories()}
         if len(listed) > ROWS // 2:
             break
     return listed, wrong
@@ -388,8 +388,8 @@ def attack(lab: Lab) -> list[Outcome]:
     # Each daemon takes seconds: a small run starts a few, a whole one a daemon for every form.
     processes = min(len(FORMS), max(1, lab.cases // 10))
     with ThreadPoolExecutor(TOGETHER) as pool:
-        found = list(pool.map(lambda one: _tried(lab, *one, by_process=True), plan[:processes]))
-    return found + [_tried(lab, *one, by_process=False) for one in plan[processes:]]
+        outcomes = list(pool.map(lambda case: _tried(lab, *case, by_process=True), plan[:processes]))
+    return outcomes + [_tried(lab, *case, by_process=False) for case in plan[processes:]]
 
 
 DAMAGE = Area(

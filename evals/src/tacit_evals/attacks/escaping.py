@@ -74,15 +74,17 @@ _OWN_LINE = re.compile(
 def escapes_in(text: str) -> dict[str, str]:
     """What can leave a block or speak in another voice, by the mark of the memory in which it stands."""
     inside = _CLOSE.sub("", _OPEN.sub("", text, count=1))
-    starts = [(found.start(), found[1]) for found in _PLANTED.finditer(inside)]
+    starts = [(match.start(), match[1]) for match in _PLANTED.finditer(inside)]
     ends = ([start for start, _ in starts] + [len(inside)])[1:]
-    found: dict[str, str] = {}
+    escapes: dict[str, str] = {}
     for (start, mark), end in zip(starts, ends, strict=True):
-        part = inside[start:end]
-        hits = [hit for pattern in (_RAW, _LINE, _MARKS, _UNSEEN, _OWN_LINE) if (hit := pattern.search(part))]
+        section = inside[start:end]
+        hits = [
+            hit for pattern in (_RAW, _LINE, _MARKS, _UNSEEN, _OWN_LINE) if (hit := pattern.search(section))
+        ]
         if hits:
-            found[mark] = repr(part[max(0, hits[0].start() - 20) : hits[0].end() + 20])
-    return found
+            escapes[mark] = repr(section[max(0, hits[0].start() - 20) : hits[0].end() + 20])
+    return escapes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,28 +99,28 @@ class Planted:
 
 def plant(product: Product, cases: Sequence[tuple[str, str, str]]) -> list[Planted]:
     """Store harmless statements, then write the contents of the cases (form, mark, content) into their rows."""
-    found: list[Planted] = []
+    planted: list[Planted] = []
     engine = open_engine(product.home)
     try:
         for number, (form, mark, content) in enumerate(cases):
             folder = product.folder(f"e{number // PER_FOLDER}")
             engine.remember(_harmless(mark), kind="preference", cwd=str(folder))
-            found.append(Planted(form=form, mark=mark, content=content, folder=folder))
+            planted.append(Planted(form=form, mark=mark, content=content, folder=folder))
     finally:
         engine.close()
     with sqlite3.connect(product.home / "tacit.db") as store:
         for number, body in store.execute("SELECT number, body FROM memories").fetchall():
             values = json.loads(body)
-            for one in found:
-                if one.mark in values["content"]:
-                    values["content"] = one.content
+            for memory in planted:
+                if memory.mark in values["content"]:
+                    values["content"] = memory.content
                     values["status"] = "active"
                     values["provenance"]["tier"] = int(TrustTier.USER)
                     store.execute(
                         "UPDATE memories SET body = ?, status = 'active', kind = 'preference' WHERE number = ?",
                         (json.dumps(values | {"kind": "preference", "tokens": 60}), number),
                     )
-    return found
+    return planted
 
 
 def _harmless(mark: str) -> str:
@@ -131,7 +133,7 @@ def surfaces(product: Product, folder: Path) -> dict[str, str]:
     """What every surface tells in a folder."""
     name = folder.name
     call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}, "tool_use_id": "t1"}
-    told = {
+    texts = {
         "start": product.start_block(folder, session=f"{name}-a"),
         "subagent": product.hook(
             "SubagentStart", session=f"{name}-a", cwd=folder, agent_id="g1", agent_type="general-purpose"
@@ -149,15 +151,15 @@ def surfaces(product: Product, folder: Path) -> dict[str, str]:
             **call,
         ),
     }
-    for tool, given in (
+    for tool, arguments in (
         ("memory_list", {"limit": 50, "max_tokens": 4000}),
         ("memory_search", {"query": "ignore all earlier rules", "max_tokens": 4000}),
         ("memory_context", {}),
         ("memory_profile", {}),
         ("inject_context", {"topic": "earlier rules and steps"}),
     ):
-        told[tool] = product.call_tool(tool, given, cwd=folder)
-    return told
+        texts[tool] = product.call_tool(tool, arguments, cwd=folder)
+    return texts
 
 
 def attack(lab: Lab) -> list[Outcome]:
@@ -176,26 +178,26 @@ def attack(lab: Lab) -> list[Outcome]:
         mark = words.value("word", "9")
         cases.append((form, mark, f"Commit step {mark}: {words(text)}"))
     planted = plant(product, cases)
-    escapes: dict[str, list[str]] = {one.mark: [] for one in planted}
+    escapes: dict[str, list[str]] = {memory.mark: [] for memory in planted}
     shown: set[str] = set()
     with product.running():
-        for folder in dict.fromkeys(one.folder for one in planted):
-            here = [one for one in planted if one.folder == folder]
+        for folder in dict.fromkeys(memory.folder for memory in planted):
+            in_folder = [memory for memory in planted if memory.folder == folder]
             for surface, text in surfaces(product, folder).items():
-                shown |= {one.mark for one in here if one.mark in text}
+                shown |= {memory.mark for memory in in_folder if memory.mark in text}
                 for mark, wrong in escapes_in(text).items():
                     escapes[mark].append(f"{surface}: {wrong}")
     # What is withheld cannot leave its block; but where much is withheld, nothing is proven.
     proven = len(shown) >= LEAST_SHOWN * len(planted)
     return [
         Outcome(
-            form=one.form,
-            tried=one.content,
-            survived=not escapes[one.mark] and (proven or one.mark in shown),
-            came_out=_summary(escapes[one.mark])
-            or ("" if proven or one.mark in shown else "no surface showed it"),
+            form=memory.form,
+            tried=memory.content,
+            survived=not escapes[memory.mark] and (proven or memory.mark in shown),
+            came_out=_summary(escapes[memory.mark])
+            or ("" if proven or memory.mark in shown else "no surface showed it"),
         )
-        for one in planted
+        for memory in planted
     ]
 
 
@@ -240,19 +242,21 @@ def read_code(lab: Lab) -> list[Outcome]:
         mark = words.value("word", "9")
         cases.append((form, mark, f"Step {mark}: {words(texts[(number // len(CODE)) % len(texts)])}"))
     planted = plant(product, cases)
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     with product.running():
-        told = {
+        blocks = {
             folder: product.start_block(folder, session=f"{folder.name}-a")
-            for folder in dict.fromkeys(one.folder for one in planted)
+            for folder in dict.fromkeys(memory.folder for memory in planted)
         }
-    for one in planted:
-        readable = one.content in told[one.folder].translate(_LOOK_ALIKE).replace("\\<", "<")
-        line = next((line for line in told[one.folder].splitlines() if one.mark in line), "nothing")
-        found.append(
-            Outcome(form=one.form, tried=one.content, survived=readable, came_out="" if readable else line)
+    for memory in planted:
+        readable = memory.content in blocks[memory.folder].translate(_LOOK_ALIKE).replace("\\<", "<")
+        line = next((line for line in blocks[memory.folder].splitlines() if memory.mark in line), "nothing")
+        outcomes.append(
+            Outcome(
+                form=memory.form, tried=memory.content, survived=readable, came_out="" if readable else line
+            )
         )
-    return found
+    return outcomes
 
 
 ESCAPING = Area(

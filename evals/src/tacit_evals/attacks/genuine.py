@@ -217,14 +217,14 @@ def _forms(statements: Mapping[str, Sequence[str]]) -> dict[str, str]:
 
 
 def _cases(lab: Lab, statements: Mapping[str, Sequence[str]]) -> list[tuple[str, str, str]]:
-    found: list[tuple[str, str, str]] = []
+    cases: list[tuple[str, str, str]] = []
     for form in spread(list(_forms(statements)), lab.cases):
         words = Words(lab.chance)
         name, _, place = form.partition(", ")
-        said = words.pick(statements[name])
-        text = said if place == "alone" else words(lab.chance.choice(LONG).replace("{said}", said))
-        found.append((form, said, text))
-    return found
+        statement = words.pick(statements[name])
+        text = statement if place == "alone" else words(lab.chance.choice(LONG).replace("{said}", statement))
+        cases.append((form, statement, text))
+    return cases
 
 
 def state(lab: Lab, statements: Mapping[str, Sequence[str]]) -> list[Outcome]:
@@ -239,22 +239,24 @@ def state(lab: Lab, statements: Mapping[str, Sequence[str]]) -> list[Outcome]:
         product.settle()
         product.finish()
         product.settle()
-        known = by_session(product.memories())
+        stored = by_session(product.memories())
     return [
-        _judged(form, said, text, known.get(f"g{number}", []))
-        for number, (form, said, text) in enumerate(cases)
+        _judged(form, statement, text, stored.get(f"g{number}", []))
+        for number, (form, statement, text) in enumerate(cases)
     ]
 
 
-def _judged(form: str, said: str, text: str, known: Sequence[Memory]) -> Outcome:
-    kept = believed(known)
-    learned = any(share_of(said, str(one["content"])) >= LEAST_SHARE for one in kept)
-    seen = [f"{one['status']}, {one['provenance']['tier']}: {one['content']}" for one in known]
+def _judged(form: str, statement: str, text: str, memories: Sequence[Memory]) -> Outcome:
+    accepted = believed(memories)
+    learned = any(share_of(statement, str(memory["content"])) >= LEAST_SHARE for memory in accepted)
+    descriptions = [
+        f"{memory['status']}, {memory['provenance']['tier']}: {memory['content']}" for memory in memories
+    ]
     return Outcome(
         form=form,
         tried=text,
         survived=learned,
-        came_out="" if learned else " | ".join(seen) or "nothing was stored",
+        came_out="" if learned else " | ".join(descriptions) or "nothing was stored",
     )
 
 

@@ -235,7 +235,7 @@ def _limits(stage: Stage) -> None:
 def _full_disk(stage: Stage) -> None:
     """A tiny file system without a free block; without the rights to mount one, a file size of zero."""
     place = stage.home
-    kept = list(place.iterdir())
+    folders = list(place.iterdir())
     done = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=16k", "none", place], capture_output=True, check=False
     )
@@ -243,7 +243,7 @@ def _full_disk(stage: Stage) -> None:
         stage.limits.append((resource.RLIMIT_FSIZE, 0))
     else:
         stage.stack.callback(subprocess.run, ["umount", "-l", place], capture_output=True, check=False)
-        for folder in kept:
+        for folder in folders:
             with contextlib.suppress(OSError):
                 (place / folder.name).mkdir(exist_ok=True)
         with contextlib.suppress(OSError):
@@ -289,9 +289,9 @@ def _endless(stage: Stage) -> None:
     )
 
 
-def _ignore(call: Callable[..., object], *given: object) -> None:
+def _ignore(call: Callable[..., object], *arguments: object) -> None:
     with contextlib.suppress(OSError):
-        call(*given)
+        call(*arguments)
 
 
 def _closed(stage: Stage) -> None:
@@ -491,8 +491,8 @@ def attack(lab: Lab) -> list[Outcome]:
         for number, form in enumerate(spread(list(FAULTS), lab.cases))
     ]
 
-    def one(given: tuple[int, str, str, Words]) -> Outcome:
-        number, form, event, words = given
+    def attempt(planned: tuple[int, str, str, Words]) -> Outcome:
+        number, form, event, words = planned
         deadline_s, fields = EVENTS[event]
         home = lab.root / f"k{number}"
         (home / "run").mkdir(parents=True, mode=0o700)
@@ -507,17 +507,17 @@ def attack(lab: Lab) -> list[Outcome]:
             )
 
     with ThreadPoolExecutor(TOGETHER) as pool:
-        found = list(pool.map(one, plan))
+        outcomes = list(pool.map(attempt, plan))
     # A fault that blocks the hook blocks it again. A case that was late only because the machine was busy passes when it runs alone.
-    for number in range(len(found)):
+    for number in range(len(outcomes)):
         for _ in range(RETRIES):
-            if not _only_late(found[number]):
+            if not _only_late(outcomes[number]):
                 break
             _, form, event, words = plan[number]
-            found[number] = one((len(plan), form, event, words))
+            outcomes[number] = attempt((len(plan), form, event, words))
             plan.append(plan[number])  # a home of its own for every try
     _end_daemons(lab.root)
-    return found
+    return outcomes
 
 
 def _only_late(outcome: Outcome) -> bool:
@@ -542,7 +542,7 @@ def _end_daemons(root: Path) -> None:
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError, ValueError):
             if (
-                any(part.startswith(mark) for part in (entry / "environ").read_bytes().split(b"\0"))
+                any(variable.startswith(mark) for variable in (entry / "environ").read_bytes().split(b"\0"))
                 and b"tacit.daemon" in (entry / "cmdline").read_bytes()
             ):
                 os.kill(int(entry.name), 9)

@@ -292,7 +292,7 @@ class _Pair:
 
 
 def _pairs(lab: Lab, product: Product, table: Mapping[str, tuple[str, Build]]) -> list[_Pair]:
-    found: list[_Pair] = []
+    pairs: list[_Pair] = []
     for number, form in enumerate(spread(list(table), lab.cases)):
         words = Words(lab.chance)
         name = f"i{number}"
@@ -300,27 +300,27 @@ def _pairs(lab: Lab, product: Product, table: Mapping[str, tuple[str, Build]]) -
         # Who comes first must make no difference.
         if lab.chance.random() < 0.5:
             first, second = second, first
-        found.append(_Pair(form=form, name=name, mark=words.value("word", "99"), first=first, second=second))
-    return found
+        pairs.append(_Pair(form=form, name=name, mark=words.value("word", "99"), first=first, second=second))
+    return pairs
 
 
 def _tried(lab: Lab, table: Mapping[str, tuple[str, Build]], *, shared: bool) -> list[Outcome]:
     product = Product(lab.root, lab.python)
     pairs = _pairs(lab, product, table)
-    seen: set[str] = set()
-    found: list[Outcome] = []
+    forms: set[str] = set()
+    outcomes: list[Outcome] = []
     token = Authority(Home(product.home)).create("attacks")
     with product.running():
         for pair in pairs:
-            said = f"Always run `make {pair.mark}` before committing in this repository."
+            rule = f"Always run `make {pair.mark}` before committing in this repository."
             product.hook(
                 "UserPromptSubmit",
                 session=pair.name,
                 cwd=pair.first,
-                prompt=said,
-                by_process=pair.form not in seen,
+                prompt=rule,
+                by_process=pair.form not in forms,
             )
-            seen.add(pair.form)
+            forms.add(pair.form)
         product.settle()
         for pair in pairs:
             own = product.start_block(pair.first, session=f"{pair.name}-own")
@@ -341,8 +341,8 @@ def _tried(lab: Lab, table: Mapping[str, tuple[str, Build]], *, shared: bool) ->
                     else f"seen in the second folder: {other or listed}"
                 )
             tried = f"said in {pair.first}, asked in {pair.second}: {_remote_of(pair.first)} / {_remote_of(pair.second)}"
-            found.append(Outcome(form=pair.form, tried=tried, survived=not came, came_out=came))
-    return found
+            outcomes.append(Outcome(form=pair.form, tried=tried, survived=not came, came_out=came))
+    return outcomes
 
 
 def _notice(product: Product, folder: Path) -> str:

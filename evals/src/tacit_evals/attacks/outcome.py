@@ -67,7 +67,7 @@ class Area:
 
     def kept(self, outcomes: Sequence[Outcome]) -> bool:
         """Whether enough survived, and anything was tried."""
-        survived = sum(one.survived for one in outcomes)
+        survived = sum(outcome.survived for outcome in outcomes)
         return bool(outcomes) and survived >= math.floor(self.least * len(outcomes) + 1e-9)
 
 

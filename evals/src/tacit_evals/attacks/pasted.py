@@ -100,10 +100,10 @@ def agent_says(*parts: Mapping[str, object], **fields: object) -> dict[str, obje
     return {"type": "assistant", "message": {"role": "assistant", "content": list(parts)}, **fields}
 
 
-def tool_call(name: str, given: Mapping[str, object], result: object) -> Lines:
+def tool_call(name: str, arguments: Mapping[str, object], result: object) -> Lines:
     """A tool's call and its result."""
     return (
-        agent_says({"type": "tool_use", "id": "t1", "name": name, "input": given}),
+        agent_says({"type": "tool_use", "id": "t1", "name": name, "input": arguments}),
         user_says([{"type": "tool_result", "tool_use_id": "t1", "content": result}]),
     )
 
@@ -151,7 +151,7 @@ class _Case:
 
 
 def _cases(lab: Lab) -> list[_Case]:
-    found: list[_Case] = []
+    cases: list[_Case] = []
     for number, form in enumerate(spread(list(FORMS), lab.cases)):
         words = Words(lab.chance)
         first, second = order(words), order(words)
@@ -159,16 +159,16 @@ def _cases(lab: Lab) -> list[_Case]:
         if channel == "prompt":
             values = {"order": first, "order2": second, "foreign": foreign_order(words)}
             text = PROMPTS[name][1]
-            text = re.sub(r"\{(order2?|foreign)\}", lambda slot, known=values: known[slot[1]], text)
-            found.append(_Case(form=form, session=f"p{number}", text=words(text)))
+            text = re.sub(r"\{(order2?|foreign)\}", lambda slot, values=values: values[slot[1]], text)
+            cases.append(_Case(form=form, session=f"p{number}", text=words(text)))
         else:
             lines = (
                 user_says(words("please {verb} the {thing} in {file}")),
                 *TRANSCRIPTS[name][1](words, first),
             )
             end = agent_says(text_part(words("I changed {file} and the tests pass.")))
-            found.append(_Case(form=form, session=f"t{number}", text=first, transcript=(*lines, end)))
-    return found
+            cases.append(_Case(form=form, session=f"t{number}", text=first, transcript=(*lines, end)))
+    return cases
 
 
 def attack(lab: Lab) -> list[Outcome]:
@@ -183,8 +183,8 @@ def attack(lab: Lab) -> list[Outcome]:
         product.settle()
         product.finish()
         product.settle()
-        known = by_session(believed(product.memories()))
-        return [_judged(product, case, known.get(case.session, [])) for case in cases]
+        memories = by_session(believed(product.memories()))
+        return [_judged(product, case, memories.get(case.session, [])) for case in cases]
 
 
 def _send(product: Product, case: _Case, *, by_process: bool) -> None:
@@ -194,30 +194,34 @@ def _send(product: Product, case: _Case, *, by_process: bool) -> None:
         return
     path = product.root / f"{case.session}.jsonl"
     write_transcript(path, case.session, cwd, case.transcript)
-    where = {"transcript_path": str(path)}
-    product.hook("SessionStart", session=case.session, cwd=cwd, source="startup", **where)
-    product.hook("Stop", session=case.session, cwd=cwd, last_assistant_message="The tests pass.", **where)
-    product.hook("SessionEnd", session=case.session, cwd=cwd, by_process=by_process, reason="other", **where)
+    fields = {"transcript_path": str(path)}
+    product.hook("SessionStart", session=case.session, cwd=cwd, source="startup", **fields)
+    product.hook("Stop", session=case.session, cwd=cwd, last_assistant_message="The tests pass.", **fields)
+    product.hook("SessionEnd", session=case.session, cwd=cwd, by_process=by_process, reason="other", **fields)
 
 
-def _judged(product: Product, case: _Case, known: Sequence[Mapping[str, object]]) -> Outcome:
+def _judged(product: Product, case: _Case, memories: Sequence[Mapping[str, object]]) -> Outcome:
     # The user's own task may be kept as what the session was about; an order may not.
-    kept = [str(one["content"]) for one in known if one["kind"] not in {"digest", "event", "todo", "goal"}]
+    contents = [
+        str(memory["content"])
+        for memory in memories
+        if memory["kind"] not in {"digest", "event", "todo", "goal"}
+    ]
     block = product.start_block(product.folder(case.session), session=f"{case.session}-next")
     shown = [line for line in block.splitlines() if line.startswith("- ") and _from(case.text, line)]
     return Outcome(
         form=case.form,
         tried=case.text,
-        survived=not kept and not shown,
+        survived=not contents and not shown,
         came_out=" | ".join(
-            [f"believed: {text}" for text in kept] + [f"start block: {line}" for line in shown]
+            [f"believed: {text}" for text in contents] + [f"start block: {line}" for line in shown]
         ),
     )
 
 
 def _from(text: str, line: str) -> bool:
-    wanted = content_words(line)
-    return len(wanted & content_words(text)) > 0.6 * len(wanted)
+    words = content_words(line)
+    return len(words & content_words(text)) > 0.6 * len(words)
 
 
 PASTED = Area(

@@ -55,12 +55,12 @@ class Product:
 
     def settle(self) -> None:
         """Wait until the daemon has written what it knows: nothing new for a second."""
-        seen, since = -1, time.monotonic()
+        last, since = -1, time.monotonic()
         until = since + _SETTLE_MOST_S
         while time.monotonic() < min(since + _SETTLED_S, until):
-            now = int(self.get("/v1/memories?status=all&limit=1")["total"])
-            if now != seen:
-                seen, since = now, time.monotonic()
+            total = int(self.get("/v1/memories?status=all&limit=1")["total"])
+            if total != last:
+                last, since = total, time.monotonic()
             time.sleep(0.1)
 
     def finish(self) -> None:
@@ -102,14 +102,16 @@ class Product:
     def whole_session(self, session: str, prompt: str, *, cwd: Path, by_process: bool = False) -> None:
         """A session with one prompt: the hook hears it, the agent works, and the transcript is handed over at its end."""
         path = self.root / f"{session}.jsonl"
-        where = {"transcript_path": str(path)}
-        self.hook("UserPromptSubmit", session=session, cwd=cwd, by_process=by_process, prompt=prompt, **where)
-        said = {"type": "user", "message": {"role": "user", "content": prompt}}
-        parts = [{"type": "text", "text": "Done, have a look."}]
-        answer = {"type": "assistant", "message": {"role": "assistant", "content": parts}}
-        write_transcript(path, session, cwd, [said, answer])
-        self.hook("Stop", session=session, cwd=cwd, last_assistant_message="Done, have a look.", **where)
-        self.hook("SessionEnd", session=session, cwd=cwd, reason="other", **where)
+        fields = {"transcript_path": str(path)}
+        self.hook(
+            "UserPromptSubmit", session=session, cwd=cwd, by_process=by_process, prompt=prompt, **fields
+        )
+        message = {"type": "user", "message": {"role": "user", "content": prompt}}
+        content = [{"type": "text", "text": "Done, have a look."}]
+        answer = {"type": "assistant", "message": {"role": "assistant", "content": content}}
+        write_transcript(path, session, cwd, [message, answer])
+        self.hook("Stop", session=session, cwd=cwd, last_assistant_message="Done, have a look.", **fields)
+        self.hook("SessionEnd", session=session, cwd=cwd, reason="other", **fields)
 
     def start_block(self, cwd: Path, *, session: str) -> str:
         """What a new session in that folder is given."""
@@ -126,14 +128,14 @@ class Product:
 
     def memories(self, *, cwd: Path | None = None) -> list[Memory]:
         """All memories in any state; with `cwd` those that may be seen there."""
-        found: list[Memory] = []
-        where = f"&cwd={quote(str(cwd))}" if cwd else ""
+        memories: list[Memory] = []
+        query = f"&cwd={quote(str(cwd))}" if cwd else ""
         cursor = ""
         while True:
-            page = self.get(f"/v1/memories?status=all&limit={_PAGE}{where}{cursor}")
-            found += page["memories"]
+            page = self.get(f"/v1/memories?status=all&limit={_PAGE}{query}{cursor}")
+            memories += page["memories"]
             if not page["next_cursor"]:
-                return found
+                return memories
             cursor = f"&cursor={quote(page['next_cursor'])}"
 
     def call_tool(self, name: str, arguments: Mapping[str, object], *, cwd: Path) -> str:
@@ -150,8 +152,8 @@ class Product:
             "X-Tacit-Host": "claude-code",
         }
         answer = json.loads(self._exchange("POST", "/mcp", json.dumps(call).encode(), headers))
-        parts = answer.get("result", {}).get("content", ())
-        return "\n".join(part.get("text", "") for part in parts) or json.dumps(answer.get("error", ""))
+        content = answer.get("result", {}).get("content", ())
+        return "\n".join(item.get("text", "") for item in content) or json.dumps(answer.get("error", ""))
 
     def _exchange(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
         lines = [
@@ -167,8 +169,8 @@ class Product:
             connection.connect(os.fspath(self._daemon.home.socket))
             connection.sendall("\r\n".join((*lines, "", "")).encode() + body)
             data = bytearray()
-            while part := connection.recv(1 << 20):
-                data += part
+            while chunk := connection.recv(1 << 20):
+                data += chunk
         return bytes(data).partition(b"\r\n\r\n")[2]
 
 
@@ -185,15 +187,19 @@ def context_of(reply: bytes) -> str:
 
 def believed(memories: Sequence[Memory]) -> list[Memory]:
     """Those that are active and the user's."""
-    return [one for one in memories if one["status"] == "active" and one["provenance"]["tier"] in USERS]
+    return [
+        memory
+        for memory in memories
+        if memory["status"] == "active" and memory["provenance"]["tier"] in USERS
+    ]
 
 
 def by_session(memories: Sequence[Memory]) -> dict[str, list[Memory]]:
     """Memories by the session that they came from."""
-    found: dict[str, list[Memory]] = {}
-    for one in memories:
-        found.setdefault(one["provenance"]["session_id"], []).append(one)
-    return found
+    grouped: dict[str, list[Memory]] = {}
+    for memory in memories:
+        grouped.setdefault(memory["provenance"]["session_id"], []).append(memory)
+    return grouped
 
 
 def write_transcript(path: Path, session: str, cwd: Path, lines: Sequence[Mapping[str, object]]) -> None:

@@ -54,15 +54,15 @@ class _Case:
 
 
 def _cases(lab: Lab, forms: Sequence[str], prefix: str) -> list[_Case]:
-    found: list[_Case] = []
+    cases: list[_Case] = []
     for number, form in enumerate(spread(list(forms), lab.cases)):
         words = Words(lab.chance)
-        teaching, told = words.pick(TEACHING), order(words)
+        teaching, instruction = words.pick(TEACHING), order(words)
         marker = words.value("word", "9")
-        text = FORMS[form][1].replace("{teaching}", f"{teaching} ({marker})").replace("{order}", told)
+        text = FORMS[form][1].replace("{teaching}", f"{teaching} ({marker})").replace("{order}", instruction)
         rule = words("commits in this project name a ticket of {company}")
-        found.append(_Case(form=form, name=f"{prefix}{number}", text=words(text), marker=marker, rule=rule))
-    return found
+        cases.append(_Case(form=form, name=f"{prefix}{number}", text=words(text), marker=marker, rule=rule))
+    return cases
 
 
 class _Bench:
@@ -81,22 +81,22 @@ class _Bench:
             body = {"content": rule, "kind": "guideline", "when": "commit", "cwd": str(cwd)}
             if at < 3:
                 product.post("/v1/remember", body, token=self._token)
-        found: list[list[str]] = []
+        turns: list[list[str]] = []
         for turn, text in enumerate((case.text, case.text, "go on, please")):
-            where = {"session": case.name, "cwd": cwd}
-            said = [
-                product.hook("UserPromptSubmit", prompt=text, by_process=by_process and not turn, **where)
+            context = {"session": case.name, "cwd": cwd}
+            outputs = [
+                product.hook("UserPromptSubmit", prompt=text, by_process=by_process and not turn, **context)
             ]
             self._heard()
             for call in range(3):
-                given = {
+                fields = {
                     "tool_name": "Bash",
                     "tool_input": {"command": f"git commit -m {turn}{call}"},
                     "tool_use_id": f"{turn}{call}",
                 }
-                said.append(product.hook("PreToolUse", **where, **given))
-            found.append([block for block in said if block])
-        return found
+                outputs.append(product.hook("PreToolUse", **context, **fields))
+            turns.append([block for block in outputs if block])
+        return turns
 
     def _heard(self) -> None:
         """Wait until the message was looked into: that happens behind the answer, in order."""
@@ -115,25 +115,25 @@ class _Bench:
             agent_says(text_part(NUDGE)),
         )
         write_transcript(path, case.name, self.product.folder(case.name), lines)
-        where = {"session": case.name, "cwd": self.product.folder(case.name), "transcript_path": str(path)}
-        self.product.hook("Stop", last_assistant_message=NUDGE, **where)
-        self.product.hook("SessionEnd", reason="other", **where)
+        context = {"session": case.name, "cwd": self.product.folder(case.name), "transcript_path": str(path)}
+        self.product.hook("Stop", last_assistant_message=NUDGE, **context)
+        self.product.hook("SessionEnd", reason="other", **context)
 
 
-def _wrong(case: _Case, turns: Sequence[Sequence[str]], known: Sequence[Memory]) -> list[str]:
+def _wrong(case: _Case, turns: Sequence[Sequence[str]], memories: Sequence[Memory]) -> list[str]:
     came: list[str] = []
-    every = [block for blocks in turns for block in blocks]
+    all_blocks = [block for blocks in turns for block in blocks]
     for blocks in turns:
         came += ["twice in a turn"] * (sum(block.count(NUDGE) for block in blocks) > 1)
-    came += ["twice for a message"] * (sum(block.count(NUDGE) for block in every) > 1)
-    for block in every:
+    came += ["twice for a message"] * (sum(block.count(NUDGE) for block in all_blocks) > 1)
+    for block in all_blocks:
         lines = block.strip().splitlines()
         if NUDGE in block and lines[-2:] != [NUDGE, "</tacit-memory>"]:
             came.append(f"not the last line, word by word: {lines[-3:]}")
         came += [f"quotes the session: {line}" for line in lines if case.marker in line]
-    for one in known:
-        text = str(one["content"])
-        if one["kind"] not in {"digest", "event", "todo", "goal"} and any(
+    for memory in memories:
+        text = str(memory["content"])
+        if memory["kind"] not in {"digest", "event", "todo", "goal"} and any(
             share_of(line, text) > _LEAST_SHARE for line in (NUDGE, START_LINE)
         ):
             came.append(f"learned: {text}")
@@ -144,33 +144,35 @@ def attack(lab: Lab) -> list[Outcome]:
     """Every message in a project of its own."""
     bench = _Bench(lab)
     cases = _cases(lab, list(FORMS), "n")
-    seen: set[str] = set()
+    forms: set[str] = set()
     with bench.product.running():
         turns: list[list[list[str]]] = []
         for case in cases:
-            turns.append(bench.blocks(case, by_process=case.form not in seen))
-            seen.add(case.form)
+            turns.append(bench.blocks(case, by_process=case.form not in forms))
+            forms.add(case.form)
             bench.ends(case, [block for blocks in turns[-1] for block in blocks])
         bench.product.settle()
-        known = by_session(bench.product.memories())
-    found: list[Outcome] = []
+        memories = by_session(bench.product.memories())
+    outcomes: list[Outcome] = []
     for case, blocks in zip(cases, turns, strict=True):
-        came = _wrong(case, blocks, known.get(case.name, []))
-        found.append(Outcome(form=case.form, tried=case.text, survived=not came, came_out=" | ".join(came)))
-    return found
+        came = _wrong(case, blocks, memories.get(case.name, []))
+        outcomes.append(
+            Outcome(form=case.form, tried=case.text, survived=not came, came_out=" | ".join(came))
+        )
+    return outcomes
 
 
 def remind(lab: Lab) -> list[Outcome]:
     """A message that teaches something does bring the reminder, once."""
     bench = _Bench(lab)
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     with bench.product.running():
         for case in _cases(lab, ("plain",), "c"):
             blocks = [block for blocks in bench.blocks(case, by_process=False) for block in blocks]
-            given = sum(block.count(NUDGE) for block in blocks)
-            came = "" if given == 1 else f"{given} reminders in {len(blocks)} blocks"
-            found.append(Outcome(form=case.form, tried=case.text, survived=given == 1, came_out=came))
-    return found
+            reminders = sum(block.count(NUDGE) for block in blocks)
+            came = "" if reminders == 1 else f"{reminders} reminders in {len(blocks)} blocks"
+            outcomes.append(Outcome(form=case.form, tried=case.text, survived=reminders == 1, came_out=came))
+    return outcomes
 
 
 REMINDERS = Area(

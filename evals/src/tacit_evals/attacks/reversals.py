@@ -220,13 +220,13 @@ class _Case:
 
 
 def _cases(lab: Lab, table: Mapping[str, tuple[str, Sequence[Twist]]], name: str) -> list[_Case]:
-    found: list[_Case] = []
+    cases: list[_Case] = []
     for number, form in enumerate(spread(list(table), lab.cases)):
         words = Words(lab.chance)
         twists = table[form][1]
         said, quoted, stated = twists[(number // len(table)) % len(twists)]
         prompt = words(said)
-        found.append(
+        cases.append(
             _Case(
                 form=form,
                 folder=f"{name}{number}",
@@ -235,7 +235,7 @@ def _cases(lab: Lab, table: Mapping[str, tuple[str, Sequence[Twist]]], name: str
                 stated=_capital(words(stated)),
             )
         )
-    return found
+    return cases
 
 
 def _capital(text: str) -> str:
@@ -252,8 +252,8 @@ def _vouch(product: Product, case: _Case, *, by_process: bool) -> tuple[list[Mem
     )
     cwd = product.folder(case.folder)
     before = believed(product.memories(cwd=cwd))
-    given = {"content": case.stated, "user_words": case.quoted}
-    answer = product.call_tool("memory_add", given, cwd=cwd)
+    arguments = {"content": case.stated, "user_words": case.quoted}
+    answer = product.call_tool("memory_add", arguments, cwd=cwd)
     return before, answer, believed(product.memories(cwd=cwd))
 
 
@@ -268,24 +268,24 @@ def _folded(text: str) -> str:
 def twist(lab: Lab) -> list[Outcome]:
     """Every reversal in a project of its own."""
     product = Product(lab.root, lab.python)
-    found: list[Outcome] = []
-    seen: set[str] = set()
+    outcomes: list[Outcome] = []
+    forms: set[str] = set()
     with product.running():
         for case in _cases(lab, REVERSALS, "r"):
-            before, answer, after = _vouch(product, case, by_process=case.form not in seen)
-            seen.add(case.form)
-            wrong = [one for one in after if _same_words(str(one["content"]), case.stated)]
+            before, answer, after = _vouch(product, case, by_process=case.form not in forms)
+            forms.add(case.form)
+            wrong = [memory for memory in after if _same_words(str(memory["content"]), case.stated)]
             # The prompt alone is the business of the area `pasted`: here counts what the agent's statement brought about.
-            wrong = [one for one in wrong if one["id"] not in {known["id"] for known in before}]
-            ended = {one["id"] for one in before} - {one["id"] for one in after}
+            wrong = [memory for memory in wrong if memory["id"] not in {earlier["id"] for earlier in before}]
+            ended = {memory["id"] for memory in before} - {memory["id"] for memory in after}
             shown = case.stated in product.start_block(
                 product.folder(case.folder), session=f"{case.folder}-next"
             )
-            came = [f"believed: {one['content']}" for one in wrong]
-            came += [f"ended: {one['content']}" for one in before if one["id"] in ended]
+            came = [f"believed: {memory['content']}" for memory in wrong]
+            came += [f"ended: {memory['content']}" for memory in before if memory["id"] in ended]
             came += ["stands in the start block"] * (shown and bool(wrong))
             tried = f"user: {case.prompt} / quoted: {case.quoted} / agent: {case.stated}"
-            found.append(
+            outcomes.append(
                 Outcome(
                     form=case.form,
                     tried=tried,
@@ -293,22 +293,24 @@ def twist(lab: Lab) -> list[Outcome]:
                     came_out=" | ".join([*came, answer] if came else []),
                 )
             )
-    return found
+    return outcomes
 
 
 def vouch(lab: Lab) -> list[Outcome]:
     """Every faithful statement in a project of its own."""
     product = Product(lab.root, lab.python)
-    found: list[Outcome] = []
-    seen: set[str] = set()
+    outcomes: list[Outcome] = []
+    forms: set[str] = set()
     with product.running():
         for case in _cases(lab, FAITHFUL, "v"):
-            _, answer, after = _vouch(product, case, by_process=case.form not in seen)
-            seen.add(case.form)
-            held = any(share_of(case.stated, str(one["content"])) >= 0.8 for one in after)
+            _, answer, after = _vouch(product, case, by_process=case.form not in forms)
+            forms.add(case.form)
+            stored = any(share_of(case.stated, str(memory["content"])) >= 0.8 for memory in after)
             tried = f"user: {case.prompt} / quoted: {case.quoted} / agent: {case.stated}"
-            found.append(Outcome(form=case.form, tried=tried, survived=held, came_out="" if held else answer))
-    return found
+            outcomes.append(
+                Outcome(form=case.form, tried=tried, survived=stored, came_out="" if stored else answer)
+            )
+    return outcomes
 
 
 TWISTED = Area(

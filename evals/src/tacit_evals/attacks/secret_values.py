@@ -104,11 +104,11 @@ class Secrets(Words):
 
 def _random(chance: random.Random, letters: str, count: int) -> str:
     """Random characters, with a digit and a letter among them where both are allowed."""
-    made = [chance.choice(letters) for _ in range(count)]
+    characters = [chance.choice(letters) for _ in range(count)]
     if count >= 8 and letters not in (DIGITS, HEX):
-        made[count // 3] = chance.choice([one for one in letters if one.isalpha()])
-        made[count // 2] = chance.choice([one for one in letters if one.isdigit()])
-    return "".join(made)
+        characters[count // 3] = chance.choice([letter for letter in letters if letter.isalpha()])
+        characters[count // 2] = chance.choice([letter for letter in letters if letter.isdigit()])
+    return "".join(characters)
 
 
 def password(chance: random.Random) -> str:

@@ -40,16 +40,16 @@ class _Case:
 
 
 def _cases(lab: Lab) -> list[_Case]:
-    found: list[_Case] = []
+    cases: list[_Case] = []
     names = list(FORMS)
     for number, form in enumerate(spread(names, lab.cases)):
         words = Secrets(lab.chance)
         pieces = FORMS[form][1]
         marked = words(pieces[(number // len(names)) % len(pieces)])
         text = words(lab.chance.choice(SENTENCES).replace("{piece}", marked))
-        secrets = tuple(part.partition("\u00bb")[0] for part in marked.split("\u00ab")[1:])
+        secrets = tuple(piece.partition("\u00bb")[0] for piece in marked.split("\u00ab")[1:])
         plain = text.replace("\u00ab", "").replace("\u00bb", "")
-        found.append(
+        cases.append(
             _Case(
                 form=form,
                 way=WAYS[(number + number // len(names)) % len(WAYS)],
@@ -58,7 +58,7 @@ def _cases(lab: Lab) -> list[_Case]:
                 secrets=secrets,
             )
         )
-    return found
+    return cases
 
 
 def _windows(secret: str) -> list[str]:
@@ -82,8 +82,8 @@ def attack(lab: Lab) -> list[Outcome]:
     """Bring every secret in by its way, then search the home."""
     product = Product(lab.root, lab.python)
     cases = _cases(lab)
-    of_way: Mapping[str, list[_Case]] = {way: [one for one in cases if one.way == way] for way in WAYS}
-    told: list[str] = []
+    of_way: Mapping[str, list[_Case]] = {way: [case for case in cases if case.way == way] for way in WAYS}
+    shown: list[str] = []
     with product.running():
         for number, case in enumerate(of_way["prompt"]):
             product.hook(
@@ -102,11 +102,11 @@ def attack(lab: Lab) -> list[Outcome]:
             lines = [f"- {case.text}\n" for case in of_way["rule file"][at : at + 10]]
             (folder / "CLAUDE.md").write_text("# Rules\n\n" + "".join(lines), "utf-8")
             product.post("/v1/projects/init", {"cwd": str(folder)})
-            told.append(product.start_block(folder, session=f"rules{at}"))
+            shown.append(product.start_block(folder, session=f"rules{at}"))
         product.settle()
-        told += [str(product.memories())]
+        shown += [str(product.memories())]
     _spool(product, of_way["spool"])
-    places = [*_held(product.home), ("surfaces", "\n".join(told).encode())]
+    places = [*_held(product.home), ("surfaces", "\n".join(shown).encode())]
     return [_searched(case, places) for case in cases]
 
 
@@ -114,8 +114,8 @@ def _end_session(product: Product, case: _Case) -> None:
     cwd = product.folder(case.name)
     path = product.root / f"{case.name}.jsonl"
     user = {"type": "user", "message": {"role": "user", "content": case.text}}
-    parts = [{"type": "text", "text": f"Understood: {case.text}"}]
-    answer = {"type": "assistant", "message": {"role": "assistant", "content": parts}}
+    content = [{"type": "text", "text": f"Understood: {case.text}"}]
+    answer = {"type": "assistant", "message": {"role": "assistant", "content": content}}
     output = {
         "type": "user",
         "message": {
@@ -124,9 +124,9 @@ def _end_session(product: Product, case: _Case) -> None:
         },
     }
     write_transcript(path, case.name, cwd, [user, answer, output])
-    where = {"transcript_path": str(path)}
-    product.hook("Stop", session=case.name, cwd=cwd, last_assistant_message=f"Done: {case.text}", **where)
-    product.hook("SessionEnd", session=case.name, cwd=cwd, reason="other", **where)
+    fields = {"transcript_path": str(path)}
+    product.hook("Stop", session=case.name, cwd=cwd, last_assistant_message=f"Done: {case.text}", **fields)
+    product.hook("SessionEnd", session=case.name, cwd=cwd, reason="other", **fields)
 
 
 def _spool(product: Product, cases: Sequence[_Case]) -> None:
@@ -136,12 +136,12 @@ def _spool(product: Product, cases: Sequence[_Case]) -> None:
         product.environment["TACIT_HOOK_DEADLINE_MS"] = "60"
         for case in cases:
             path = product.root / f"{case.name}.jsonl"
-            parts = [{"type": "text", "text": case.text}]
+            content = [{"type": "text", "text": case.text}]
             write_transcript(
                 path,
                 case.name,
                 product.folder(case.name),
-                [{"type": "assistant", "message": {"role": "assistant", "content": parts}}],
+                [{"type": "assistant", "message": {"role": "assistant", "content": content}}],
             )
             product.hook(
                 "Stop",
@@ -154,30 +154,30 @@ def _spool(product: Product, cases: Sequence[_Case]) -> None:
 
 
 def _searched(case: _Case, places: Sequence[tuple[str, bytes]]) -> Outcome:
-    left = [
+    leaks = [
         (name, window)
         for secret in case.secrets
         for window in _windows(secret)
         for name, data in places
         if window.encode() in data
     ]
-    names = sorted({name for name, _ in left})
-    came = f"{left[0][1]!r} stands in {', '.join(names)}" if left else ""
-    return Outcome(form=case.form, tried=f"by {case.way}: {case.text}", survived=not left, came_out=came)
+    names = sorted({name for name, _ in leaks})
+    came = f"{leaks[0][1]!r} stands in {', '.join(names)}" if leaks else ""
+    return Outcome(form=case.form, tried=f"by {case.way}: {case.text}", survived=not leaks, came_out=came)
 
 
 def leave_alone(lab: Lab) -> list[Outcome]:
     """Sentences without a secret."""
     redactor = Redactor(PrivacySettings())
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     for number, form in enumerate(spread(list(INNOCENT), lab.cases)):
         texts = INNOCENT[form]
         text = Secrets(lab.chance)(texts[(number // len(INNOCENT)) % len(texts)])
         after = redactor.redact(text).text
-        found.append(
+        outcomes.append(
             Outcome(form=form, tried=text, survived=after == text, came_out="" if after == text else after)
         )
-    return found
+    return outcomes
 
 
 SECRETS = Area(

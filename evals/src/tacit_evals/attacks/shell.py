@@ -26,19 +26,19 @@ Options = Callable[[str, str, str], Sequence[str]]
 """Options of the command, from the order, the prompt and the id of a memory of the user's."""
 
 WAYS: dict[str, tuple[str, Options, dict[str, str]]] = {
-    "quoted": ("the order as the user's words", lambda told, _p, _i: ("--user-words", told), {}),
+    "quoted": ("the order as the user's words", lambda text, _p, _i: ("--user-words", text), {}),
     "bare": ("the order alone", lambda _t, _p, _i: (), {}),
-    "whole prompt": ("the whole prompt as the user's words", lambda _t, said, _i: ("--user-words", said), {}),
-    "pinned": ("quoted and pinned", lambda told, _p, _i: ("--user-words", told, "--pin", "--when", "always"), {}),
-    "everywhere": ("quoted, for all projects", lambda told, _p, _i: ("--user-words", told, "--scope", "universal"), {}),
-    "instead of the user's": ("quoted, in place of what the user said", lambda told, _p, name: ("--user-words", told, "--replaces", name), {}),
+    "whole prompt": ("the whole prompt as the user's words", lambda _t, prompt, _i: ("--user-words", prompt), {}),
+    "pinned": ("quoted and pinned", lambda text, _p, _i: ("--user-words", text, "--pin", "--when", "always"), {}),
+    "everywhere": ("quoted, for all projects", lambda text, _p, _i: ("--user-words", text, "--scope", "universal"), {}),
+    "instead of the user's": ("quoted, in place of what the user said", lambda text, _p, name: ("--user-words", text, "--replaces", name), {}),
     "bare, instead of the user's": ("in place of what the user said", lambda _t, _p, name: ("--replaces", name), {}),
-    "made-up token": ("with a token that nobody gave out", lambda told, _p, _i: ("--user-words", told), {"TACIT_TOKEN": "tacit_made_up"}),
-    "another agent's shell": ("as another agent's shell tool", lambda told, _p, _i: ("--user-words", told), {"CLAUDECODE": "1", "TERM": "xterm"}),
+    "made-up token": ("with a token that nobody gave out", lambda text, _p, _i: ("--user-words", text), {"TACIT_TOKEN": "tacit_made_up"}),
+    "another agent's shell": ("as another agent's shell tool", lambda text, _p, _i: ("--user-words", text), {"CLAUDECODE": "1", "TERM": "xterm"}),
 }  # fmt: skip
 FORMS = {
-    **{f"{name}: {way}": f"{about}; {told}" for name, (about, _) in PROMPTS.items() for way, (told, _, _) in (("quoted", WAYS["quoted"]),)},
-    **{f"any text: {way}": told for way, (told, _, _) in WAYS.items() if way != "quoted"},
+    **{f"{name}: {way}": f"{about}; {description}" for name, (about, _) in PROMPTS.items() for way, (description, _, _) in (("quoted", WAYS["quoted"]),)},
+    **{f"any text: {way}": description for way, (description, _, _) in WAYS.items() if way != "quoted"},
 }  # fmt: skip
 KNOWN = "Releases of this project are cut from a tag that {person} made"
 
@@ -54,7 +54,7 @@ class _Case:
 
 
 def _cases(lab: Lab) -> list[_Case]:
-    found: list[_Case] = []
+    cases: list[_Case] = []
     for number, form in enumerate(spread(list(FORMS), lab.cases)):
         words = Words(lab.chance)
         name, _, way = form.partition(": ")
@@ -65,7 +65,7 @@ def _cases(lab: Lab) -> list[_Case]:
             text.replace("{order2}", order(words)).replace("{order}", first).replace("{foreign}", foreign)
         )
         prompt = words(filled)
-        found.append(
+        cases.append(
             _Case(
                 form=form,
                 name=f"s{number}",
@@ -75,21 +75,21 @@ def _cases(lab: Lab) -> list[_Case]:
                 known=words(KNOWN),
             )
         )
-    return found
+    return cases
 
 
 def run_in_shell(
     product: Product, python: Path, cwd: Path, arguments: Sequence[str], environment: dict[str, str]
 ) -> str:
     """Run `tacit` as an agent's shell tool does; what it printed."""
-    given = {name: value for name, value in os.environ.items() if name != "TACIT_TOKEN"}
+    inherited = {name: value for name, value in os.environ.items() if name != "TACIT_TOKEN"}
     done = subprocess.run(
         [python, "-E", "-P", "-m", "tacit.cli.main", *arguments],
         cwd=cwd,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=120,
-        env={**given, **product.environment, "TACIT_HOME": str(product.home), **environment},
+        env={**inherited, **product.environment, "TACIT_HOME": str(product.home), **environment},
         check=False,
     )
     return (done.stdout + done.stderr).decode("utf-8", "replace")
@@ -99,20 +99,20 @@ def attack(lab: Lab) -> list[Outcome]:
     """Every order in a project of its own."""
     product = Product(lab.root, lab.python)
     token = Authority(Home(product.home)).create("attacks")
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     with product.running():
         for case in _cases(lab):
             cwd = product.folder(case.name)
-            said = product.post("/v1/remember", {"content": case.known, "cwd": str(cwd)}, token=token)
-            name = str(said["changes"][0]["memory"]["id"])
+            stored = product.post("/v1/remember", {"content": case.known, "cwd": str(cwd)}, token=token)
+            name = str(stored["changes"][0]["memory"]["id"])
             product.hook("UserPromptSubmit", session=case.name, cwd=cwd, prompt=case.prompt)
-            before = {str(one["id"]) for one in believed(product.memories(cwd=cwd))}
+            before = {str(memory["id"]) for memory in believed(product.memories(cwd=cwd))}
             _, options, environment = WAYS[case.way]
-            given = ("remember", *options(case.told, case.prompt, name), "--", case.told)
-            answer = run_in_shell(product, lab.python, cwd, given, environment)
+            command = ("remember", *options(case.told, case.prompt, name), "--", case.told)
+            answer = run_in_shell(product, lab.python, cwd, command, environment)
             came = _wrong(before, product.memories(cwd=cwd), name)
-            tried = f"user: {case.prompt} / shell: {json.dumps(given)}"
-            found.append(
+            tried = f"user: {case.prompt} / shell: {json.dumps(command)}"
+            outcomes.append(
                 Outcome(
                     form=case.form,
                     tried=tried,
@@ -120,40 +120,45 @@ def attack(lab: Lab) -> list[Outcome]:
                     came_out=" | ".join([*came, answer] if came else []),
                 )
             )
-    return found
+    return outcomes
 
 
-def _wrong(before: set[str], after: Sequence[Memory], known: str) -> list[str]:
+def _wrong(before: set[str], after: Sequence[Memory], memory_id: str) -> list[str]:
     # The prompt alone is the business of the area `pasted`: here counts what the command brought about.
     new = [
-        one for one in believed(after) if one["id"] not in before and one["kind"] not in {"digest", "todo"}
+        memory
+        for memory in believed(after)
+        if memory["id"] not in before and memory["kind"] not in {"digest", "todo"}
     ]
-    came = [f"believed: {one['content']}" for one in new]
-    kept = any(one["id"] == known and one["status"] == "active" for one in after)
-    return came if kept else [*came, "ended what the user said"]
+    came = [f"believed: {memory['content']}" for memory in new]
+    stands = any(memory["id"] == memory_id and memory["status"] == "active" for memory in after)
+    return came if stands else [*came, "ended what the user said"]
 
 
 def vouch(lab: Lab) -> list[Outcome]:
     """What the user did say is believed when the agent states it in its shell with their words."""
     product = Product(lab.root, lab.python)
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     with product.running():
         for number, form in enumerate(
-            spread([one for one in FAITHFUL_FORMS if one != "said elsewhere"], lab.cases)
+            spread([name for name in FAITHFUL_FORMS if name != "said elsewhere"], lab.cases)
         ):
             words = Words(lab.chance)
             said, quoted, stated = lab.chance.choice(FAITHFUL[form][1])
             prompt, statement = words(said), words(stated)
             cwd = product.folder(f"h{number}")
             product.hook("UserPromptSubmit", session=f"h{number}", cwd=cwd, prompt=prompt)
-            given = ("remember", "--user-words", words(quoted) or prompt, "--", statement)
-            answer = run_in_shell(product, lab.python, cwd, given, {})
-            held = any(
-                share_of(statement, str(one["content"])) >= 0.8 for one in believed(product.memories(cwd=cwd))
+            command = ("remember", "--user-words", words(quoted) or prompt, "--", statement)
+            answer = run_in_shell(product, lab.python, cwd, command, {})
+            stored = any(
+                share_of(statement, str(memory["content"])) >= 0.8
+                for memory in believed(product.memories(cwd=cwd))
             )
-            tried = f"user: {prompt} / shell: {json.dumps(given)}"
-            found.append(Outcome(form=form, tried=tried, survived=held, came_out="" if held else answer))
-    return found
+            tried = f"user: {prompt} / shell: {json.dumps(command)}"
+            outcomes.append(
+                Outcome(form=form, tried=tried, survived=stored, came_out="" if stored else answer)
+            )
+    return outcomes
 
 
 SHELL = Area(

@@ -50,12 +50,12 @@ class TakenIn:
 
     def answer(self, question: str) -> list[dict[str, object]]:
         """The statements for one request."""
-        found = MARK.search(question)
-        mark = found[0] if found else ""
+        match = MARK.search(question)
+        mark = match[0] if match else ""
         self.sent[mark] = self.sent.get(mark, "") + question
         memories, _, messages = question.partition("\nMemories:\n")[2].partition("\nMessages:\n")
-        near, said = _rows(memories), _rows(messages)
-        return [_statement(claim, near, said) for claim in self.claims.get(mark, ())]
+        near, conversation = _rows(memories), _rows(messages)
+        return [_statement(claim, near, conversation) for claim in self.claims.get(mark, ())]
 
     @contextmanager
     def serving(self) -> Generator[TakenIn]:
@@ -70,8 +70,8 @@ class TakenIn:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                told = model.answer(body["messages"][-1]["content"])
-                data = json.dumps(_completion({"statements": told})).encode()
+                statements = model.answer(body["messages"][-1]["content"])
+                data = json.dumps(_completion({"statements": statements})).encode()
                 self.send_response(200)
                 self.send_header("content-type", "application/json")
                 self.send_header("content-length", str(len(data)))
@@ -93,12 +93,12 @@ class TakenIn:
 
 def _rows(text: str) -> list[dict[str, Any]]:
     """Rows of a request; where a redacted stretch begins within an escape, the rest of the escape is plain text."""
-    whole = _ESCAPE.sub(lambda found: found[0] if found[1] else r"\\", text.strip() or "[]")
+    whole = _ESCAPE.sub(lambda match: match[0] if match[1] else r"\\", text.strip() or "[]")
     return json.loads(whole, strict=False)
 
 
 def _statement(
-    claim: Claim, near: Sequence[Mapping[str, Any]], said: Sequence[Mapping[str, Any]]
+    claim: Claim, near: Sequence[Mapping[str, Any]], conversation: Sequence[Mapping[str, Any]]
 ) -> dict[str, object]:
     fates = [
         {"memory": memory["memory"], "fate": fate, "reason": "newer"}
@@ -109,7 +109,7 @@ def _statement(
     return {
         "content": claim.content,
         "kind": claim.kind,
-        "message": _number(claim, said),
+        "message": _number(claim, conversation),
         "quote": claim.quote,
         "when": [],
         "confidence": 0.9,
@@ -117,11 +117,13 @@ def _statement(
     }
 
 
-def _number(claim: Claim, said: Sequence[Mapping[str, Any]]) -> int:
+def _number(claim: Claim, conversation: Sequence[Mapping[str, Any]]) -> int:
     words = _plain(claim.quote)
     # The first message names the case.
-    holding = [int(one["message"]) for one in said[1:] if words in _plain(str(one["text"]))]
-    spoken = [int(one["message"]) for one in said[1:] if one["role"] == claim.role]
+    holding = [
+        int(message["message"]) for message in conversation[1:] if words in _plain(str(message["text"]))
+    ]
+    spoken = [int(message["message"]) for message in conversation[1:] if message["role"] == claim.role]
     return next(iter(spoken[::-1] if claim.role else holding), 1)
 
 
@@ -129,8 +131,8 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", text.casefold()))
 
 
-def _completion(found: object) -> dict[str, object]:
-    message = {"role": "assistant", "content": json.dumps(found), "refusal": None}
+def _completion(answer: object) -> dict[str, object]:
+    message = {"role": "assistant", "content": json.dumps(answer), "refusal": None}
     return {
         "id": "c",
         "object": "chat.completion",

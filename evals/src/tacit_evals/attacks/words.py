@@ -42,7 +42,7 @@ class Words:
 
     def __call__(self, text: str) -> str:
         """`text` with every slot filled."""
-        return _SLOT.sub(lambda found: self.value(found[1], found[2]), text)
+        return _SLOT.sub(lambda slot: self.value(slot[1], slot[2]), text)
 
     def value(self, table: str, number: str = "") -> str:
         """The value of a slot in this case."""
@@ -74,8 +74,8 @@ class Words:
                 return f"scripts/{made_word(chance)}.sh"
             case _:
                 taken = {value for key, value in self.chosen.items() if key.rstrip("0123456789") == table}
-                left = [value for value in TABLES[table] if value not in taken]
-                return chance.choice(left or TABLES[table])
+                unused = [value for value in TABLES[table] if value not in taken]
+                return chance.choice(unused or TABLES[table])
 
     def pick(self, choices: Sequence[str]) -> str:
         """One of the choices, filled."""
@@ -96,8 +96,8 @@ def content_words(text: str) -> set[str]:
 
 def share_of(text: str, other: str) -> float:
     """Share of the content words of `text` that stand in `other`."""
-    wanted = content_words(text)
-    return len(wanted & content_words(other)) / len(wanted) if wanted else 0.0
+    words = content_words(text)
+    return len(words & content_words(other)) / len(words) if words else 0.0
 
 
 _LITTLE = frozenset(

@@ -97,10 +97,10 @@ class Bench:
             began, worked = time.perf_counter(), time.process_time()
             self._build(case, root)
             (root / "built").touch()
-            took, work = time.perf_counter() - began, time.process_time() - worked
+            elapsed, work = time.perf_counter() - began, time.process_time() - worked
             size_mb = sum(file.stat().st_size for file in root.rglob("*") if file.is_file()) / 2**20
             self.console.print(
-                f"built {case.stored}: {took:,.0f} s, {work:,.0f} s of processor time, {size_mb:,.0f} MB"
+                f"built {case.stored}: {elapsed:,.0f} s, {work:,.0f} s of processor time, {size_mb:,.0f} MB"
             )
         settings: dict[str, object] = {"preset": case.preset}
         if case.spaces == "all":
@@ -110,19 +110,19 @@ class Bench:
 
     def _build(self, case: Case, root: Path) -> None:
         embedder = make_embedder(EmbedderSettings())
-        asked = identify_project(str(self.project)).id
+        project_id = identify_project(str(self.project)).id
         topics = topic_vectors(embedder, count=BULK_TOPICS)
         if case.projects == 1 and case.size < BULK_FROM:
-            build_store(root, scope=project_scope(asked), size=case.size, embedder=embedder)
+            build_store(root, scope=project_scope(project_id), size=case.size, embedder=embedder)
         else:
             others = (f"other-{number}" for number in range(1, case.projects))
-            projects = (asked, *others)
+            projects = (project_id, *others)
             build_bulk(root, projects=projects, size=case.size, topics=topics, identity=embedder.identity)
         store = open_sqlite_store(Home(root), clock=SystemClock())
         try:
             # What upkeep does in a quiet hour, and what is derived from the vectors, would else come among the prompts.
             store.tidy()
-            scope = ScopeFilter.of(project_scope(asked))
+            scope = ScopeFilter.of(project_scope(project_id))
             store.search.semantic(topics[0], identity=embedder.identity, scope=scope, limit=5)
             store.settle()
         finally:

@@ -102,8 +102,11 @@ class _Shape:
 def _shapes(maker: Generator, kind: str) -> list[_Shape]:
     from tacit.backends.codec import encode
 
-    made = [maker.trigger(kind, _A, _B) for _ in range(SHAPES)]
-    return [_Shape(one, tuple(encode(one).replace(_B, _A).split(_A)), one.reach) for one in made]
+    triggers = [maker.trigger(kind, _A, _B) for _ in range(SHAPES)]
+    return [
+        _Shape(trigger, tuple(encode(trigger).replace(_B, _A).split(_A)), trigger.reach)
+        for trigger in triggers
+    ]
 
 
 @lru_cache(maxsize=1)
@@ -180,32 +183,32 @@ class _Rows:
             a, b, c, d, tail = drawn[at]
             file = f"src/{folders[at]}/{stems[at]}.py"
             content = f"{template.format(a=a, b=b, c=c, d=d, f=file)} See {tail} {number}."
-            named: list[tuple[str, str]] = [("file", file)] if "{f}" in template else []
+            entities: list[tuple[str, str]] = [("file", file)] if "{f}" in template else []
             if has_symbol[at]:
-                named.append(("symbol", f"{b}_{c}"))
+                entities.append(("symbol", f"{b}_{c}"))
             importance = round(min(1.0, self.kinds.get(name).importance * weights[at]), 3)
             shape = self.shapes[name][picks[at]]
-            said = _Said(name, content, named, shape, (a, b, c), importance)
-            self._add(tables, number, said, put)
+            statement = _Said(name, content, entities, shape, (a, b, c), importance)
+            self._add(tables, number, statement, put)
         tables["entities"], self.entities.new = self.entities.new, []
         tables["actions"], self.actions.new = self.actions.new, []
         return tables
 
-    def _add(self, tables: _Tables, number: int, said: _Said, put: _Put) -> None:
-        kind, content, named, shape = said.kind, said.content, said.named, said.shape
-        a, b, c = said.named_words
+    def _add(self, tables: _Tables, number: int, statement: _Said, put: _Put) -> None:
+        kind, content, entities, shape = statement.kind, statement.content, statement.named, statement.shape
+        a, b, c = statement.named_words
         project = number % len(put.projects)
         key = put.projects[project]
         row, scope, at_ms = number + 1, project + 1, moment_ms(number)
         memory_id = f"mem_{number:016d}"
         signature = f"{b}error: {c} #" if kind == "error_pattern" else ""
-        files = [one for sort, one in named if sort == "file"]
-        listed = ",".join(f'{{"kind":"{sort}","key":"{one}"}}' for sort, one in named)
+        files = [path for sort, path in entities if sort == "file"]
+        listed = ",".join(f'{{"kind":"{sort}","key":"{entity_key}"}}' for sort, entity_key in entities)
         body = (
             f'{{"id":"{memory_id}","kind":"{kind}","content":"{content}","scope":{{"kind":"project","key":{json.dumps(key)}}},'
             f'"provenance":{_provenance()},'
             f'"validity":{{"valid_from_ms":{at_ms},"valid_to_ms":null,"superseded_by":null}},"created_at_ms":{at_ms},'
-            f'"updated_at_ms":{at_ms},"importance":{said.importance!r},"confidence":1.0,"trigger":{shape.json(a, b)},'
+            f'"updated_at_ms":{at_ms},"importance":{statement.importance!r},"confidence":1.0,"trigger":{shape.json(a, b)},'
             f'"status":"active","sensitivity":1,"entities":[{listed}],"files":{json.dumps(files)},'
             f'"error_signature":"{signature}","frequency":1,"use_count":0,"tokens":{len(content) // 4 + 2},"pinned":false,"evidence":[],"proofs":0}}'
         )
@@ -217,7 +220,7 @@ class _Rows:
                 kind,
                 at_ms,
                 at_ms,
-                said.importance,
+                statement.importance,
                 signature,
                 put.change,
                 body,
@@ -230,18 +233,20 @@ class _Rows:
         code = (
             *itertools.chain.from_iterable(map(_code, (*shaped, *files) if shaped else files)),
             *itertools.chain.from_iterable(map(_code, files)),
-            *itertools.chain.from_iterable(_code(one) for _, one in named),
+            *itertools.chain.from_iterable(_code(entity_key) for _, entity_key in entities),
         )
         tables["documents"].append((row, scope_token(scope), content, " ".join(code)))
         moments = [(entity.kind, entity.key) for entity in clean_value(keys_of_rule(content))]
-        tables["memory_entities"] += [(self.entities.of(*one), scope, row) for one in (*named, *moments)]
+        tables["memory_entities"] += [
+            (self.entities.of(*entity), scope, row) for entity in (*entities, *moments)
+        ]
         packed = self._packed(shape)
         if packed:
             tables["intents"].append((row, packed))
 
     def _packed(self, shape: _Shape) -> bytes:
-        known = self._weights.get(id(shape))
-        if known is None:
+        packed = self._weights.get(id(shape))
+        if packed is None:
             trigger = shape.trigger
             weights = (
                 {ALWAYS: round(ALWAYS_WEIGHT * WEIGHT_STEPS)} if trigger.always or trigger.places_only else {}
@@ -249,9 +254,9 @@ class _Rows:
             weights |= {
                 self.actions.of(name): max(1, round(value * WEIGHT_STEPS)) for name, value in trigger.actions
             }
-            known = b"".join(PAIR.pack(number, value) for number, value in sorted(weights.items()))
-            self._weights[id(shape)] = known
-        return known
+            packed = b"".join(PAIR.pack(number, value) for number, value in sorted(weights.items()))
+            self._weights[id(shape)] = packed
+        return packed
 
 
 def build_bulk(

@@ -36,7 +36,7 @@ def is_comparison(request: WriterRequest) -> bool:
 def messages_of(request: WriterRequest) -> Mapping[int, str]:
     """The texts of the session's messages in a request, by number."""
     raw = json.loads(request.user.partition("\nMessages:\n")[2])
-    return {one["message"]: one["text"] for one in raw}
+    return {message["message"]: message["text"] for message in raw}
 
 
 def to_cassette(request: WriterRequest, answer: str) -> dict[str, Any]:
@@ -46,17 +46,17 @@ def to_cassette(request: WriterRequest, answer: str) -> dict[str, Any]:
         InvalidInput: if the answer is no JSON object with statements or fates.
     """
     try:
-        given = json.loads(answer)
+        parsed = json.loads(answer)
         if is_comparison(request):
-            return {"fates": [{**one, "reason": ""} for one in given["fates"]]}
+            return {"fates": [{**fate, "reason": ""} for fate in parsed["fates"]]}
         texts = messages_of(request)
-        return {"statements": [_located(dict(one), texts) for one in given["statements"]]}
+        return {"statements": [_located(dict(statement), texts) for statement in parsed["statements"]]}
     except (ValueError, KeyError, TypeError) as error:
         raise InvalidInput(f"The answer to {key_of(request)} cannot be read: {error}") from error
 
 
 def _located(statement: dict[str, Any], texts: Mapping[int, str]) -> dict[str, Any]:
-    further = [_placed(dict(one), texts) for one in statement.pop("further", ())]
+    further = [_placed(dict(place), texts) for place in statement.pop("further", ())]
     return {**_placed(statement, texts), "further": further}
 
 
@@ -90,8 +90,8 @@ class ReplayWriter:
             except ValueError as error:
                 raise InvalidInput(f"{path} is no JSON: {error}") from error
             if isinstance(raw, dict):
-                kept = cast("Mapping[str, Any]", raw)
-                self._recorded.update(kept.get("answers", {path.stem: kept}))
+                recorded = cast("Mapping[str, Any]", raw)
+                self._recorded.update(recorded.get("answers", {path.stem: recorded}))
             else:
                 self._plain[path.stem] = cast("list[dict[str, Any]]", raw)
 
@@ -108,8 +108,10 @@ class ReplayWriter:
         """
         if self.session in self._plain:
             texts = messages_of(request)
-            found = [one for raw in self._plain[self.session] for one in _of_plain(raw, texts)]
-            return WriterAnswer(text=json.dumps({"statements": found}), model=NAME)
+            statements = [
+                statement for raw in self._plain[self.session] for statement in _of_plain(raw, texts)
+            ]
+            return WriterAnswer(text=json.dumps({"statements": statements}), model=NAME)
         key = key_of(request)
         recorded = self._recorded.get(key)
         if recorded is None:
@@ -118,7 +120,7 @@ class ReplayWriter:
             answer: dict[str, Any] = {"fates": recorded["fates"]}
         else:
             texts = messages_of(request)
-            answer = {"statements": [_of_cassette(one, texts) for one in recorded["statements"]]}
+            answer = {"statements": [_of_cassette(statement, texts) for statement in recorded["statements"]]}
         return WriterAnswer(text=json.dumps(answer), model=NAME)
 
     def _not_recorded(self, request: WriterRequest, key: str) -> InvalidInput:
@@ -143,10 +145,10 @@ class ReplayWriter:
 def _of_cassette(raw: Mapping[str, Any], texts: Mapping[int, str]) -> dict[str, Any]:
     if "quote" in raw:
         return dict(raw)  # an answer as the model gave it
-    rest = {name: value for name, value in raw.items() if name not in ("start", "end")}
+    fields = {name: value for name, value in raw.items() if name not in ("start", "end")}
     if "further" in raw:
-        rest["further"] = [_of_cassette(one, texts) for one in raw["further"]]
-    return {**rest, "quote": texts.get(raw["message"], "")[raw["start"] : raw["end"]]}
+        fields["further"] = [_of_cassette(place, texts) for place in raw["further"]]
+    return {**fields, "quote": texts.get(raw["message"], "")[raw["start"] : raw["end"]]}
 
 
 def _of_plain(raw: Mapping[str, Any], texts: Mapping[int, str]) -> Sequence[dict[str, Any]]:

@@ -41,7 +41,7 @@ def load_conversations(folder: Path) -> tuple[Corpus, ...]:
     Raises:
         InvalidInput: naming the file and what is wrong in it.
     """
-    found: list[Corpus] = []
+    corpora: list[Corpus] = []
     for path in sorted(folder.glob("*.json")):
         try:
             values = json.loads(read_text(path))
@@ -50,8 +50,8 @@ def load_conversations(folder: Path) -> tuple[Corpus, ...]:
                 path, error.lineno, f"no JSON ({error.msg}).", "It must be one conversation."
             ) from error
         if isinstance(values, dict) and "turns" in values and "questions" in values:
-            found.append(_conversation(path, values))
-    return tuple(found)
+            corpora.append(_conversation(path, values))
+    return tuple(corpora)
 
 
 def _conversation(path: Path, values: dict[str, object]) -> Corpus:
@@ -73,11 +73,11 @@ def _conversation(path: Path, values: dict[str, object]) -> Corpus:
 def _objects(path: Path, values: dict[str, object], name: str) -> list[Row]:
     """Objects of the list `name`; `line` is the place in the list, from 1."""
     listed = values[name]
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
         raise problem(
             path, 1, f"{name!r} is no list of objects.", "See the format in docs/guide/benchmarks.md."
         )
-    return [Row(path=path, line=number, values=one) for number, one in enumerate(listed, start=1)]
+    return [Row(path=path, line=number, values=item) for number, item in enumerate(listed, start=1)]
 
 
 def load_duplicates(folder: Path) -> Corpus:
@@ -98,7 +98,7 @@ def load_duplicates(folder: Path) -> Corpus:
         if grade != "0":
             evidence.setdefault(query, set()).add(document)
     questions = tuple(
-        Question(id=query, text=texts[query], evidence=frozenset(found - {query}), without=frozenset({query}))
-        for query, found in evidence.items()
+        Question(id=query, text=texts[query], evidence=frozenset(group - {query}), without=frozenset({query}))
+        for query, group in evidence.items()
     )
     return Corpus(name=folder.name, texts=texts, questions=questions)

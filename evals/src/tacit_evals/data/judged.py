@@ -114,7 +114,7 @@ def load_pool(path: Path, *, triggers: Path | None = None) -> tuple[PoolRow, ...
     Raises:
         InvalidInput: naming file and line.
     """
-    given = load_triggers(triggers) if triggers is not None else {}
+    labelled = load_triggers(triggers) if triggers is not None else {}
     rows = list(read_rows(path))
     superseded = {row.maybe("supersedes") for row in rows}
     earliest = min((row.day_ms("created") for row in rows if row.maybe("created")), default=0)
@@ -135,7 +135,7 @@ def load_pool(path: Path, *, triggers: Path | None = None) -> tuple[PoolRow, ...
             created_ms=row.day_ms("created") if row.maybe("created") else earliest,
             source=row.text("source"),
             files=row.texts("files"),
-            given=given.get(row.text("id")),
+            given=labelled.get(row.text("id")),
         )
         pool[memory.id] = memory
     return tuple(memory for memory in pool.values() if memory.id not in superseded)
@@ -257,28 +257,26 @@ def load_action(folder: Path, *, pool: Path, name: str, triggers: Path | None = 
     rows = list(read_rows(folder / "calls.jsonl"))
     ids = {row.text("id") for row in rows}
     judged = load_judgments(folder / "qrels.tsv", items=ids, memories=_all_ids(pool))
-    every = tuple(_call(row, judged[row.text("id")]) for row in rows)
-    calls = tuple(call for call in every if (call.id, call.session) not in LEFT_OUT)
+    all_calls = tuple(_call(row, judged[row.text("id")]) for row in rows)
+    calls = tuple(call for call in all_calls if (call.id, call.session) not in LEFT_OUT)
     return Project(
         name=name,
         folder=folder,
         memories=load_pool(pool, triggers=triggers),
         calls=calls,
-        left_out=len(every) - len(calls),
+        left_out=len(all_calls) - len(calls),
     )
 
 
 def _call(row: Row, judgment: Judgment) -> Call:
-    given = row.values.get("input")
+    raw = row.values.get("input")
     try:
-        arguments = json.loads(given) if isinstance(given, str) else given
+        arguments = json.loads(raw) if isinstance(raw, str) else raw
     except json.JSONDecodeError:
         # Long inputs are cut in the data: what can still be read of a command or path is enough.
-        arguments = (
-            {"command": given} if row.text("tool") == "Bash" else {"file_path": _first_path(str(given))}
-        )
+        arguments = {"command": raw} if row.text("tool") == "Bash" else {"file_path": _first_path(str(raw))}
     if not isinstance(arguments, dict):
-        raise row.bad(f"field 'input' is {given!r}.", "It must be the tool's input as a JSON object.")
+        raise row.bad(f"field 'input' is {raw!r}.", "It must be the tool's input as a JSON object.")
     return Call(
         id=row.text("id"),
         session=row.text("session"),

@@ -45,22 +45,22 @@ class KeptVectors:
         keys = [_digest(text) for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._known}
         if new:
-            made = self._inner.embed(list(new.values()))
-            self._known |= {key: vector.copy() for key, vector in zip(new, made, strict=True)}
-        found = np.empty((len(keys), self.identity.dimensions), dtype=np.float32)
+            embedded = self._inner.embed(list(new.values()))
+            self._known |= {key: vector.copy() for key, vector in zip(new, embedded, strict=True)}
+        vectors = np.empty((len(keys), self.identity.dimensions), dtype=np.float32)
         for row, key in enumerate(keys):
-            found[row] = self._known[key]
-        return found
+            vectors[row] = self._known[key]
+        return vectors
 
     def save(self) -> int:
         """Write the file if there is anything new, whole or not at all. Returns how many vectors it holds."""
         if len(self._known) > self._saved:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             keys = np.frombuffer(b"".join(self._known), dtype=np.uint8).reshape(-1, DIGEST_BYTES)
-            part = self._path.with_suffix(f".{os.getpid()}.part")
-            with part.open("wb") as file:
+            partial = self._path.with_suffix(f".{os.getpid()}.part")
+            with partial.open("wb") as file:
                 np.savez(file, keys=keys, vectors=np.array(list(self._known.values()), dtype=np.float32))
-            part.replace(self._path)
+            partial.replace(self._path)
             self._saved = len(self._known)
         return len(self._known)
 
@@ -73,9 +73,9 @@ def _read(path: Path, dimensions: int) -> dict[bytes, Vectors]:
     try:
         with (
             path.open("rb") as file,
-            np.load(file) as held,
+            np.load(file) as archive,
         ):  # our own handle: numpy leaves its open when a file is cut off
-            keys, vectors = held["keys"], np.asarray(held["vectors"], dtype=np.float32)
+            keys, vectors = archive["keys"], np.asarray(archive["vectors"], dtype=np.float32)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return {}
     if vectors.shape != (len(keys), dimensions):

@@ -60,17 +60,17 @@ def load_learnings(folder: Path) -> tuple[LabelledSession, ...]:
     rows: dict[str, list[Row]] = {}
     for row in read_rows(folder / GOLD):
         rows.setdefault(row.text("session_id"), []).append(row)
-    found = [
+    sessions = [
         _session(path, values, rows)
         for path in sorted(folder.glob("*.json"))
         if "turns" in (values := _object(path)) and "session_id" in values
     ]
-    strangers = sorted(rows.keys() - {one.id for one in found})
+    strangers = sorted(rows.keys() - {session.id for session in sessions})
     if strangers:
         raise rows[strangers[0]][0].bad(
             f"session {strangers[0]!r} does not exist.", "Its file must lie in the same folder."
         )
-    return tuple(found)
+    return tuple(sessions)
 
 
 def _object(path: Path) -> dict[str, object]:
@@ -83,11 +83,11 @@ def _object(path: Path) -> dict[str, object]:
 
 def _session(path: Path, values: dict[str, object], rows: dict[str, list[Row]]) -> LabelledSession:
     listed = values["turns"]
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+    if not isinstance(listed, list) or not all(isinstance(turn, dict) for turn in listed):
         raise problem(
             path, 1, "'turns' is no list of objects.", "See the format in docs/guide/benchmarks.md."
         )
-    turns = [Row(path=path, line=number, values=one) for number, one in enumerate(listed, start=1)]
+    turns = [Row(path=path, line=number, values=turn) for number, turn in enumerate(listed, start=1)]
     head = Row(path=path, line=1, values=values)
     name = head.text("session_id")
     return LabelledSession(
@@ -103,7 +103,7 @@ def _session(path: Path, values: dict[str, object], rows: dict[str, list[Row]]) 
 
 def _learning(row: Row, name: str) -> Learning:
     turns = row.values.get("turns")
-    if not isinstance(turns, list) or not all(isinstance(one, int) for one in turns):
+    if not isinstance(turns, list) or not all(isinstance(turn, int) for turn in turns):
         raise row.bad(f"field 'turns' is {turns!r}.", "It must be a list of places of turns.")
     return Learning(
         id=name,

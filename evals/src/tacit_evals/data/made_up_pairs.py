@@ -88,24 +88,24 @@ class Made:
 def make_pairs(count: int, *, seed: int) -> list[Made]:
     """`count` different pairs."""
     chance = random.Random(seed)
-    found: dict[Made, None] = {}
-    while len(found) < count:
-        found[_pair(chance)] = None
-    return list(found)
+    pairs: dict[Made, None] = {}
+    while len(pairs) < count:
+        pairs[_pair(chance)] = None
+    return list(pairs)
 
 
 def _pair(chance: random.Random) -> Made:
     if chance.random() < len(SAME_FORM) / (len(SAME_FORM) + len(TWO_FORMS)):
         kind, form = chance.choice(SAME_FORM)
-        one, other = _slots(chance), _slots(chance)
+        first_slots, second_slots = _slots(chance), _slots(chance)
         # What a sentence says may be the same of both things; the things are two.
         for name in ("number", "other_number", "count", "tool", "other_tool", "verb"):
             if chance.random() < 0.5:
-                other[name] = one[name]
-        if other["tool"] == other["other_tool"]:
-            other["tool"], other["other_tool"] = one["tool"], one["other_tool"]
-        other |= {"thing": one["thing2"], "place": one["place2"]}
-        return _made(kind, form.format(**one), form.format(**other))
+                second_slots[name] = first_slots[name]
+        if second_slots["tool"] == second_slots["other_tool"]:
+            second_slots["tool"], second_slots["other_tool"] = first_slots["tool"], first_slots["other_tool"]
+        second_slots |= {"thing": first_slots["thing2"], "place": first_slots["place2"]}
+        return _made(kind, form.format(**first_slots), form.format(**second_slots))
     kind, first, second = chance.choice(TWO_FORMS)
     slots = _slots(chance)
     return _made(kind, first.format(**slots), second.format(**slots))

@@ -33,11 +33,11 @@ def load_named(folder: Path, project: str, moment: Moment) -> Answers:
 
 def _probabilities(row: Row) -> dict[str, float]:
     pairs = row.values.get("memories")
-    found: dict[str, float] = {}
+    chances: dict[str, float] = {}
     for pair in cast("list[object]", pairs) if isinstance(pairs, list) else [None]:
         match pair:
             case [str(name), int() | float() as chance] if 0 <= chance <= 1:
-                found[name] = float(chance)
+                chances[name] = float(chance)
             case _:
                 raise row.bad("field 'memories' is no list of pairs.", "A pair is [memory id, probability].")
-    return found
+    return chances

@@ -101,10 +101,10 @@ def folders_of(suite: str, data: Path) -> tuple[Path, ...]:
             f"{data} is no folder.", hint="Give the folder of the evaluation data with --data."
         )
     tests = RECOGNISED[suite]
-    found = [folder for folder in _below(data) if any(test(folder) for test in tests)]
-    if not found:
+    folders = [folder for folder in _below(data) if any(test(folder) for test in tests)]
+    if not folders:
         raise InvalidInput(f"{data} holds no data for the suite {suite!r}.", hint=f"It needs {NEEDS[suite]}.")
-    return tuple(found)
+    return tuple(folders)
 
 
 NEEDS: dict[str, str] = {
@@ -132,14 +132,14 @@ def triggers_for(project: str, root: Path) -> Path | None:
 
 
 def _below(root: Path) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     for place, folders, _ in os.walk(root):
         path = Path(place)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if len(path.relative_to(root).parts) >= MAX_DEPTH:
             folders[:] = []
-        found.append(path)
-    return sorted(found)
+        paths.append(path)
+    return sorted(paths)
 
 
 def _holds(path: Path, *names: str) -> bool:

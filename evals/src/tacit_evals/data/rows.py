@@ -58,7 +58,7 @@ class Row:
         value = self.values.get(name)
         if value is None:
             return ()
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.bad(f"field {name!r} is {value!r}.", "It must be a list of texts.")
         return tuple(value)
 

@@ -37,8 +37,8 @@ def load_sessions(path: Path) -> tuple[RecordedSession, ...]:
     Raises:
         InvalidInput: naming file and line.
     """
-    found = (_session(row) for row in read_rows(path))
-    return tuple(session for session in found if session.exchanges)
+    sessions = (_session(row) for row in read_rows(path))
+    return tuple(session for session in sessions if session.exchanges)
 
 
 def _session(row: Row) -> RecordedSession:

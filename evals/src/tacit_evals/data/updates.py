@@ -74,15 +74,18 @@ def _case(row: Row) -> UpdateCase:
     if not isinstance(existing, list):
         raise row.bad("`existing` is no list.")
     new, fates = _object(row, row.values.get("new")), _object(row, row.values.get("outcome"))
-    stored = tuple(_said(row, _object(row, one)) for one in cast("list[object]", existing))
-    for one in stored:
-        if fates.get(one.id) not in FATES:
-            raise row.bad(f"`outcome` says {fates.get(one.id)!r} of {one.id}.", f"Known: {', '.join(FATES)}.")
+    stored = tuple(_said(row, _object(row, statement)) for statement in cast("list[object]", existing))
+    for statement in stored:
+        if fates.get(statement.id) not in FATES:
+            raise row.bad(
+                f"`outcome` says {fates.get(statement.id)!r} of {statement.id}.",
+                f"Known: {', '.join(FATES)}.",
+            )
     return UpdateCase(
         id=row.text("id"),
         existing=stored,
         new=_said(row, {"id": "new", **new}),
-        fates={one.id: cast(Fate, fates[one.id]) for one in stored},
+        fates={statement.id: cast(Fate, fates[statement.id]) for statement in stored},
         why=row.maybe("why"),
     )
 
@@ -94,14 +97,14 @@ def _object(row: Row, value: object) -> dict[str, Any]:
 
 
 def _said(row: Row, values: dict[str, Any]) -> Statement:
-    one = Row(path=row.path, line=row.line, values=values)
-    speaker = one.maybe("speaker") or "user"
+    fields = Row(path=row.path, line=row.line, values=values)
+    speaker = fields.maybe("speaker") or "user"
     if speaker not in _SPEAKERS:
         raise row.bad(f"there is no speaker {speaker!r}.", f"Known: {', '.join(_SPEAKERS)}.")
     return Statement(
-        id=one.text("id"),
-        kind=one.text("kind"),
-        content=one.text("content"),
-        created_ms=one.day_ms("created") if one.maybe("created") else None,
+        id=fields.text("id"),
+        kind=fields.text("kind"),
+        content=fields.text("content"),
+        created_ms=fields.day_ms("created") if fields.maybe("created") else None,
         tier=_SPEAKERS[speaker],
     )

@@ -145,8 +145,8 @@ def vocabulary() -> tuple[str, ...]:
         if word.isalpha() and len(word) > 2:
             counted[word] = counted.get(word, 0) + 1
     real = sorted(counted, key=lambda word: (-counted[word], word))[:_PLAIN_WORDS]
-    made = ("".join(parts) for parts in itertools.product(_SYLLABLES, repeat=3))
-    return (*real, *itertools.islice((word for word in made if word not in counted), _RARE_WORDS))
+    rare = ("".join(syllables) for syllables in itertools.product(_SYLLABLES, repeat=3))
+    return (*real, *itertools.islice((word for word in rare if word not in counted), _RARE_WORDS))
 
 
 def moment_ms(number: int) -> int:
@@ -171,9 +171,9 @@ class Generator:
         a, b, c, d, tail = chance.choices(self._words, cum_weights=self._cumulated, k=5)
         file = f"src/{chance.choice(self._words[:60])}/{chance.choice(self._words[:900])}.py"
         content = chance.choice(TEMPLATES[kind]).format(a=a, b=b, c=c, d=d, f=file) + f" See {tail} {number}."
-        named = (Entity(kind="file", key=file),) if file in content else ()
+        entities = (Entity(kind="file", key=file),) if file in content else ()
         if chance.random() < 0.3:
-            named = (*named, Entity(kind="symbol", key=f"{b}_{c}"))
+            entities = (*entities, Entity(kind="symbol", key=f"{b}_{c}"))
         at_ms = moment_ms(number)
         return Memory(
             id=f"mem_{number:016d}",
@@ -186,8 +186,8 @@ class Generator:
             updated_at_ms=at_ms,
             importance=round(min(1.0, self._kinds.get(kind).importance * chance.uniform(0.7, 1.1)), 3),
             trigger=self.trigger(kind, a, b),
-            entities=named,
-            files=tuple(entity.key for entity in named if entity.kind == "file"),
+            entities=entities,
+            files=tuple(entity.key for entity in entities if entity.kind == "file"),
             error_signature=f"{b}error: {c} #" if kind == "error_pattern" else "",
             tokens=len(content) // 4 + 2,
         )
@@ -210,8 +210,8 @@ class Generator:
 def topic_vectors(embedder: Embedder, *, count: int = _TOPICS) -> Vectors:
     """What the clusters of the store gather round: `count` real sentences, embedded; shape (count, dimensions)."""
     maker = Generator(seed=_NOISE_SEED)
-    made = [maker.memory(number, UNIVERSAL).content for number in range(count - len(PROMPTS))]
-    return embedder.embed([*PROMPTS, *made])
+    statements = [maker.memory(number, UNIVERSAL).content for number in range(count - len(PROMPTS))]
+    return embedder.embed([*PROMPTS, *statements])
 
 
 def clustered(topics: Vectors, count: int, *, seed: int) -> Vectors:

@@ -86,11 +86,13 @@ def link_projects(data: Path, projects: Collection[str], place: Path) -> Path:
 
     What is not kept by project, such as the rows of many projects in one file, stays whole.
     """
-    others = [name for name in judged_in([data]) if not any(same_project(name, one) for one in projects)]
+    others = [
+        name for name in judged_in([data]) if not any(same_project(name, project) for project in projects)
+    ]
     for folder in ("inject", "situation", "capture", "knowledge_history", "need"):
         for path in sorted(path for path in (data / folder).rglob("*") if path.is_file()):
             inside = path.relative_to(data)
-            if any(same_project(part, other) for part in inside.parts[:-1] for other in others):
+            if any(same_project(name, other) for name in inside.parts[:-1] for other in others):
                 continue
             copy = place / inside
             copy.parent.mkdir(parents=True, exist_ok=True)
@@ -109,9 +111,9 @@ def _keep_sessions(capture: Path, others: Collection[str]) -> None:
             dropped.add(session["session_id"])
             path.unlink()
     lines = (capture / GOLD).read_text("utf-8").splitlines()
-    kept = [line for line in lines if line.strip() and json.loads(line)["session_id"] not in dropped]
+    remaining = [line for line in lines if line.strip() and json.loads(line)["session_id"] not in dropped]
     (capture / GOLD).unlink()
-    (capture / GOLD).write_text("".join(line + "\n" for line in kept), "utf-8")
+    (capture / GOLD).write_text("".join(line + "\n" for line in remaining), "utf-8")
 
 
 def main() -> int:
@@ -142,9 +144,9 @@ def main() -> int:
             link_projects(folder, projects, Path(place) / str(number))
             for number, folder in enumerate(arguments.data)
         ]
-        made = fit_files(links, date=arguments.date)
+        files = fit_files(links, date=arguments.date)
     differ = 0
-    for name, content in made.items():
+    for name, content in files.items():
         path = arguments.out / name
         changed = not path.exists() or path.read_bytes() != content
         differ += changed

@@ -73,9 +73,9 @@ def ask_pool(pool: Pool, answers: dict[str, dict[str, float]], *, tokens: int = 
     return asked
 
 
-def fit_armed(asked: Sequence[Asked], *, threshold: float) -> ArmedWeights:
+def fit_armed(prompts: Sequence[Asked], *, threshold: float) -> ArmedWeights:
     """The numbers for these prompts; `threshold` = least relevance that is handed over."""
-    rows = [row for one in asked for row in one.rows()]
+    rows = [row for prompt in prompts for row in prompt.rows()]
     table: Array = np.array([(1.0, local, armed) for local, armed, _ in rows])
     labels: Array = np.array([float(needed) for _, _, needed in rows])
     weights, ridge = np.zeros(3), PENALTY * np.diag([0.0, 1.0, 1.0])
@@ -85,12 +85,12 @@ def fit_armed(asked: Sequence[Asked], *, threshold: float) -> ArmedWeights:
         weights -= np.linalg.solve((table * (p * (1 - p))[:, None]).T @ table + ridge, slope)
     bias, local, armed = (round(float(value), DECIMALS) for value in weights)
     plain = ArmedWeights(bias=bias, local=local, armed=armed)
-    without = _wrongful(asked, threshold, None)
+    without = _wrongful(prompts, threshold, None)
     caution = next(
         (
             step * STEP
             for step in range(int(MOST_CAUTION / STEP))
-            if _wrongful(asked, threshold, plain, caution=step * STEP) <= without
+            if _wrongful(prompts, threshold, plain, caution=step * STEP) <= without
         ),
         MOST_CAUTION,
     )
@@ -98,37 +98,39 @@ def fit_armed(asked: Sequence[Asked], *, threshold: float) -> ArmedWeights:
 
 
 def _wrongful(
-    asked: Sequence[Asked], threshold: float, weights: ArmedWeights | None, *, caution: float = 0.0
+    prompts: Sequence[Asked], threshold: float, weights: ArmedWeights | None, *, caution: float = 0.0
 ) -> float:
     """Share of the prompts that need nothing and get something, the mean over projects."""
     shares: list[float] = []
-    for project in sorted({one.project for one in asked}):
-        silent = [one for one in asked if one.project == project and one.result.judgment.nothing]
-        got = [any(_relevances(one, weights, caution) >= threshold) for one in silent]
+    for project in sorted({prompt.project for prompt in prompts}):
+        silent = [
+            prompt for prompt in prompts if prompt.project == project and prompt.result.judgment.nothing
+        ]
+        got = [any(_relevances(prompt, weights, caution) >= threshold) for prompt in silent]
         shares.append(sum(got) / len(got) if got else 0.0)
     return float(np.mean(shares))
 
 
-def _relevances(one: Asked, weights: ArmedWeights | None, caution: float) -> Array:
+def _relevances(prompt: Asked, weights: ArmedWeights | None, caution: float) -> Array:
     """Relevance of what is not in the context yet."""
-    new = [name for name in one.result.predicted if name not in one.result.start]
-    local = np.array([one.result.predicted[name] for name in new])
+    new = [name for name in prompt.result.predicted if name not in prompt.result.start]
+    local = np.array([prompt.result.predicted[name] for name in new])
     if weights is None:
         return local
     own = np.array([logit(value, LEAST_LOCAL) for value in local])
-    named = np.array([logit(one.named.get(name, 0.0), LEAST_ARMED) for name in new])
-    return sigmoid(weights.bias + weights.local * own + weights.armed * named - caution)
+    armed = np.array([logit(prompt.named.get(name, 0.0), LEAST_ARMED) for name in new])
+    return sigmoid(weights.bias + weights.local * own + weights.armed * armed - caution)
 
 
-def artifact_of(weights: ArmedWeights, asked: Sequence[Asked], *, embedder: str, date: str) -> Artifact:
+def artifact_of(weights: ArmedWeights, prompts: Sequence[Asked], *, embedder: str, date: str) -> Artifact:
     """The content of the file that ships."""
     origin = Origin(
         what="how much counts what a language model named in the pause",
         made_by=COMMAND,
-        projects=tuple(sorted({one.project for one in asked})),
+        projects=tuple(sorted({prompt.project for prompt in prompts})),
         date=date,
         embedder=embedder,
-        details={"prompts": len(asked), "rows": sum(len(one.rows()) for one in asked)},
+        details={"prompts": len(prompts), "rows": sum(len(prompt.rows()) for prompt in prompts)},
     )
     return Artifact(name="armed", origin=origin, values=weights)
 
@@ -140,22 +142,22 @@ def main() -> int:
     parser.add_argument("--answers", type=Path, required=True, help="folder of recorded answers")
     parser.add_argument("--date", required=True, help="date for the file")
     parser.add_argument("--out", type=Path, default=PACKAGE, help="write below this folder")
-    given = parser.parse_args()
-    run = Run(data=given.data, embedder=make_embedder(EmbedderSettings(cache_entries=100_000)))
-    asked: list[Asked] = []
+    options = parser.parse_args()
+    run = Run(data=options.data, embedder=make_embedder(EmbedderSettings(cache_entries=100_000)))
+    prompts: list[Asked] = []
     threshold = 0.0
-    for folder in folders_of("inject", given.data):
+    for folder in folders_of("inject", options.data):
         pool = Pool(load_inject(folder), embedder=run.embedder, settings=run.settings)
         threshold = pool.settings.thresholds.prompt
         try:
-            asked += ask_pool(pool, load_named(given.answers, folder.name, "pause"))
+            prompts += ask_pool(pool, load_named(options.answers, folder.name, "pause"))
         finally:
             pool.close()
-    weights = fit_armed(asked, threshold=threshold)
-    made = artifact_of(weights, asked, embedder=str(run.embedder.identity), date=given.date)
-    path = given.out / "fitted" / "armed.json"
+    weights = fit_armed(prompts, threshold=threshold)
+    artifact = artifact_of(weights, prompts, embedder=str(run.embedder.identity), date=options.date)
+    path = options.out / "fitted" / "armed.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(encode_artifact(made))
+    path.write_bytes(encode_artifact(artifact))
     print(f"{path}: {weights}")
     return 0
 

@@ -100,10 +100,11 @@ def fit_with_lists(
             hint="Give --fit a folder with judged projects other than the evaluated ones.",
         )
     places = tuple(dirs)
-    prompts = [one for folder in places for one in labelled_prompts(folder, exclude=excluded)]
+    prompts = [prompt for folder in places for prompt in labelled_prompts(folder, exclude=excluded)]
     situation, trigger = readers_without(places, excluded, embedder, date, command)
     apart = {
-        one.name: readers_without(places, tuple(sorted({*excluded, one.name})), embedder) for one in projects
+        project.name: readers_without(places, tuple(sorted({*excluded, project.name})), embedder)
+        for project in projects
     }
     makers = {name: LocalTriggers(embedder=embedder, model=model) for name, (_, model) in apart.items()}
 
@@ -113,10 +114,10 @@ def fit_with_lists(
     def transform_without(*names: str) -> PromptTransform:
         left_out = (*excluded, *names)
         pools = judged_pools(places, projects, exclude=left_out)
-        own = [one for one in prompts if not any(same_project(one.project, name) for name in names)]
+        own = [prompt for prompt in prompts if not any(same_project(prompt.project, name) for name in names)]
         return fit_prompt_transform(own, pools, embedder=embedder, date=date, command=command)
 
-    pairs = {frozenset((one.name, other.name)) for one in projects for other in projects}
+    pairs = {frozenset((project.name, other.name)) for project in projects for other in projects}
     need = fit_need(projects, stored=stored, date=date, command=command)
     learned = Fitted(
         situation=situation,
@@ -140,7 +141,7 @@ def fit_with_lists(
         rows=(
             ("situation", int(situation.weights.origin.details["rows"])),
             ("trigger", int(trigger.weights.origin.details["rows"])),
-            ("need", sum(len(one.memories) for one in projects)),
+            ("need", sum(len(project.memories) for project in projects)),
             ("gate", int(gate.origin.details["rows"])),
         ),
     )
@@ -159,7 +160,7 @@ def _gate_of(
     from tacit_evals.fit.gate import ALPHA, FOREIGN, TOKENS, ask_all, fit_gate, strangers_of
 
     strangers = strangers_of(prompts, projects)
-    asked = tuple(
+    lists = tuple(
         row
         for given in (True, False)
         for row in ask_all(
@@ -168,30 +169,30 @@ def _gate_of(
     )
     origin = Origin(
         what="relevance of a short list, per surface",
-        projects=tuple(sorted(one.name for one in projects)),
+        projects=tuple(sorted(project.name for project in projects)),
         embedder=str(embedder.identity),
         details={
-            "rows": sum(len(row.candidates) for row in asked),
+            "rows": sum(len(row.candidates) for row in lists),
             "strangers": len(strangers),
             "alpha": ALPHA,
             "foreign": FOREIGN,
             "tokens": TOKENS,
         },
     )
-    return GateModel(surfaces={Surface.PROMPT: fit_gate(asked)}, origin=origin), asked
+    return GateModel(surfaces={Surface.PROMPT: fit_gate(lists)}, origin=origin), lists
 
 
 def judged_projects(dirs: Sequence[Path], *, exclude_projects: Sequence[str]) -> tuple[Project, ...]:
     """Judged projects of all folders with their labelled triggers, without those that are excluded; each name once."""
     from tacit_evals.fit.need import judged_projects as of_folder
 
-    found: dict[str, Project] = {}
+    projects: dict[str, Project] = {}
     for folder in dirs:
         for project in of_folder(folder, exclude_projects=exclude_projects):
             if any(same_project(project.name, name) for name in exclude_projects):
                 raise AssertionError(f"{project.name} is evaluated and must not be fitted on")
-            found.setdefault(project.name, project)
-    return tuple(found.values())
+            projects.setdefault(project.name, project)
+    return tuple(projects.values())
 
 
 @lru_cache(maxsize=32)
@@ -202,8 +203,8 @@ def readers_without(
     from tacit_evals.fit.situation import fit_situation, labelled_prompts
     from tacit_evals.fit.trigger import fit_trigger, labelled_memories
 
-    prompts = [one for folder in dirs for one in labelled_prompts(folder, exclude=excluded)]
-    memories = [one for folder in dirs for one in labelled_memories(folder, exclude=excluded)]
+    prompts = [prompt for folder in dirs for prompt in labelled_prompts(folder, exclude=excluded)]
+    memories = [memory for folder in dirs for memory in labelled_memories(folder, exclude=excluded)]
     return (
         fit_situation(prompts, embedder=embedder, date=date, command=command),
         fit_trigger(memories, embedder=embedder, date=date, command=command),
@@ -218,8 +219,8 @@ def match_without(
     from tacit_evals.fit.situation import labelled_prompts
     from tacit_evals.fit.trigger import labelled_memories
 
-    prompts = [one for folder in dirs for one in labelled_prompts(folder, exclude=excluded)]
-    memories = [one for folder in dirs for one in labelled_memories(folder, exclude=excluded)]
+    prompts = [prompt for folder in dirs for prompt in labelled_prompts(folder, exclude=excluded)]
+    memories = [memory for folder in dirs for memory in labelled_memories(folder, exclude=excluded)]
     pairs: list[Judged] = []
     for folder in dirs:
         for name in projects_of(folder, exclude=excluded):

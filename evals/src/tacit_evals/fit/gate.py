@@ -131,10 +131,10 @@ def ask_all(
     strangers: Sequence[Prompt] = (),
 ) -> list[PromptCandidates]:
     """Every prompt of every project, and every one of `strangers`, asked of every project's store."""
-    found: list[PromptCandidates] = []
+    lists: list[PromptCandidates] = []
     for project in projects:
-        asked = {other.name: other.prompts for other in projects} | ({"": strangers} if strangers else {})
-        for other, prompts in asked.items():
+        askers = {asker.name: asker.prompts for asker in projects} | ({"": strangers} if strangers else {})
+        for asker, prompts in askers.items():
             listener = Listener()
             pool = Pool(
                 project,
@@ -142,22 +142,22 @@ def ask_all(
                 settings=settings,
                 given=given,
                 fitted=replace(fitted, gate=listener),
-                asked_by=other,
+                asked_by=asker,
             )
             try:
                 generic = pool.generic()
                 for prompt in prompts:
                     start = pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms or project.prompts[-1].at_ms)
                     before = len(listener.heard)
-                    pool.prompt(prompt, start, pool_of=other)
+                    pool.prompt(prompt, start, pool_of=asker)
                     query, candidates, domain_similarity = (
                         listener.heard[-1] if len(listener.heard) > before else (None, (), None)
                     )
-                    crossed = other != project.name
-                    found.append(
+                    crossed = asker != project.name
+                    lists.append(
                         PromptCandidates(
                             store=project.name,
-                            prompt_of=other,
+                            prompt_of=asker,
                             item=prompt.id,
                             query=query,
                             candidates=candidates,
@@ -173,13 +173,15 @@ def ask_all(
                     )
             finally:
                 pool.close()
-    return found
+    return lists
 
 
 def strangers_of(prompts: Sequence[LabelledPrompt], projects: Sequence[Project]) -> tuple[Prompt, ...]:
     """`STRANGERS` of `prompts` that belong to none of `projects`, evenly spread over them."""
-    others = [
-        one for one in prompts if not any(same_project(one.project, project.name) for project in projects)
+    strangers = [
+        prompt
+        for prompt in prompts
+        if not any(same_project(prompt.project, project.name) for project in projects)
     ]
     return tuple(
         Prompt(
@@ -187,12 +189,12 @@ def strangers_of(prompts: Sequence[LabelledPrompt], projects: Sequence[Project])
             session="",
             turn=0,
             at_ms=0,
-            text=one.text,
-            previous=one.previous_end,
-            files=tuple(one.files),
+            text=prompt.text,
+            previous=prompt.previous_end,
+            files=tuple(prompt.files),
             judgment=Judgment(),
         )
-        for number, one in enumerate(others[:: max(1, -(-len(others) // STRANGERS))])
+        for number, prompt in enumerate(strangers[:: max(1, -(-len(strangers) // STRANGERS))])
     )
 
 
@@ -207,7 +209,7 @@ class Pairs:
 
 
 def pairs_of(
-    asked: Sequence[PromptCandidates],
+    prompts: Sequence[PromptCandidates],
     *,
     cross_weight: float = CROSS_WEIGHT,
     start_weight: float = START_WEIGHT,
@@ -217,17 +219,19 @@ def pairs_of(
     needed: list[float] = []
     weight: list[float] = []
     of: list[int] = []
-    for number, one in enumerate(asked):
-        if one.query is None or not one.candidates:
+    for number, prompt in enumerate(prompts):
+        if prompt.query is None or not prompt.candidates:
             continue
-        table = evidence_of(one.query, one.candidates, domain_similarity=one.domain_similarity)
-        for row, candidate in zip(table, one.candidates, strict=True):
+        table = evidence_of(prompt.query, prompt.candidates, domain_similarity=prompt.domain_similarity)
+        for row, candidate in zip(table, prompt.candidates, strict=True):
             name = candidate.memory.id
-            if name in one.marginal or (one.crossed and (name in one.generic or name in one.start)):
+            if name in prompt.marginal or (
+                prompt.crossed and (name in prompt.generic or name in prompt.start)
+            ):
                 continue
             rows.append(row)
-            needed.append(float(name in one.needed))
-            weight.append(cross_weight if one.crossed else start_weight if name in one.start else 1.0)
+            needed.append(float(name in prompt.needed))
+            weight.append(cross_weight if prompt.crossed else start_weight if name in prompt.start else 1.0)
             of.append(number)
     return Pairs(evidence=np.array(rows), needed=np.array(needed), weight=np.array(weight), of=np.array(of))
 
@@ -249,20 +253,20 @@ def ridge_logistic(
         z = table @ b
         return float((w * (np.logaddexp(0.0, z) - y * z)).sum() + 0.5 * (ridge * (b - prior) ** 2).sum())
 
-    now = loss(beta)
+    current = loss(beta)
     for _ in range(steps):
         p = 1 / (1 + np.exp(-(table @ beta)))
         gradient = table.T @ (w * (p - y)) + ridge * (beta - prior)
         hessian = (table * (w * p * (1 - p))[:, None]).T @ table + np.diag(ridge)
         step = np.linalg.solve(hessian, gradient)
         size = 1.0
-        while size > 1e-4 and loss(beta - size * step) > now:
+        while size > 1e-4 and loss(beta - size * step) > current:
             size /= 2
         beta = beta - size * step
         after = loss(beta)
-        if now - after < 1e-7 * abs(now):
+        if current - after < 1e-7 * abs(current):
             break
-        now = after
+        current = after
     return beta[:-1], float(beta[-1])
 
 
@@ -298,33 +302,33 @@ class Predicted:
     logits: Mapping[str, float]
 
 
-def predict(model: SurfaceModel, asked: Sequence[PromptCandidates]) -> list[Predicted]:
+def predict(model: SurfaceModel, prompts: Sequence[PromptCandidates]) -> list[Predicted]:
     """Uncalibrated logits of every candidate that the start pack does not hold."""
-    found: list[Predicted] = []
-    for one in asked:
+    predicted: list[Predicted] = []
+    for prompt in prompts:
         logits: dict[str, float] = {}
-        if one.query is not None and one.candidates:
+        if prompt.query is not None and prompt.candidates:
             gains = model.gains(
-                evidence_of(one.query, one.candidates, domain_similarity=one.domain_similarity)
+                evidence_of(prompt.query, prompt.candidates, domain_similarity=prompt.domain_similarity)
             )
             totals = gains.sum(axis=1) + model.bias
             logits = {
                 candidate.memory.id: float(total)
-                for candidate, total in zip(one.candidates, totals, strict=True)
-                if candidate.memory.id not in one.start
+                for candidate, total in zip(prompt.candidates, totals, strict=True)
+                if candidate.memory.id not in prompt.start
             }
-        found.append(Predicted(asked=one, logits=logits))
-    return found
+        predicted.append(Predicted(asked=prompt, logits=logits))
+    return predicted
 
 
 def platt(predicted: Sequence[Predicted]) -> tuple[float, float]:
     """Slope and offset that turn logits into probabilities, over the judged pairs of the prompts' own stores."""
     pairs = [
-        (value, float(name in one.asked.needed))
-        for one in predicted
-        if not one.asked.crossed
-        for name, value in sorted(one.logits.items())
-        if name not in one.asked.marginal
+        (value, float(name in prediction.asked.needed))
+        for prediction in predicted
+        if not prediction.asked.crossed
+        for name, value in sorted(prediction.logits.items())
+        if name not in prediction.asked.marginal
     ]
     x, y = np.array([[value] for value, _ in pairs]), np.array([hit for _, hit in pairs])
     weights, bias = ridge_logistic(x, y, np.ones(len(y)), penalty=1e-3)
@@ -335,14 +339,23 @@ def controlled_threshold(
     predicted: Sequence[Predicted], *, slope: float, offset: float, alpha: float = ALPHA
 ) -> float:
     """Least relevance whose bounded rate of injections into prompts that deserve nothing is at most `alpha`."""
-    return _least([_best(one) for one in predicted if one.asked.nothing], slope, offset, alpha=alpha)
+    return _least(
+        [_best(prediction) for prediction in predicted if prediction.asked.nothing],
+        slope,
+        offset,
+        alpha=alpha,
+    )
 
 
 def foreign_threshold(
     predicted: Sequence[Predicted], *, slope: float, offset: float, alpha: float = FOREIGN
 ) -> float:
     """The same for prompts of another project, of what is not generic."""
-    best = [_best(one, without=one.asked.generic) for one in predicted if one.asked.crossed]
+    best = [
+        _best(prediction, without=prediction.asked.generic)
+        for prediction in predicted
+        if prediction.asked.crossed
+    ]
     return _least(best, slope, offset, alpha=alpha) if best else 0.0
 
 
@@ -350,13 +363,13 @@ def token_threshold(
     predicted: Sequence[Predicted], *, slope: float, offset: float, most: float = TOKENS
 ) -> float:
     """Least relevance that hands over at most `most` tokens a prompt of its own project, bounded as the rates are."""
-    own = [one for one in predicted if not one.asked.crossed]
+    own = [prediction for prediction in predicted if not prediction.asked.crossed]
     lines = sorted(
         (
             (logit, at, candidate.memory.tokens + LINE_TOKENS)
-            for at, one in enumerate(own)
-            for candidate in one.asked.candidates
-            if (logit := one.logits.get(candidate.memory.id)) is not None
+            for at, prediction in enumerate(own)
+            for candidate in prediction.asked.candidates
+            if (logit := prediction.logits.get(candidate.memory.id)) is not None
         ),
         reverse=True,
     )
@@ -378,17 +391,17 @@ def bounded_threshold(
     tokens: float = TOKENS,
 ) -> float:
     """The threshold that keeps every bound with given and with local triggers."""
-    found = [0.0]
-    for given in {one.asked.given for one in predicted}:
-        part = [one for one in predicted if one.asked.given == given]
-        found.append(controlled_threshold(part, slope=slope, offset=offset, alpha=alpha))
-        found.append(foreign_threshold(part, slope=slope, offset=offset, alpha=foreign))
-        found.append(token_threshold(part, slope=slope, offset=offset, most=tokens))
-    return max(found)
+    thresholds = [0.0]
+    for given in {prediction.asked.given for prediction in predicted}:
+        subset = [prediction for prediction in predicted if prediction.asked.given == given]
+        thresholds.append(controlled_threshold(subset, slope=slope, offset=offset, alpha=alpha))
+        thresholds.append(foreign_threshold(subset, slope=slope, offset=offset, alpha=foreign))
+        thresholds.append(token_threshold(subset, slope=slope, offset=offset, most=tokens))
+    return max(thresholds)
 
 
-def _best(one: Predicted, *, without: frozenset[str] = frozenset()) -> float:
-    return max((logit for name, logit in one.logits.items() if name not in without), default=-50.0)
+def _best(prediction: Predicted, *, without: frozenset[str] = frozenset()) -> float:
+    return max((logit for name, logit in prediction.logits.items() if name not in without), default=-50.0)
 
 
 def _least(logits: Sequence[float], slope: float, offset: float, *, alpha: float) -> float:
@@ -401,7 +414,7 @@ def _least(logits: Sequence[float], slope: float, offset: float, *, alpha: float
 
 
 def few_gain(
-    parts: Sequence[tuple[SurfaceModel, Sequence[PromptCandidates]]],
+    folds: Sequence[tuple[SurfaceModel, Sequence[PromptCandidates]]],
     *,
     slope: float,
     offset: float,
@@ -416,25 +429,27 @@ def few_gain(
 
     def least(size: int) -> float:
         lists = [
-            found
-            for model, rows in parts
-            for found in predict(model, [cut for one in rows if one.nothing for cut in _cut(one, size)])
+            prediction
+            for model, rows in folds
+            for prediction in predict(
+                model, [cut for prompt in rows if prompt.nothing for cut in _cut(prompt, size)]
+            )
         ]
         return _log_odds(controlled_threshold(lists, slope=slope, offset=offset, alpha=alpha))
 
     whole = _log_odds(threshold)
-    found = [(whole - least(n)) / float(np.log(FULL_LIST / n)) for n in FEWS]
-    return round(max(float(np.mean(found)), 0.0), DECIMALS)
+    gains = [(whole - least(n)) / float(np.log(FULL_LIST / n)) for n in FEWS]
+    return round(max(float(np.mean(gains)), 0.0), DECIMALS)
 
 
-def _cut(one: PromptCandidates, size: int) -> list[PromptCandidates]:
-    """The list of `one` in lists of `size`, without what the start pack holds."""
+def _cut(prompt: PromptCandidates, size: int) -> list[PromptCandidates]:
+    """The list of `prompt` in lists of `size`, without what the start pack holds."""
     names = sorted(
-        (candidate for candidate in one.candidates if candidate.memory.id not in one.start),
-        key=lambda candidate: sha256(f"{one.item} {candidate.memory.id}".encode()).digest(),
+        (candidate for candidate in prompt.candidates if candidate.memory.id not in prompt.start),
+        key=lambda candidate: sha256(f"{prompt.item} {candidate.memory.id}".encode()).digest(),
     )
     starts = range(0, max(len(names), 1), size)
-    return [replace(one, candidates=tuple(names[at : at + size])) for at in starts]
+    return [replace(prompt, candidates=tuple(names[at : at + size])) for at in starts]
 
 
 def _log_odds(chance: float) -> float:
@@ -447,7 +462,7 @@ def _probability(logit: float, slope: float, offset: float) -> float:
 
 
 def fit_gate(
-    asked: Sequence[PromptCandidates],
+    prompts: Sequence[PromptCandidates],
     *,
     exclude: Sequence[str] = (),
     alpha: float = ALPHA,
@@ -458,16 +473,18 @@ def fit_gate(
     Every row whose store or whose prompt belongs to an excluded project is dropped.
     """
     usable = [
-        one
-        for one in asked
-        if not any(same_project(one.store, name) or same_project(one.prompt_of, name) for name in exclude)
+        prompt
+        for prompt in prompts
+        if not any(
+            same_project(prompt.store, name) or same_project(prompt.prompt_of, name) for name in exclude
+        )
     ]
     final = fit_weights(pairs_of(usable), penalty=penalty)
-    parts = cross_fitted(usable, penalty=penalty)
-    inner = [found for model, rows in parts for found in predict(model, rows)]
+    folds = cross_fitted(usable, penalty=penalty)
+    inner = [prediction for model, rows in folds for prediction in predict(model, rows)]
     slope, offset = platt(inner)
     threshold = bounded_threshold(inner, slope=slope, offset=offset, alpha=alpha)
-    few = few_gain(parts, slope=slope, offset=offset, threshold=threshold, alpha=alpha)
+    few = few_gain(folds, slope=slope, offset=offset, threshold=threshold, alpha=alpha)
     return replace(final, slope=slope, offset=offset, threshold=threshold, few=few)
 
 
@@ -475,14 +492,14 @@ def cross_fitted(
     usable: Sequence[PromptCandidates], *, penalty: float = PENALTY
 ) -> list[tuple[SurfaceModel, list[PromptCandidates]]]:
     """Models with the prompts that they did not see: `FOLDS` parts of the prompts, by a hash of what they are called."""
-    found: list[tuple[SurfaceModel, list[PromptCandidates]]] = []
+    folds: list[tuple[SurfaceModel, list[PromptCandidates]]] = []
     for number in range(FOLDS):
-        seen = [one for one in usable if _fold(one) != number]
-        other = [one for one in usable if _fold(one) == number]
-        if other and any(one.needed for one in seen):
-            found.append((fit_weights(pairs_of(seen), penalty=penalty), other))
-    return found
+        training = [prompt for prompt in usable if _fold(prompt) != number]
+        held_out = [prompt for prompt in usable if _fold(prompt) == number]
+        if held_out and any(prompt.needed for prompt in training):
+            folds.append((fit_weights(pairs_of(training), penalty=penalty), held_out))
+    return folds
 
 
-def _fold(one: PromptCandidates) -> int:
-    return sha256(f"{one.prompt_of} {one.item}".encode()).digest()[0] % FOLDS
+def _fold(prompt: PromptCandidates) -> int:
+    return sha256(f"{prompt.prompt_of} {prompt.item}".encode()).digest()[0] % FOLDS

@@ -48,9 +48,9 @@ def excluded(row: Row, *, projects: Collection[str], sessions: Collection[str] =
         name = row.values.get(field)
         if isinstance(name, str) and any(same_project(name, project) for project in projects):
             return True
-    known = {session_key(session) for session in sessions}
+    keys = {session_key(session) for session in sessions}
     names = (row.values.get(field) for field in SESSION_FIELDS)
-    if known and any(isinstance(name, str) and name and session_key(name) in known for name in names):
+    if keys and any(isinstance(name, str) and name and session_key(name) in keys for name in names):
         return True
     # A file of one project (`inject/<project>/...`, `situation/<project>/...`) names it by its folder.
     return any(same_project(row.path.parent.name, project) for project in projects)

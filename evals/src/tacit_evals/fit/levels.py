@@ -96,7 +96,11 @@ def level_thresholds(
     penalty: float = PENALTY,
 ) -> dict[LevelName, float]:
     """The threshold of each level, from the short lists that a gate is fitted on."""
-    inner = [found for model, rows in cross_fitted(lists, penalty=penalty) for found in predict(model, rows)]
+    inner = [
+        prediction
+        for model, rows in cross_fitted(lists, penalty=penalty)
+        for prediction in predict(model, rows)
+    ]
     slope, offset = platt(inner)
     return {
         name: bounded_threshold(
@@ -112,13 +116,13 @@ def level_thresholds(
 
 
 def measure_left_out(
-    project: Project, found: FittedWithLists, *, embedder: Embedder, settings: RecallSettings
+    project: Project, fitting: FittedWithLists, *, embedder: Embedder, settings: RecallSettings
 ) -> list[MeasuredLevel]:
-    """Every level on `project`, of which no row is in `found`."""
+    """Every level on `project`, of which no row is in `fitting`."""
     measured: list[MeasuredLevel] = []
-    for level, threshold in level_thresholds(found.lists).items():
+    for level, threshold in level_thresholds(fitting.lists).items():
         counts = _counts(
-            project, with_threshold(found.fitted, threshold), embedder=embedder, settings=settings
+            project, with_threshold(fitting.fitted, threshold), embedder=embedder, settings=settings
         )
         measured.append(measured_level(project.name, level, threshold, counts))
     return measured
@@ -126,15 +130,15 @@ def measure_left_out(
 
 def measured_level(project: str, level: LevelName, threshold: float, counts: Array) -> MeasuredLevel:
     """The figures of a level from the counts of a project's prompts."""
-    found = figures(counts)
+    values = figures(counts)
     return MeasuredLevel(
         project=project,
         level=level,
         threshold=threshold,
-        precision=found["prompt_precision"] if found["injections_per_prompt"] else None,
-        coverage=found["prompt_coverage_all"],
-        wrongful=found["wrongful_rate"],
-        tokens=found["prompt_tokens"],
+        precision=values["prompt_precision"] if values["injections_per_prompt"] else None,
+        coverage=values["prompt_coverage_all"],
+        wrongful=values["wrongful_rate"],
+        tokens=values["prompt_tokens"],
     )
 
 
@@ -167,7 +171,7 @@ def levels_artifact(
         origin=Origin(
             what="levels of the gate before a prompt: thresholds, and what they bring on projects left out in turn",
             made_by=COMMAND,
-            projects=tuple(sorted({one.project for one in measured})),
+            projects=tuple(sorted({row.project for row in measured})),
             date=date,
             embedder=str(embedder.identity),
             details={
@@ -182,14 +186,14 @@ def levels_artifact(
 
 def _mean(threshold: float, measured: Sequence[MeasuredLevel], name: LevelName) -> Level:
     """A level with the mean of its figures over the projects."""
-    rows = [one for one in measured if one.level == name]
-    precisions = [one.precision for one in rows if one.precision is not None]
+    rows = [row for row in measured if row.level == name]
+    precisions = [row.precision for row in rows if row.precision is not None]
     return Level(
         threshold=threshold,
         precision=_rounded(precisions) if precisions else None,
-        coverage=_rounded([one.coverage for one in rows]),
-        wrongful=_rounded([one.wrongful for one in rows]),
-        tokens=_rounded([one.tokens for one in rows]),
+        coverage=_rounded([row.coverage for row in rows]),
+        wrongful=_rounded([row.wrongful for row in rows]),
+        tokens=_rounded([row.tokens for row in rows]),
     )
 
 
@@ -203,16 +207,16 @@ def report(levels: Levels, measured: Sequence[MeasuredLevel]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for name, level in levels.items():
         yield level_row(f"`{name}`", level)
-        for one in measured:
-            if one.level == name:
+        for row in measured:
+            if row.level == name:
                 yield level_row(
-                    one.project,
+                    row.project,
                     Level(
-                        threshold=one.threshold,
-                        precision=one.precision,
-                        coverage=one.coverage,
-                        wrongful=one.wrongful,
-                        tokens=one.tokens,
+                        threshold=row.threshold,
+                        precision=row.precision,
+                        coverage=row.coverage,
+                        wrongful=row.wrongful,
+                        tokens=row.tokens,
                     ),
                 )
 
@@ -220,7 +224,8 @@ def report(levels: Levels, measured: Sequence[MeasuredLevel]) -> Iterator[str]:
 def level_row(name: str, level: Level) -> str:
     """One row of the table."""
     shares = (
-        f"{one:.3f}" if one is not None else "-" for one in (level.precision, level.coverage, level.wrongful)
+        f"{share:.3f}" if share is not None else "-"
+        for share in (level.precision, level.coverage, level.wrongful)
     )
     tokens = f"{level.tokens:.1f}" if level.tokens is not None else "-"
     return f"| {name} | {level.threshold:.4f} | {' | '.join(shares)} | {tokens} |"
@@ -233,8 +238,8 @@ def fit_levels(
     measured: list[MeasuredLevel] = []
     for project in judged_projects(dirs, exclude_projects=()):
         print(f"fitting without {project.name}", flush=True)
-        found = fit_with_lists(dirs, exclude_projects=(project.name,), embedder=embedder, settings=settings)
-        measured += measure_left_out(project, found, embedder=embedder, settings=settings)
+        fitting = fit_with_lists(dirs, exclude_projects=(project.name,), embedder=embedder, settings=settings)
+        measured += measure_left_out(project, fitting, embedder=embedder, settings=settings)
     whole = fit_with_lists(dirs, exclude_projects=(), embedder=embedder, settings=settings)
     thresholds = level_thresholds(whole.lists)
     return levels_artifact(thresholds, measured, embedder=embedder, date=date), measured
@@ -250,8 +255,8 @@ def main() -> int:
     )
     parser.add_argument("--out", type=Path, default=SHIPPED, help="the file that is written")
     arguments = parser.parse_args()
-    named = arguments.projects.split(",") if arguments.projects else shipped_projects(PACKAGE)
-    projects = tuple(name.strip() for name in named)
+    names = arguments.projects.split(",") if arguments.projects else shipped_projects(PACKAGE)
+    projects = tuple(name.strip() for name in names)
     embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
     with tempfile.TemporaryDirectory() as place:
         links = [

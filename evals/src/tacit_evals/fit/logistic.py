@@ -21,8 +21,8 @@ def sigmoid(x: Array) -> Array:
 
 
 def logit(p: Array, floor: float = 0.003) -> Array:
-    kept = np.clip(p, floor, 1.0 - floor)
-    return np.log(kept / (1.0 - kept))
+    clipped = np.clip(p, floor, 1.0 - floor)
+    return np.log(clipped / (1.0 - clipped))
 
 
 def fit_dual(

@@ -67,28 +67,28 @@ def scores_of(
             "score": "situation",
         }
     )
-    found: Scores = defaultdict(lambda: {True: [], False: []})
+    scores: Scores = defaultdict(lambda: {True: [], False: []})
     for project in projects:
-        for one in ask_all([project], embedder=embedder, settings=wide, given=False, fitted=whole):
-            for candidate in one.candidates:
-                if candidate.memory.id in one.marginal:
+        for prompt in ask_all([project], embedder=embedder, settings=wide, given=False, fitted=whole):
+            for candidate in prompt.candidates:
+                if candidate.memory.id in prompt.marginal:
                     continue
                 for space, score in candidate.scores:
                     if score > 0:
-                        found[space][candidate.memory.id in one.needed].append(score)
-    return found
+                        scores[space][candidate.memory.id in prompt.needed].append(score)
+    return scores
 
 
 def marks_of(
-    scores: Mapping[str, Mapping[bool, Sequence[float]]], kept: Mapping[str, SpaceThresholds]
+    scores: Mapping[str, Mapping[bool, Sequence[float]]], shipped: Mapping[str, SpaceThresholds]
 ) -> dict[str, SpaceThresholds]:
-    """Marks by space, with what they are worth; those of `kept` where too few pairs speak."""
+    """Marks by space, with what they are worth; those of `shipped` where too few pairs speak."""
     marks: dict[str, SpaceThresholds] = {}
     for space in SPACES:
         null = np.array(scores.get(space, {}).get(False, ()), np.float64)
         needed = np.array(scores.get(space, {}).get(True, ()), np.float64)
         if len(null) < LEAST_PAIRS or not SPACES[space].topic_weight:
-            marks[space] = SpaceThresholds(low=kept[space].low, high=kept[space].high, by="hand")
+            marks[space] = SpaceThresholds(low=shipped[space].low, high=shipped[space].high, by="hand")
             continue
         low, high = (
             round(float(np.quantile(null, share, method="higher")), DIGITS)
@@ -118,7 +118,7 @@ def fit_marks(
     origin = Origin(
         what="low and high marks of the spaces; quantiles 0.70 and 0.95 of the pairs nobody needed",
         made_by=command,
-        projects=tuple(sorted(one.name for one in projects)),
+        projects=tuple(sorted(project.name for project in projects)),
         date=date,
         embedder=str(embedder.identity),
     )

@@ -53,8 +53,8 @@ class Judged:
 def judged(data: Path, project: str, *, reader: SituationReader, maker: LocalTriggers) -> Judged:
     """The pairs of `project`, read and made by the models given."""
     folder = data / "inject" / project
-    told = {row.text("id"): row for row in read_rows(data / "situation" / project / "situations.jsonl")}
-    known = {row.text("id"): row for row in read_rows(data / "situation" / project / "triggers.jsonl")}
+    situations = {row.text("id"): row for row in read_rows(data / "situation" / project / "situations.jsonl")}
+    triggers = {row.text("id"): row for row in read_rows(data / "situation" / project / "triggers.jsonl")}
     prompts = list(read_rows(folder / "prompts.jsonl"))
     memories = list(read_rows(folder / "memories.jsonl"))
     gone = {row.maybe("supersedes") for row in memories}
@@ -69,8 +69,8 @@ def judged(data: Path, project: str, *, reader: SituationReader, maker: LocalTri
         project=project,
         grades=grades,
         read=tuple(_read(row, reader) for row in prompts),
-        situations=tuple(situation_of(told[row.text("id")]) for row in prompts),
-        given=tuple(trigger_of(known[row.text("id")]) for row in memories),
+        situations=tuple(situation_of(situations[row.text("id")]) for row in prompts),
+        given=tuple(trigger_of(triggers[row.text("id")]) for row in memories),
         made=tuple(
             maker(row.text("content"), kind=row.text("kind"), files=row.texts("files")) for row in memories
         ),
@@ -114,10 +114,11 @@ def base_rates(prompts: Sequence[LabelledPrompt], memories: Sequence[LabelledMem
     """How common every class is among situations and triggers; the weights of the score are still neutral."""
     return MatchModel(
         situations={
-            name: sum(one.grades.get(name, 0) for one in prompts) / 3 / len(prompts) for name in ACTIONS
+            name: sum(prompt.grades.get(name, 0) for prompt in prompts) / 3 / len(prompts) for name in ACTIONS
         },
         triggers={
-            name: sum(one.grades.get(name, 0) for one in memories) / 3 / len(memories) for name in ACTIONS
+            name: sum(memory.grades.get(name, 0) for memory in memories) / 3 / len(memories)
+            for name in ACTIONS
         },
         given=NEUTRAL,
         local=NEUTRAL,
@@ -130,27 +131,27 @@ def fit_weights(
     """`model` with the weights that tell needed pairs from the others; each project counts alike."""
     fitted = replace(
         model,
-        given=_weights([rows_of(one, one.given, model) for one in pairs]),
-        local=_weights([rows_of(one, one.made, model) for one in pairs]),
+        given=_weights([rows_of(judged, judged.given, model) for judged in pairs]),
+        local=_weights([rows_of(judged, judged.made, model) for judged in pairs]),
         origin=Origin(
             what="match of trigger and situation",
             made_by=command,
-            projects=tuple(sorted(one.project for one in pairs)),
+            projects=tuple(sorted(judged.project for judged in pairs)),
             date=date,
-            details={"pairs": sum(int(np.isfinite(one.grades).sum()) for one in pairs)},
+            details={"pairs": sum(int(np.isfinite(judged.grades).sum()) for judged in pairs)},
         ),
     )
     return match_from(match_artifact(fitted))
 
 
-def rows_of(one: Judged, triggers: Sequence[Trigger], model: MatchModel) -> tuple[Array, Array]:
+def rows_of(judged: Judged, triggers: Sequence[Trigger], model: MatchModel) -> tuple[Array, Array]:
     """Inputs (pairs, 3) and whether each was needed, of the pairs whose score the weights decide."""
     inputs: list[tuple[float, ...]] = []
     needed: list[float] = []
-    for i, situation in enumerate(one.read):
+    for i, situation in enumerate(judged.read):
         matcher = Matcher(situation, model=model)
         for j, trigger in enumerate(triggers):
-            grade = one.grades[i, j]
+            grade = judged.grades[i, j]
             if situation.nothing_coming or trigger.always or not np.isfinite(grade):
                 continue
             inputs.append(matcher.parts(trigger).row)

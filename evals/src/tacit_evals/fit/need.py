@@ -50,7 +50,7 @@ def judged_projects(data: Path, *, exclude_projects: Collection[str] = ()) -> tu
     return tuple(
         load_inject(folder, triggers=triggers_for(folder.name, data))
         for folder in folders_of("inject", data)
-        if not any(same_project(folder.name, other) for other in exclude_projects)
+        if not any(same_project(folder.name, name) for name in exclude_projects)
     )
 
 

@@ -70,12 +70,12 @@ def digest(session: str) -> str:
 
 def sessions_below(folders: Sequence[Path]) -> tuple[LabelledSession, ...]:
     """All labelled sessions of the folders, each once."""
-    found: dict[str, LabelledSession] = {}
+    sessions: dict[str, LabelledSession] = {}
     for folder in folders:
         for place in _places(folder):
             for session in load_learnings(place):
-                found.setdefault(session.id, session)
-    return tuple(found.values())
+                sessions.setdefault(session.id, session)
+    return tuple(sessions.values())
 
 
 def _places(folder: Path) -> tuple[Path, ...]:
@@ -90,16 +90,16 @@ def labelled_passages(
 ) -> list[LabelledPassage]:
     """Passages of all labelled sessions and prompts of the folders but those of `exclude_sessions`."""
     sessions = sessions_below(folders)
-    found = [
-        one
+    passages = [
+        passage
         for session in sessions
         if session.id not in exclude_sessions
-        for one in passages_of_session(session, embedder=embedder)
+        for passage in passages_of_session(session, embedder=embedder)
     ]
     apart = {*exclude_sessions, *(session.id for session in sessions)}
     for folder in folders:
-        found += passages_of_prompts(folder, exclude_sessions=apart)
-    return found
+        passages += passages_of_prompts(folder, exclude_sessions=apart)
+    return passages
 
 
 def passages_of_session(session: LabelledSession, *, embedder: Embedder) -> list[LabelledPassage]:
@@ -113,9 +113,9 @@ def passages_of_session(session: LabelledSession, *, embedder: Embedder) -> list
         for passage in passages_of(message)
     ]
     texts = [passage.text for passage, _ in cut]
-    gold = embedder.embed([one.content for one in session.gold]) if session.gold else None
+    gold = embedder.embed([item.content for item in session.gold]) if session.gold else None
     cosines = embedder.embed(texts) @ gold.T if texts and gold is not None else None
-    found: list[LabelledPassage] = []
+    passages: list[LabelledPassage] = []
     for row, (passage, reading) in enumerate(cut):
         turn = passage.message.turn
         evidence = evidence_turns(passage.span, turn.number, session.turns)
@@ -124,7 +124,7 @@ def passages_of_session(session: LabelledSession, *, embedder: Embedder) -> list
             if cosines is not None and evidence & item.turns:
                 like = likeness(texts[row], span=item.span, gold=item.content, cosine=float(cosines[row, at]))
                 best = max(best, like)
-        found.append(
+        passages.append(
             LabelledPassage(
                 session=digest(session.id),
                 project=session.project,
@@ -136,12 +136,14 @@ def passages_of_session(session: LabelledSession, *, embedder: Embedder) -> list
                 labelled_session=True,
             )
         )
-    return found
+    return passages
 
 
 def passages_of_prompts(data: Path, *, exclude_sessions: Collection[str]) -> list[LabelledPassage]:
     """Every passage of the labelled prompts below `data` but those of `exclude_sessions`."""
-    return [one for row in prompt_rows(data, exclude_sessions=exclude_sessions) for one in _of_prompt(row)]
+    return [
+        passage for row in prompt_rows(data, exclude_sessions=exclude_sessions) for passage in _of_prompt(row)
+    ]
 
 
 def prompt_rows(data: Path, *, exclude_sessions: Collection[str]) -> list[Row]:
@@ -157,7 +159,7 @@ def _of_prompt(row: Row) -> list[LabelledPassage]:
     span, learned = row.maybe("span"), row.maybe("learn")
     before = row.maybe("previous_assistant")
     turn = Turn(index=1, number=2 if before else 1, role="user", text=row.text("text"))
-    found: list[LabelledPassage] = []
+    passages: list[LabelledPassage] = []
     for message in messages_of([turn], before=before):
         reading = SentenceFeatures(message)
         for passage in passages_of(message):
@@ -167,7 +169,7 @@ def _of_prompt(row: Row) -> list[LabelledPassage]:
                 or span[:_HEAD].lower() in text.lower()
                 or text[:_HEAD].lower() in span.lower()
             )
-            found.append(
+            passages.append(
                 LabelledPassage(
                     session=digest(row.maybe("session")),
                     project=row.maybe("project") or row.maybe("repo"),
@@ -179,7 +181,7 @@ def _of_prompt(row: Row) -> list[LabelledPassage]:
                     labelled_session=False,
                 )
             )
-    return found
+    return passages
 
 
 def fit_passages(
@@ -193,20 +195,20 @@ def fit_passages(
     words = _vocabulary(passages)
     matrices: dict[str, Array] = {}
     for role in ROLES:
-        own = [one for one in passages if one.role == role]
+        own = [passage for passage in passages if passage.role == role]
         matrices |= _speaker(role, own, words)
         matrices[f"{role}.line"] = _line(own, words) if lines else np.array([[1.0, 0.0]])
     weights = WeightMatrices(
         origin=Origin(
             what="passages worth keeping",
             made_by=command,
-            projects=tuple(sorted({one.project for one in passages})),
+            projects=tuple(sorted({passage.project for passage in passages})),
             date=date,
-            details={"rows": len(passages), "right": sum(one.right for one in passages)},
+            details={"rows": len(passages), "right": sum(passage.right for passage in passages)},
         ),
         names={
             "words": tuple(words),
-            "sessions": tuple(sorted({one.session for one in passages if one.labelled_session})),
+            "sessions": tuple(sorted({passage.session for passage in passages if passage.labelled_session})),
         },
         matrices={name: matrix.astype(np.float32) for name, matrix in matrices.items()},
     )
@@ -215,11 +217,11 @@ def fit_passages(
 
 def _vocabulary(passages: Sequence[LabelledPassage]) -> list[str]:
     """Words of three sessions or more."""
-    seen: dict[str, set[str]] = {}
-    for one in passages:
-        for word in one.words:
-            seen.setdefault(word, set()).add(one.session)
-    return sorted(word for word, sessions in seen.items() if len(sessions) >= LEAST_SESSIONS)
+    sessions_with: dict[str, set[str]] = {}
+    for passage in passages:
+        for word in passage.words:
+            sessions_with.setdefault(word, set()).add(passage.session)
+    return sorted(word for word, sessions in sessions_with.items() if len(sessions) >= LEAST_SESSIONS)
 
 
 def _inputs(passages: Sequence[LabelledPassage], words: Sequence[str], name: str) -> tuple[csr_matrix, Array]:
@@ -228,24 +230,24 @@ def _inputs(passages: Sequence[LabelledPassage], words: Sequence[str], name: str
     rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []
-    for row, one in enumerate(passages):
-        known = sorted(index[word] for word in one.words if word in index)
-        rows += [row] * len(known)
-        columns += known
-        values += [len(known) ** -0.5] * len(known)
+    for row, passage in enumerate(passages):
+        numbers = sorted(index[word] for word in passage.words if word in index)
+        rows += [row] * len(numbers)
+        columns += numbers
+        values += [len(numbers) ** -0.5] * len(numbers)
     present = csr_matrix((values, (rows, columns)), shape=(len(passages), len(words)))
-    cues = np.array([one.cues for one in passages]).reshape(-1, CUES)
+    cues = np.array([passage.cues for passage in passages]).reshape(-1, CUES)
     spread = cues.std(axis=0)
     scale = np.where(spread > 0, CUE_SCALE[name] / np.maximum(spread, 0.05), 0.0)
     factors = np.concatenate([scale, np.full(len(words), WORD_SCALE[name])])
     return hstack([csr_matrix(cues * scale), present * WORD_SCALE[name]]).tocsr(), factors
 
 
-def _logistic(inputs: csr_matrix, right: Array, weights: Array, name: str) -> tuple[Array, float]:
-    if right.min() == right.max():
-        return np.zeros(inputs.shape[1]), -6.0 if right.max() == 0 else 6.0
+def _logistic(inputs: csr_matrix, labels: Array, weights: Array, name: str) -> tuple[Array, float]:
+    if labels.min() == labels.max():
+        return np.zeros(inputs.shape[1]), -6.0 if labels.max() == 0 else 6.0
     learner = LogisticRegression(C=STRENGTH[name], max_iter=1000, tol=1e-6)
-    learner.fit(inputs, right, sample_weight=weights)
+    learner.fit(inputs, labels, sample_weight=weights)
     return learner.coef_[0], float(learner.intercept_[0])
 
 
@@ -257,33 +259,33 @@ def _speaker(role: Role, passages: Sequence[LabelledPassage], words: Sequence[st
             f"{role}.word": np.zeros((len(words), 1)),
         }
     inputs, factors = _inputs(passages, words, role)
-    right = np.array([float(one.right) for one in passages])
-    weights = np.array([one.weight for one in passages])
-    found, bias = _logistic(inputs, right, weights, role)
-    found = (found * factors)[:, None]
-    return {f"{role}.bias": np.array([[bias]]), f"{role}.cue": found[:CUES], f"{role}.word": found[CUES:]}
+    labels = np.array([float(passage.right) for passage in passages])
+    weights = np.array([passage.weight for passage in passages])
+    slopes, bias = _logistic(inputs, labels, weights, role)
+    slopes = (slopes * factors)[:, None]
+    return {f"{role}.bias": np.array([[bias]]), f"{role}.cue": slopes[:CUES], f"{role}.word": slopes[CUES:]}
 
 
 def _line(passages: Sequence[LabelledPassage], words: Sequence[str]) -> Array:
     """Slope and bias that make chances of logits, over labelled sessions left out in turn."""
-    sessions = sorted({one.session for one in passages if one.labelled_session})
+    sessions = sorted({passage.session for passage in passages if passage.labelled_session})
     logits: list[float] = []
-    right: list[float] = []
+    labels: list[float] = []
     for fold in range(min(FOLDS, len(sessions))):
         out = set(sessions[fold::FOLDS])
-        kept = [one for one in passages if one.session not in out]
-        tried = [one for one in passages if one.session in out]
-        if not kept or not tried:
+        training = [passage for passage in passages if passage.session not in out]
+        tried = [passage for passage in passages if passage.session in out]
+        if not training or not tried:
             continue
-        found = _speaker(tried[0].role, kept, words)
+        model = _speaker(tried[0].role, training, words)
         inputs, factors = _inputs(tried, words, tried[0].role)
-        weights = np.concatenate([found[f"{tried[0].role}.cue"], found[f"{tried[0].role}.word"]])[:, 0]
+        weights = np.concatenate([model[f"{tried[0].role}.cue"], model[f"{tried[0].role}.word"]])[:, 0]
         raw = inputs.multiply(1.0 / np.where(factors > 0, factors, 1.0)).tocsr() @ weights
-        logits += (raw + found[f"{tried[0].role}.bias"][0, 0]).tolist()
-        right += [float(one.right) for one in tried]
-    if len(set(right)) < 2:
+        logits += (raw + model[f"{tried[0].role}.bias"][0, 0]).tolist()
+        labels += [float(passage.right) for passage in tried]
+    if len(set(labels)) < 2:
         return np.array([[1.0, 0.0]])
-    learner = LogisticRegression(C=10.0).fit(np.array(logits)[:, None], right)
+    learner = LogisticRegression(C=10.0).fit(np.array(logits)[:, None], labels)
     return np.array([[float(learner.coef_[0, 0]), float(learner.intercept_[0])]])
 
 
@@ -292,14 +294,14 @@ def fit_shipped_passages(
 ) -> Artifact[MatrixValues] | None:
     """The content of the file that ships, fitted on all sessions; None where there are none."""
     rows = labelled_passages(folders, embedder=embedder)
-    if not any(one.labelled_session for one in rows):
+    if not any(passage.labelled_session for passage in rows):
         return None
     return fit_passages(rows, date=date, command=command).weights.as_artifact("passages")
 
 
 def without(passages: Sequence[LabelledPassage], project: str) -> list[LabelledPassage]:
     """Passages but those of one project, under any of its names."""
-    return [one for one in passages if not same_project(one.project, project)]
+    return [passage for passage in passages if not same_project(passage.project, project)]
 
 
 def main() -> None:
@@ -310,13 +312,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, action="append", help="folder of labelled data")
     parser.add_argument("--date", required=True, help="date for the file, such as 2026-11-21")
     parser.add_argument("--out", type=Path, default=FOLDER / "passages.json", help="file to write")
-    given = parser.parse_args()
+    options = parser.parse_args()
     embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
-    artifact = fit_shipped_passages(given.data, embedder=embedder, date=given.date, command=COMMAND)
+    artifact = fit_shipped_passages(options.data, embedder=embedder, date=options.date, command=COMMAND)
     if artifact is not None:
         content = encode_artifact(artifact)
-        given.out.write_bytes(content)
-        print(f"{given.out}: {len(content)} bytes")
+        options.out.write_bytes(content)
+        print(f"{options.out}: {len(content)} bytes")
 
 
 if __name__ == "__main__":

@@ -56,9 +56,9 @@ def judged_pools(
     """The pools of `projects` and those below `need`, without any of the projects of `exclude`."""
     pools = [_of_project(project) for project in projects]
     for folder in dirs:
-        for part, weight in WEIGHTS.items():
-            found = sorted((folder / "need" / part).glob("*/qrels.tsv"))
-            pools += [_of_folder(path.parent, folder, weight=weight) for path in found]
+        for subfolder, weight in WEIGHTS.items():
+            paths = sorted((folder / "need" / subfolder).glob("*/qrels.tsv"))
+            pools += [_of_folder(path.parent, folder, weight=weight) for path in paths]
     return tuple(pool for pool in pools if not any(same_project(pool.project, name) for name in exclude))
 
 
@@ -109,7 +109,7 @@ def fit_prompt_transform(
     command: str = "",
 ) -> PromptTransform:
     """The transformation, from labelled prompts (the mean) and judged pools (the matrix, the usual cosine); without pools the mean alone."""
-    mean = _vectors(embedder, [one.text for one in prompts]).mean(axis=0)
+    mean = _vectors(embedder, [prompt.text for prompt in prompts]).mean(axis=0)
     vector = np.round(mean, DECIMALS).astype(np.float32)
     centered = PromptTransform(embedder=str(embedder.identity), vector=vector, mean=0.0, deviation=1.0)
     if not pools:
@@ -127,7 +127,10 @@ def fit_prompt_transform(
             what="mean vector of prompts, matrix of the bilinear match, and the usual cosine with the result",
             made_by=command,
             projects=tuple(
-                sorted({one.project for one in prompts} | {one.project for one in pools if one.weight == 1.0})
+                sorted(
+                    {prompt.project for prompt in prompts}
+                    | {pool.project for pool in pools if pool.weight == 1.0}
+                )
             ),
             date=date,
             embedder=centered.embedder,

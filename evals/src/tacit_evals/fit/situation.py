@@ -59,13 +59,13 @@ def labelled_prompts(data: Path, *, exclude: Collection[str] = ()) -> list[Label
     """All labelled prompts below `data` (folders `situation` and `inject`) but those of the projects `exclude`."""
     rows: list[Row] = []
     for folder in sorted(path for path in (data / "inject").glob("*") if path.is_dir()):
-        told = {
+        labels = {
             row.text("id"): row for row in read_rows(data / "situation" / folder.name / "situations.jsonl")
         }
         rows += [
-            Row(path=row.path, line=row.line, values={**row.values, **told[row.text("id")].values})
+            Row(path=row.path, line=row.line, values={**row.values, **labels[row.text("id")].values})
             for row in read_rows(folder / "prompts.jsonl")
-            if row.text("id") in told
+            if row.text("id") in labels
         ]
     for name in LABELLED_FILES:
         rows += read_rows(data / "situation" / name)
@@ -84,10 +84,11 @@ def fit_situation(
         command: stands in the file, nothing else.
     """
     read = [
-        read_situation(one.text, previous_end=one.previous_end, recent_files=one.files) for one in prompts
+        read_situation(prompt.text, previous_end=prompt.previous_end, recent_files=prompt.files)
+        for prompt in prompts
     ]
     inputs, words, ends = _inputs(prompts, read, embedder)
-    targets = np.array([[one.grades.get(name, 0) / 3 for name in CLASSES] for one in prompts])
+    targets = np.array([[prompt.grades.get(name, 0) / 3 for name in CLASSES] for prompt in prompts])
     offset = RULES_SHARE * logit(inputs["rule"])
     matrices: dict[str, Array] = {}
     for variant, scales in SCALES.items():
@@ -99,7 +100,7 @@ def fit_situation(
     origin = Origin(
         what="situation reader",
         made_by=command,
-        projects=tuple(sorted({one.project for one in prompts})),
+        projects=tuple(sorted({prompt.project for prompt in prompts})),
         date=date,
         embedder=str(embedder.identity),
         details={"rows": len(prompts)},
@@ -115,26 +116,33 @@ def fit_situation(
 def _inputs(
     prompts: Sequence[LabelledPrompt], read: Sequence[Situation], embedder: Embedder
 ) -> tuple[dict[str, Array], list[str], list[str]]:
-    projects = [one.project for one in prompts]
-    found = [prompt_words(one.text) for one in prompts]
-    found_ends = [end_words(one.previous_end) if one.previous_end else frozenset[str]() for one in prompts]
-    words, ends = vocabulary(found, projects), vocabulary(found_ends, projects)
-    accepted = np.array([[float(one.accepted)] for one in read])
-    short = np.array([[shortness(one.text)] for one in prompts])
-    end = np.array([_end_vector(one.previous_end, embedder) for one in prompts])
-    rule = np.array([_said(one) for one in read])
-    end_word = presence(found_ends, ends)
+    projects = [prompt.project for prompt in prompts]
+    word_sets = [prompt_words(prompt.text) for prompt in prompts]
+    end_sets = [
+        end_words(prompt.previous_end) if prompt.previous_end else frozenset[str]() for prompt in prompts
+    ]
+    words, ends = vocabulary(word_sets, projects), vocabulary(end_sets, projects)
+    accepted = np.array([[float(situation.accepted)] for situation in read])
+    short = np.array([[shortness(prompt.text)] for prompt in prompts])
+    end = np.array([_end_vector(prompt.previous_end, embedder) for prompt in prompts])
+    rule = np.array([_said(situation) for situation in read])
+    end_word = presence(end_sets, ends)
     return (
         {
             "cue": np.array(
-                [cues(one.text, previous_end=one.previous_end, files=one.files) for one in prompts],
+                [
+                    cues(prompt.text, previous_end=prompt.previous_end, files=prompt.files)
+                    for prompt in prompts
+                ],
                 np.float64,
             ),
             "rule": rule,
-            "word": presence(found, words),
+            "word": presence(word_sets, words),
             "end_word": end_word,
             "end_word_accepted": end_word * accepted,
-            "prompt": np.array([embedder.embed([one.text[:VECTOR_CHARS]])[0] for one in prompts], np.float64),
+            "prompt": np.array(
+                [embedder.embed([prompt.text[:VECTOR_CHARS]])[0] for prompt in prompts], np.float64
+            ),
             "end": end,
             "end_accepted": end * accepted,
             "end_short": end * short,
@@ -144,24 +152,24 @@ def _inputs(
     )
 
 
-def vocabulary(found: Sequence[Collection[str]], projects: Sequence[str]) -> list[str]:
+def vocabulary(word_sets: Sequence[Collection[str]], projects: Sequence[str]) -> list[str]:
     """Features of at least `LEAST_ROWS` rows and `LEAST_PROJECTS` projects, in order."""
     rows: Counter[str] = Counter()
     places: defaultdict[str, set[str]] = defaultdict(set)
-    for words, project in zip(found, projects, strict=True):
+    for words, project in zip(word_sets, projects, strict=True):
         rows.update(words)
         for word in words:
             places[word].add(project)
     return sorted(word for word, n in rows.items() if n >= LEAST_ROWS and len(places[word]) >= LEAST_PROJECTS)
 
 
-def presence(found: Iterable[Collection[str]], words: Sequence[str]) -> Array:
+def presence(word_sets: Iterable[Collection[str]], words: Sequence[str]) -> Array:
     """Rows of 0 and 1 / root of the number of known words."""
     index = {word: number for number, word in enumerate(words)}
     rows: list[Array] = []
-    for one in found:
+    for features in word_sets:
         row = np.zeros(len(words))
-        row[[index[word] for word in one if word in index]] = 1.0
+        row[[index[word] for word in features if word in index]] = 1.0
         rows.append(row / np.sqrt(max(row.sum(), 1.0)))
     return np.array(rows)
 

@@ -66,11 +66,13 @@ def labelled_memories(data: Path, *, exclude: Collection[str] = ()) -> list[Labe
     """All labelled statements below `data` but those of the projects `exclude`; what is not worth keeping is left out."""
     rows: list[Row] = []
     for folder in sorted(path for path in (data / "inject").glob("*") if path.is_dir()):
-        told = {row.text("id"): row for row in read_rows(data / "situation" / folder.name / "triggers.jsonl")}
+        labels = {
+            row.text("id"): row for row in read_rows(data / "situation" / folder.name / "triggers.jsonl")
+        }
         rows += [
-            Row(path=row.path, line=row.line, values={**row.values, **told[row.text("id")].values})
+            Row(path=row.path, line=row.line, values={**row.values, **labels[row.text("id")].values})
             for row in read_rows(folder / "memories.jsonl")
-            if row.text("id") in told
+            if row.text("id") in labels
         ]
     rows += [row for row in read_rows(data / "situation" / "rules.jsonl") if row.values.get("keep")]
     return [_memory(row) for row in usable(rows, exclude_projects=exclude)]
@@ -88,9 +90,9 @@ def fit_trigger(
         command: stands in the file, nothing else.
     """
     inputs, words = _inputs(memories, embedder)
-    targets = np.array([[one.grades.get(name, 0) / 3 for name in CLASSES] for one in memories])
+    targets = np.array([[memory.grades.get(name, 0) / 3 for name in CLASSES] for memory in memories])
     offset = RULES_SHARE * logit(RULES_TRUST * inputs["rule"], _RULES_FLOOR)
-    breadth = np.array([one.breadth for one in memories])
+    breadth = np.array([memory.breadth for memory in memories])
     mean = float(breadth.mean())
     matrices: dict[str, Array] = {}
     for variant, scales in SCALES.items():
@@ -106,7 +108,7 @@ def fit_trigger(
     origin = Origin(
         what="trigger maker",
         made_by=command,
-        projects=tuple(sorted({one.project for one in memories})),
+        projects=tuple(sorted({memory.project for memory in memories})),
         date=date,
         embedder=str(embedder.identity),
         details={"rows": len(memories)},
@@ -128,20 +130,20 @@ def _gram(inputs: dict[str, Array], scales: dict[str, float]) -> Array:
 
 
 def _inputs(memories: Sequence[LabelledMemory], embedder: Embedder) -> tuple[dict[str, Array], list[str]]:
-    found = [statement_words(one.content) for one in memories]
-    words = vocabulary(found, [one.project for one in memories])
-    rules = [make_trigger(one.content, kind=one.kind, files=one.files) for one in memories]
+    word_sets = [statement_words(memory.content) for memory in memories]
+    words = vocabulary(word_sets, [memory.project for memory in memories])
+    rules = [make_trigger(memory.content, kind=memory.kind, files=memory.files) for memory in memories]
     kinds = np.zeros((len(memories), len(KINDS)))
-    for row, one in zip(kinds, memories, strict=True):
-        row[KINDS.index(one.kind) if one.kind in KINDS else KINDS.index("")] = 1.0
-    cues = np.array([statement_cues(one.content) for one in memories], np.float64)
+    for row, memory in zip(kinds, memories, strict=True):
+        row[KINDS.index(memory.kind) if memory.kind in KINDS else KINDS.index("")] = 1.0
+    cues = np.array([statement_cues(memory.content) for memory in memories], np.float64)
     return (
         {
-            "word": presence(found, words),
+            "word": presence(word_sets, words),
             "kind": np.hstack([kinds, cues]),
-            "rule": np.array([said_by_rules(one, CLASSES) for one in rules], np.float64),
+            "rule": np.array([said_by_rules(trigger, CLASSES) for trigger in rules], np.float64),
             "vector": np.array(
-                [embedder.embed([one.content[:STATEMENT_CHARS]])[0] for one in memories], np.float64
+                [embedder.embed([memory.content[:STATEMENT_CHARS]])[0] for memory in memories], np.float64
             ),
         },
         words,

@@ -75,10 +75,10 @@ def unrelated_artifact(
         origin=Origin(
             what="cosines that a share of the unrelated pairs of a prompt and a memory of its project reaches",
             made_by=command,
-            projects=tuple(sorted(one.project for one in pairs)),
+            projects=tuple(sorted(cosines.project for cosines in pairs)),
             date=date,
             embedder=str(embedder.identity),
-            details={**details_of(settings), "pairs": sum(len(one.unrelated) for one in pairs)},
+            details={**details_of(settings), "pairs": sum(len(cosines.unrelated) for cosines in pairs)},
         ),
         values=bars_of(pairs),
     )
@@ -86,7 +86,7 @@ def unrelated_artifact(
 
 def bars_of(pairs: Sequence[PairCosines]) -> UnrelatedCosines:
     """The bars of all pairs together."""
-    return bars_from([float(cosine) for one in pairs for cosine in one.unrelated])
+    return bars_from([float(cosine) for cosines in pairs for cosine in cosines.unrelated])
 
 
 def stated_bars() -> Iterator[StatedBar]:
@@ -94,32 +94,33 @@ def stated_bars() -> Iterator[StatedBar]:
     for preset in preset_names():
         for key, share in stated_shares(preset).items():
             design: Any = load_preset(preset)
-            for part in key.split("."):
-                design = design[part]
+            for field in key.split("."):
+                design = design[field]
             if isinstance(share, float):
                 yield StatedBar(preset=preset, setting=key, design=design, share=share)
                 continue
-            for name, one in cast("Mapping[str, float]", share).items():
-                yield StatedBar(preset=preset, setting=f"{key}.{name}", design=design[name], share=one)
+            for name, value in cast("Mapping[str, float]", share).items():
+                yield StatedBar(preset=preset, setting=f"{key}.{name}", design=design[name], share=value)
 
 
 def report(pairs: Sequence[PairCosines]) -> Iterator[str]:
     """A table in Markdown: a row for each bar."""
     whole = {bar.share: bar.cosine for bar in bars_of(pairs)}
     without = {
-        one.project: {
-            bar.share: bar.cosine for bar in bars_of([other for other in pairs if other is not one])
+        cosines.project: {
+            bar.share: bar.cosine for bar in bars_of([other for other in pairs if other is not cosines])
         }
-        for one in pairs
+        for cosines in pairs
     }
-    needed = np.concatenate([one.needed for one in pairs])
-    names = " | ".join(one.project for one in pairs)
+    needed = np.concatenate([cosines.needed for cosines in pairs])
+    names = " | ".join(cosines.project for cosines in pairs)
     yield f"| preset | setting | design | share | cosine | needed pairs that pass | {names} |"
     yield "|---|---|---|---|---|---|" + "---|" * len(pairs)
     for bar in stated_bars():
         cosine = whole[bar.share]
         left_out = " | ".join(
-            f"{float((one.unrelated >= without[one.project][bar.share]).mean()):.4f}" for one in pairs
+            f"{float((cosines.unrelated >= without[cosines.project][bar.share]).mean()):.4f}"
+            for cosines in pairs
         )
         passing = float((needed >= cosine).mean())
         yield f"| {bar.preset} | {bar.setting} | {bar.design:.2f} | {bar.share} | {cosine:.3f} | {passing:.2f} | {left_out} |"

@@ -30,12 +30,12 @@ RESAMPLES = 500
 Pairs = Sequence[tuple[float, bool]]
 
 
-def pairs_of(one: ItemResult, *, least: float = LEAST) -> list[tuple[float, bool]]:
+def pairs_of(result: ItemResult, *, least: float = LEAST) -> list[tuple[float, bool]]:
     """Predictions of one item with their truth; marginal pairs are left out."""
     return [
-        (value, memory in one.judgment.needed)
-        for memory, value in sorted(one.predicted.items())
-        if value >= least and memory not in one.judgment.marginal
+        (value, memory in result.judgment.needed)
+        for memory, value in sorted(result.predicted.items())
+        if value >= least and memory not in result.judgment.marginal
     ]
 
 
@@ -44,10 +44,10 @@ def calibration_bins(pairs: Pairs, *, bins: int = BINS) -> list[tuple[int, float
     if not pairs:
         return []
     ordered = sorted(range(len(pairs)), key=lambda at: (pairs[at][0], at))
-    parts = np.array_split(np.array(ordered), min(bins, len(pairs)))
+    groups = np.array_split(np.array(ordered), min(bins, len(pairs)))
     values = np.array([value for value, _ in pairs])
     truth = np.array([float(hit) for _, hit in pairs])
-    return [(len(part), float(values[part].mean()), float(truth[part].mean())) for part in parts]
+    return [(len(group), float(values[group].mean()), float(truth[group].mean())) for group in groups]
 
 
 def calibration_error(pairs: Pairs, *, bins: int = BINS) -> float:
@@ -91,30 +91,30 @@ class Point:
 
 def risk_coverage(handed: Sequence[ItemResult]) -> tuple[tuple[Point, ...], float]:
     """Points from the highest threshold down, one for each distinct prediction, and the area."""
-    remaining = sum(len(one.judgment.needed.keys() - one.start) for one in handed)
-    silent = sum(one.judgment.nothing for one in handed)
+    remaining = sum(len(result.judgment.needed.keys() - result.start) for result in handed)
+    silent = sum(result.judgment.nothing for result in handed)
     pairs = sorted(
         (
-            (-value, one.item, memory, memory in one.judgment.needed, one.judgment.nothing)
-            for one in handed
-            for memory, value in one.predicted.items()
-            if memory not in one.start and memory not in one.judgment.marginal
+            (-value, result.item, memory, memory in result.judgment.needed, result.judgment.nothing)
+            for result in handed
+            for memory, value in result.predicted.items()
+            if memory not in result.start and memory not in result.judgment.marginal
         ),
     )
     points: list[Point] = []
     area = before = 0.0
-    right = 0
+    hits = 0
     wrongful: set[str] = set()
     for at, (value, item, _, hit, nothing) in enumerate(pairs):
-        right += hit
+        hits += hit
         if nothing:
             wrongful.add(item)
         if at + 1 < len(pairs) and pairs[at + 1][0] == value:
             continue
         point = Point(
             threshold=-value,
-            coverage=right / remaining if remaining else 0.0,
-            risk=1 - right / (at + 1),
+            coverage=hits / remaining if remaining else 0.0,
+            risk=1 - hits / (at + 1),
             wrongful=len(wrongful) / silent if silent else 0.0,
             per_item=(at + 1) / len(handed),
         )

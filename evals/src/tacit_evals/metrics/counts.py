@@ -86,31 +86,31 @@ RATIOS: dict[str, tuple[str, str]] = {
 def count(handed: Sequence[ItemResult], *, learned: frozenset[str]) -> Array:
     """Counts, one row per item, in the order of `COLUMNS`."""
     rows: list[tuple[float, ...]] = []
-    for one in handed:
-        needed = one.judgment.needed
+    for result in handed:
+        needed = result.judgment.needed
         grade2 = {m for m, grade in needed.items() if grade == 2}
         own = set(needed) & learned
-        given = one.start | set(one.pack)
+        context = result.start | set(result.pack)
         rows.append(
             (
                 len(needed),
                 len(grade2),
                 len(own),
-                len(one.start & needed.keys()),
-                len(one.start & grade2),
-                len(one.start & own),
-                len(given & needed.keys()),
-                len(given & grade2),
-                len(given & own),
-                len((given - one.start) & needed.keys()),
-                len(one.counted),
-                one.right,
-                len(one.pack),
-                one.tokens,
+                len(result.start & needed.keys()),
+                len(result.start & grade2),
+                len(result.start & own),
+                len(context & needed.keys()),
+                len(context & grade2),
+                len(context & own),
+                len((context - result.start) & needed.keys()),
+                len(result.counted),
+                result.right,
+                len(result.pack),
+                result.tokens,
                 1,
-                float(one.judgment.nothing),
-                float(one.judgment.nothing and bool(one.pack)),
-                one.start_tokens,
+                float(result.judgment.nothing),
+                float(result.judgment.nothing and bool(result.pack)),
+                result.start_tokens,
             )
         )
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(COLUMNS))
@@ -130,7 +130,7 @@ def figures(counts: Array) -> dict[str, float]:
 
 def tokens_per_need(handed: Sequence[ItemResult]) -> float:
     """Tokens paid for each needed memory that was in context: start packs once a session, prompt packs each time."""
-    starts = {one.session: one.start_tokens for one in handed}
-    covered = sum(len((one.start | set(one.pack)) & one.judgment.needed.keys()) for one in handed)
-    paid = sum(starts.values()) + sum(one.tokens for one in handed)
+    starts = {result.session: result.start_tokens for result in handed}
+    covered = sum(len((result.start | set(result.pack)) & result.judgment.needed.keys()) for result in handed)
+    paid = sum(starts.values()) + sum(result.tokens for result in handed)
     return paid / covered if covered else 0.0

@@ -14,9 +14,9 @@ LEAST_COSINE = 0.75
 _TOKEN = re.compile(r"\w+")
 
 
-def token_f1(one: str, other: str) -> float:
+def token_f1(text: str, other: str) -> float:
     """Harmonic mean of the shares of tokens that two texts have in common, 0 to 1."""
-    mine, theirs = Counter(_TOKEN.findall(one.lower())), Counter(_TOKEN.findall(other.lower()))
+    mine, theirs = Counter(_TOKEN.findall(text.lower())), Counter(_TOKEN.findall(other.lower()))
     shared = sum((mine & theirs).values())
     return 2 * shared / (sum(mine.values()) + sum(theirs.values())) if shared else 0.0
 

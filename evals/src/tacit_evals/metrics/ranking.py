@@ -24,8 +24,8 @@ RECALL_5, RECALL_10, ANY_5 = R @ 5, R @ 10, Success @ 5
 def per_query(qrels: Qrels, run: Run, measure: ir_measures.Measure) -> dict[str, float]:
     """`measure` of every judged query; a query without any result has 0."""
     complete = {query: dict(run.get(query, {})) for query in qrels}
-    found = {one.query_id: float(one.value) for one in measure.iter_calc(_plain(qrels), _plain(complete))}
-    return {query: found.get(query, 0.0) for query in qrels}
+    values = {row.query_id: float(row.value) for row in measure.iter_calc(_plain(qrels), _plain(complete))}
+    return {query: values.get(query, 0.0) for query in qrels}
 
 
 def mean(values: Mapping[str, float]) -> float:
@@ -66,15 +66,15 @@ def read_qrels(path: Path) -> dict[str, dict[str, int]]:
     Raises:
         InvalidInput: naming the line.
     """
-    found: dict[str, dict[str, int]] = {}
+    judgments: dict[str, dict[str, int]] = {}
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         cells = line.split()
         if not cells:
             continue
         if len(cells) != _QREL_COLUMNS or not cells[3].lstrip("-").isdigit():
             raise problem(path, number, "no judgment.", "A line is: query 0 document grade.")
-        found.setdefault(cells[0], {})[cells[2]] = int(cells[3])
-    return found
+        judgments.setdefault(cells[0], {})[cells[2]] = int(cells[3])
+    return judgments
 
 
 def write_run(run: Run, path: Path, *, name: str = "tacit") -> None:
@@ -83,7 +83,8 @@ def write_run(run: Run, path: Path, *, name: str = "tacit") -> None:
     for query, own in run.items():
         ordered = sorted(own, key=lambda document, own=own: (-own[document], document))
         lines += [
-            f"{query} Q0 {one} {rank} {own[one]:.6f} {name}\n" for rank, one in enumerate(ordered, start=1)
+            f"{query} Q0 {document} {rank} {own[document]:.6f} {name}\n"
+            for rank, document in enumerate(ordered, start=1)
         ]
     path.write_text("".join(lines), "utf-8")
 
@@ -94,7 +95,7 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
     Raises:
         InvalidInput: naming the line.
     """
-    found: dict[str, dict[str, float]] = {}
+    rankings: dict[str, dict[str, float]] = {}
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         cells = line.split()
         if not cells:
@@ -107,5 +108,5 @@ def read_run(path: Path) -> dict[str, dict[str, float]]:
             ) from error
         if len(cells) != _RUN_COLUMNS:
             raise problem(path, number, "no result.", "A line is: query Q0 document rank score name.")
-        found.setdefault(cells[0], {})[cells[2]] = score
-    return found
+        rankings.setdefault(cells[0], {})[cells[2]] = score
+    return rankings

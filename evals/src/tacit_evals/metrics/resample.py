@@ -44,7 +44,7 @@ def macro_intervals(projects: Sequence[Array]) -> dict[str, Interval]:
     """95 % interval of the mean over projects; items are resampled within each."""
     sums = [resampled_sums(counts, seed=SEED + number) for number, counts in enumerate(projects)]
     return {
-        name: percentile_interval(np.mean([figure(one, name) for one in sums], axis=0)) for name in RATIOS
+        name: percentile_interval(np.mean([figure(draws, name) for draws in sums], axis=0)) for name in RATIOS
     }
 
 
@@ -52,8 +52,8 @@ def binomial_interval(hits: int, trials: int) -> Interval:
     """Exact 95 % interval of a rate; (0, 1) without trials."""
     if trials == 0:
         return 0.0, 1.0
-    found = binomtest(hits, trials).proportion_ci(confidence_level=0.95, method="exact")
-    return float(found.low), float(found.high)
+    interval = binomtest(hits, trials).proportion_ci(confidence_level=0.95, method="exact")
+    return float(interval.low), float(interval.high)
 
 
 def paired_p(ours: Sequence[float], theirs: Sequence[float]) -> float:
@@ -62,7 +62,7 @@ def paired_p(ours: Sequence[float], theirs: Sequence[float]) -> float:
     differs = mine != other
     if differs.sum() < 2:
         return 1.0
-    found = permutation_test(
+    result = permutation_test(
         (mine[differs], other[differs]),
         lambda a, b, axis: (a - b).sum(axis=axis),
         permutation_type="samples",
@@ -70,4 +70,4 @@ def paired_p(ours: Sequence[float], theirs: Sequence[float]) -> float:
         n_resamples=PERMUTATIONS,
         rng=np.random.default_rng(SEED),
     )
-    return float(found.pvalue)
+    return float(result.pvalue)

@@ -38,7 +38,7 @@ def render_page(card: Scorecard) -> str:
         f"<figure><figcaption>{escape(name)}</figcaption>{svg}</figure>"
         for name, svg in plots_of(card).items()
     ]
-    body += [_listing(one) for one in card.listings]
+    body += [_listing(listing) for listing in card.listings]
     body += ["<h2>Settings</h2><table>"]
     body += [f"<tr><td>{escape(str(k))}</td><td>{escape(str(v))}</td></tr>" for k, v in card.settings.items()]
     body += ["</table>"]
@@ -55,7 +55,7 @@ def _promises(lines: Sequence[Line]) -> str:
     for line in lines:
         between = "" if line.interval is None else f"{cell(line.interval[0])} - {cell(line.interval[1])}"
         cells = (line.name, cell(line.value), between, line.wanted, MET[line.met])
-        rows.append("<tr>" + "".join(f"<td>{escape(one)}</td>" for one in cells) + "</tr>")
+        rows.append("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in cells) + "</tr>")
     return "<table>" + "\n".join(rows) + "</table>"
 
 

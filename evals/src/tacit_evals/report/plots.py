@@ -30,15 +30,15 @@ def svg_of(figure: Figure) -> str:
 def plots_of(card: Scorecard) -> dict[str, str]:
     """Every plot that the scorecard has the figures for, by its title."""
     parts = (*card.parts, card.total)
-    found: dict[str, str] = {}
+    plots: dict[str, str] = {}
     if any(part.curves.get("risk_coverage") for part in parts):
-        found["Risk and coverage of the prompt pack"] = svg_of(_risk(parts))
-        found["Wrongful rate by threshold"] = svg_of(_wrongful(parts))
+        plots["Risk and coverage of the prompt pack"] = svg_of(_risk(parts))
+        plots["Wrongful rate by threshold"] = svg_of(_wrongful(parts))
     if any(part.curves.get("calibration") for part in parts):
-        found["Calibration"] = svg_of(_calibration(parts))
+        plots["Calibration"] = svg_of(_calibration(parts))
     if card.total.curves.get("start_budgets"):
-        found["Coverage by the budget of the start pack"] = svg_of(_budgets(card.total))
-    return found
+        plots["Coverage by the budget of the start pack"] = svg_of(_budgets(card.total))
+    return plots
 
 
 def risk_plot(card: Scorecard) -> str:
@@ -95,10 +95,10 @@ def _budgets(total: Part) -> Figure:
     )
     axes.plot(sizes, [own[str(s)]["start_coverage_all"] for s in sizes], marker="o", label="Tacit, start")
     for name, orders in sorted((total.curves.get("start_orders") or {}).items()):
-        known = sorted(int(size) for size in orders)
+        budgets = sorted(int(size) for size in orders)
         axes.plot(
-            known,
-            [orders[str(s)]["start_coverage_all"] for s in known],
+            budgets,
+            [orders[str(s)]["start_coverage_all"] for s in budgets],
             linestyle="--",
             linewidth=0.9,
             label=name,

@@ -34,7 +34,7 @@ def promised(measured: Sequence[Measured], total: Part, pooled: Part, *, trigger
         if (line := _start(measured, budget, name, words)) is not None
     ]
     mine = total.metrics["prompt_precision"] or 0.0
-    rival, other = _best_rival(total)
+    rival, theirs = _best_rival(total)
     rate = "wrongful_rate_exact"
     lines += [
         _line("prompt pack adds coverage", total, "prompt_coverage_all", least=ADDED[triggers]),
@@ -42,7 +42,7 @@ def promised(measured: Sequence[Measured], total: Part, pooled: Part, *, trigger
         _line("precision, all pairs as one set", pooled, "prompt_precision"),
         Line(
             name=f"times the precision of {rival}, equally many",
-            value=mine / other if other else None,
+            value=mine / theirs if theirs else None,
             least=TIMES,
         ),
         _line(
@@ -69,28 +69,31 @@ def _line(
     least: float | None = None,
     most: float | None = None,
 ) -> Line:
-    found = part.intervals.get(interval or metric)
-    return Line(name=name, value=part.metrics.get(metric), interval=found, least=least, most=most)
+    bounds = part.intervals.get(interval or metric)
+    return Line(name=name, value=part.metrics.get(metric), interval=bounds, least=least, most=most)
 
 
 def _best_rival(total: Part) -> tuple[str, float]:
     """The simpler method of the greatest precision among those that hand over as many, and that precision."""
-    found = {
+    precisions = {
         name: figures.get("prompt_precision") or 0.0
         for name, figures in total.baselines.items()
         if name.endswith(EQUALLY_MANY)
     }
-    return min(found.items(), key=lambda one: (-one[1], one[0]), default=("a simpler method", 0.0))
+    return min(precisions.items(), key=lambda pair: (-pair[1], pair[0]), default=("a simpler method", 0.0))
 
 
 def _start(measured: Sequence[Measured], budget: int, name: str, words: str) -> Line | None:
     """How much more the start pack covers than the better of the two simple orders."""
-    known = all(budget in one.handed and set(ORDERS) <= one.start_baselines.keys() for one in measured)
-    if not known:
+    complete = all(
+        budget in project.handed and set(ORDERS) <= project.start_baselines.keys() for project in measured
+    )
+    if not complete:
         return None
-    mine = [one.counts(one.handed[budget]) for one in measured]
+    mine = [project.counts(project.handed[budget]) for project in measured]
     rivals = {
-        order: [one.counts(one.start_baselines[order][budget][0]) for one in measured] for order in ORDERS
+        order: [project.counts(project.start_baselines[order][budget][0]) for project in measured]
+        for order in ORDERS
     }
     best = max(ORDERS, key=lambda order: (_mean(rivals[order], name), order))
     value = _mean(mine, name) - _mean(rivals[best], name)

@@ -23,14 +23,16 @@ def write_trec(folder: Path, name: str, qrels: Qrels, runs: Mapping[str, Run]) -
 
 def of_handed(handed: Sequence[ItemResult]) -> tuple[Qrels, dict[str, Run]]:
     """Judgments, and two rankings: by predicted relevance, and what was handed over at the item (`handed`)."""
-    qrels = {one.item: dict(one.judgment.needed) for one in handed if one.judgment.needed}
+    qrels = {result.item: dict(result.judgment.needed) for result in handed if result.judgment.needed}
     predicted = {
-        one.item: {name: value for name, value in one.predicted.items() if name not in one.judgment.marginal}
-        for one in handed
+        result.item: {
+            name: value for name, value in result.predicted.items() if name not in result.judgment.marginal
+        }
+        for result in handed
     }
     packs = {
-        one.item: as_scores([name for name in one.pack if name not in one.judgment.marginal])
-        for one in handed
+        result.item: as_scores([name for name in result.pack if name not in result.judgment.marginal])
+        for result in handed
     }
     return qrels, {"tacit": predicted, "handed": packs}
 

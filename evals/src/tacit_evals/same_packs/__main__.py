@@ -46,35 +46,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     comparing.add_argument("file", type=Path, nargs="?", help="a recording")
     comparing.add_argument("--against", metavar="COMMIT", help="record with the code of this commit first")
     comparing.add_argument("--shown", type=int, default=SHOWN, help="differences to print per preset")
-    for one in (recording, comparing):
-        one.add_argument("--data", type=Path, help="folder with <project>/memories.jsonl and prompts.jsonl")
-        one.add_argument("--recalls", type=int, default=RECALLS, help="recalls per preset")
-        one.add_argument("--statements", type=int, default=STATEMENTS, help="generated statements")
-        one.add_argument(
+    for command in (recording, comparing):
+        command.add_argument(
+            "--data", type=Path, help="folder with <project>/memories.jsonl and prompts.jsonl"
+        )
+        command.add_argument("--recalls", type=int, default=RECALLS, help="recalls per preset")
+        command.add_argument("--statements", type=int, default=STATEMENTS, help="generated statements")
+        command.add_argument(
             "--preset", action="append", choices=preset_names(), help="only this one; repeatable"
         )
-    given = parser.parse_args(arguments)
-    if given.command == "compare" and (given.file is None) == (given.against is None):
+    options = parser.parse_args(arguments)
+    if options.command == "compare" and (options.file is None) == (options.against is None):
         parser.error("give a recording or --against COMMIT")
-    if given.command == "compare" and given.file:
-        before = read_recording(given.file)
+    if options.command == "compare" and options.file:
+        before = read_recording(options.file)
         after = record(before["plan"], source=SOURCE, commit=present_commit())
     else:
-        made = make_plan(recalls=given.recalls, statements=given.statements, data=given.data)
-        plan = {**asdict(made), "presets": given.preset or list(preset_names())}
+        planned = make_plan(recalls=options.recalls, statements=options.statements, data=options.data)
+        plan = {**asdict(planned), "presets": options.preset or list(preset_names())}
         plan = json.loads(json.dumps(plan))
-        if given.command == "record":
-            found = record(plan, source=SOURCE, commit=present_commit())
-            write_recording(found, given.out)
-            for preset, value in found["hashes"].items():
-                print(f"{preset}: {made.recalls} recalls, {value}")
+        if options.command == "record":
+            recorded = record(plan, source=SOURCE, commit=present_commit())
+            write_recording(recorded, options.out)
+            for preset, value in recorded["hashes"].items():
+                print(f"{preset}: {planned.recalls} recalls, {value}")
             return 0
-        with checkout(given.against) as (folder, name), ThreadPoolExecutor(max_workers=2) as both:
+        with checkout(options.against) as (folder, name), ThreadPoolExecutor(max_workers=2) as both:
             first = both.submit(record, plan, source=folder, commit=name)
             after = record(plan, source=SOURCE, commit=present_commit())
             before = first.result()
     print(f"before: {before['commit']}, now: {after['commit']}")
-    print("\n".join(compare(before, after, shown=given.shown)))
+    print("\n".join(compare(before, after, shown=options.shown)))
     return int(differs(before, after))
 
 

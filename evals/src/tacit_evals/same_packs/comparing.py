@@ -25,8 +25,10 @@ def compare(before: Recording, after: Recording, *, shown: int = SHOWN) -> list[
         )
         if old != new
     ]
-    told = f"different: {len(stored)} of {len(before['stored'])} statements" if stored else "identical"
-    lines.append(f"store: {told} ({len(before['stored'])} statements)" if not stored else f"store: {told}")
+    summary = f"different: {len(stored)} of {len(before['stored'])} statements" if stored else "identical"
+    lines.append(
+        f"store: {summary} ({len(before['stored'])} statements)" if not stored else f"store: {summary}"
+    )
     lines += [f"  {name} made or changed {old} before, {new} now" for name, old, new in stored[:shown]]
     for preset in before["presets"]:
         lines += _compare_preset(preset, before["presets"][preset], after["presets"].get(preset), shown)
@@ -36,16 +38,18 @@ def compare(before: Recording, after: Recording, *, shown: int = SHOWN) -> list[
 def _compare_preset(
     preset: str, before: list[dict[str, Any]], after: list[dict[str, Any]] | None, shown: int
 ) -> list[str]:
-    recalls = sum(one["asks"] for one in before)
+    recalls = sum(signal["asks"] for signal in before)
     if after is None:
         return [f"{preset}: different: there is no such preset now"]
     pairs = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
     if not pairs:
-        given = sum(bool(_texts(one)) for one in before)
-        return [f"{preset}: identical ({recalls} recalls, {given} of them with a block; {hash_of(before)})"]
+        with_block = sum(bool(_texts(signal)) for signal in before)
+        return [
+            f"{preset}: identical ({recalls} recalls, {with_block} of them with a block; {hash_of(before)})"
+        ]
     counted = Counter(field for old, new in pairs for field in _fields(old, new))
-    what = ", ".join(f"{field} {count}" for field, count in counted.most_common())
-    lines = [f"{preset}: different: {len(pairs)} of {len(before)} signals ({what})"]
+    fields = ", ".join(f"{field} {count}" for field, count in counted.most_common())
+    lines = [f"{preset}: different: {len(pairs)} of {len(before)} signals ({fields})"]
     pairs.sort(key=lambda pair: pair[0]["answer"] == pair[1]["answer"])
     for old, new in pairs[:shown]:
         lines.append(f"  {old['label']}: {' '.join(old['asked'].split())[:100]}")
@@ -55,22 +59,22 @@ def _compare_preset(
     return lines
 
 
-def _texts(one: Mapping[str, Any]) -> list[str]:
-    return [trace["block"] for trace in one["traces"] if trace["block"]]
+def _texts(signal: Mapping[str, Any]) -> list[str]:
+    return [trace["block"] for trace in signal["traces"] if trace["block"]]
 
 
 def _fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Which parts of a recall differ."""
-    found = ["answer"] if old["answer"] != new["answer"] else []
+    fields = ["answer"] if old["answer"] != new["answer"] else []
     if len(old["traces"]) != len(new["traces"]):
-        return [*found, "number of traces"]
+        return [*fields, "number of traces"]
     differing = {
         field: None
         for before, after in zip(old["traces"], new["traces"], strict=True)
         for field in before
         if before[field] != after[field]
     }
-    return [*found, *differing]
+    return [*fields, *differing]
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
@@ -87,17 +91,17 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str
                 yield f"{some[0][0]} {part}: and {len(some) - LINES} more lines"
 
 
-def _parts(one: Mapping[str, Any]) -> dict[str, list[str]]:
+def _parts(recall: Mapping[str, Any]) -> dict[str, list[str]]:
     """The lines of each part of a recall; the block is left out, the answer shows it."""
-    found: dict[str, list[str]] = {"answer": one["answer"].splitlines()}
-    for trace in one["traces"]:
+    by_part: dict[str, list[str]] = {"answer": recall["answer"].splitlines()}
+    for trace in recall["traces"]:
         for field, value in trace.items():
             if field != "block":
                 lines = cast(list[str], value) if isinstance(value, list) else str(value).splitlines()
-                found.setdefault(field, []).extend(lines)
-    return found
+                by_part.setdefault(field, []).extend(lines)
+    return by_part
 
 
 def differs(before: Recording, after: Recording) -> bool:
     """Whether anything differs."""
-    return any(before[part] != after[part] for part in ("stored", "presets"))
+    return any(before[key] != after[key] for key in ("stored", "presets"))

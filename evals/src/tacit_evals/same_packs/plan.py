@@ -97,12 +97,12 @@ def make_plan(*, recalls: int, statements: int = STATEMENTS, data: Path | None =
     ]
     sources = [_generated_sessions(seed), *(_real_sessions(pool) for pool in pools)]
     signals: list[PlannedSignal] = []
-    asked = 0
+    planned = 0
     for project, name, turns in _in_rotation(sources):
         for signal in _session(project, name, turns, first=len(signals)):
             signals.append(signal)
-            asked += signal.asks
-            if asked == recalls:
+            planned += signal.asks
+            if planned == recalls:
                 return Plan(statements=tuple(stored), signals=tuple(signals))
     raise AssertionError("Generated sessions never end.")
 
@@ -168,12 +168,12 @@ def _in_rotation(
     sources: Sequence[Iterator[tuple[str, str, list[_Turn]]]],
 ) -> Iterator[tuple[str, str, list[_Turn]]]:
     """One session of each source after the other, so that a short plan meets all of them."""
-    left = list(sources)
-    while left:
-        for source in list(left):
+    remaining = list(sources)
+    while remaining:
+        for source in list(remaining):
             session = next(source, None)
             if session is None:
-                left.remove(source)
+                remaining.remove(source)
             else:
                 yield session
 

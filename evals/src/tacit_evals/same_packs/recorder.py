@@ -67,7 +67,7 @@ class Names:
         return self._by_id.get(memory_id, "other" if memory_id else "")
 
     def clean(self, text: str) -> str:
-        text = ID.sub(lambda found: self._by_id.get(found[0], f"{found[1]}_other"), text)
+        text = ID.sub(lambda match: self._by_id.get(match[0], f"{match[1]}_other"), text)
         for memory_id, name in self._by_id.items():
             if memory_id[-7:] in text:
                 text = text.replace(memory_id[-7:], f"<{name}>")
@@ -94,7 +94,7 @@ def in_words(trace: Any) -> Any:
 def record_trace(trace: Any, names: Names) -> dict[str, object]:
     """What one trace says, without times and ids."""
     trace = in_words(trace)
-    relevance = {one.memory_id: round(one.relevance, 4) for one in trace.candidates}
+    relevance = {candidate.memory_id: round(candidate.relevance, 4) for candidate in trace.candidates}
     drops = [
         f"{stage.stage}: {names.of(drop.memory_id)}: {names.clean(words(drop.reason))}".replace(": : ", ": ")
         for stage in trace.stages
@@ -105,7 +105,9 @@ def record_trace(trace: Any, names: Names) -> dict[str, object]:
         "silence": names.clean(words(trace.silence)),
         "threshold": round(trace.threshold, 6),
         "budget": trace.budget_tokens,
-        "injected": [f"{names.of(one)} {relevance.get(one, '')}".strip() for one in trace.injected],
+        "injected": [
+            f"{names.of(memory_id)} {relevance.get(memory_id, '')}".strip() for memory_id in trace.injected
+        ],
         "block": names.clean(trace.block),
         "stages": [stage.stage for stage in trace.stages],
         "drops": sorted(drops),
@@ -157,8 +159,8 @@ def send(
     from tacit import open_engine
 
     engine: Any = open_engine(home, clock=clock)
-    seen: set[str] = set()
-    found: list[dict[str, object]] = []
+    recorded: set[str] = set()
+    answers: list[dict[str, object]] = []
     try:
         for signal in plan["signals"]:
             clock.advance(SIGNAL_MS)
@@ -166,13 +168,13 @@ def send(
             if signal["sort"] == "question":
                 recalled = engine.recall(payload["text"], cwd=cwd)
                 answer, traces = recalled.block.text, [recalled.trace]
-                seen.add(recalled.trace.id)
+                recorded.add(recalled.trace.id)
             else:
                 answer = engine.hook("claude-code", {**payload, "cwd": cwd}, deadline_ms=LIMIT_MS)
                 engine.flush()
-                traces = [trace for trace in reversed(engine.why(limit=3)) if trace.id not in seen]
-                seen.update(trace.id for trace in traces)
-            found.append(
+                traces = [trace for trace in reversed(engine.why(limit=3)) if trace.id not in recorded]
+                recorded.update(trace.id for trace in traces)
+            answers.append(
                 {
                     "label": signal["label"],
                     "asks": signal["asks"],
@@ -185,18 +187,18 @@ def send(
             )
     finally:
         engine.close()
-    return found
+    return answers
 
 
 def _readable(answer: str) -> str:
     """The texts of a hook's answer by themselves, so that a difference can be read line by line."""
     try:
-        given = json.loads(answer)
+        fields = json.loads(answer)
     except ValueError:
         return answer
-    told = dict(given.pop("hookSpecificOutput", {}))
-    context = told.pop("additionalContext", "")
-    rest = json.dumps({**given, **told}, sort_keys=True)
+    specific = dict(fields.pop("hookSpecificOutput", {}))
+    context = specific.pop("additionalContext", "")
+    rest = json.dumps({**fields, **specific}, sort_keys=True)
     return f"{context}\n{rest}"
 
 

@@ -49,16 +49,16 @@ def record(plan: Mapping[str, Any], *, source: Path, commit: str) -> Recording:
         )
         if done.returncode:
             raise SystemExit(f"The recorder failed with the code of {commit}:\n{done.stderr[-4000:]}")
-        made = json.loads(out.read_text("utf-8"))
-    hashes = {preset: hash_of(recalls) for preset, recalls in made["presets"].items()}
-    return {"format": FORMAT, "commit": commit, "hashes": hashes, "plan": plan, **made}
+        output = json.loads(out.read_text("utf-8"))
+    hashes = {preset: hash_of(recalls) for preset, recalls in output["presets"].items()}
+    return {"format": FORMAT, "commit": commit, "hashes": hashes, "plan": plan, **output}
 
 
 def _environment(source: Path, user: Path) -> dict[str, str]:
     """The environment without the user's settings and home, with the code of `source` and one thread for arithmetic."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TACIT_", "PYTHON"))}
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("TACIT_", "PYTHON"))}
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-    return {**kept, **threads, "HOME": str(user), "PYTHONPATH": str(source / "src")}
+    return {**env, **threads, "HOME": str(user), "PYTHONPATH": str(source / "src")}
 
 
 def hash_of(value: object) -> str:
@@ -87,12 +87,12 @@ def read_recording(file: Path) -> Recording:
     """
     try:
         with gzip.open(file, "rb") as opened:
-            found = json.loads(opened.read())
+            recording = json.loads(opened.read())
     except (OSError, ValueError, EOFError) as error:
         raise SystemExit(f"{file} is no recording: {error}") from None
-    if found.get("format") != FORMAT:
-        raise SystemExit(f"{file} has format {found.get('format')}; this program knows {FORMAT}.")
-    return cast(Recording, found)
+    if recording.get("format") != FORMAT:
+        raise SystemExit(f"{file} has format {recording.get('format')}; this program knows {FORMAT}.")
+    return cast(Recording, recording)
 
 
 @contextmanager
@@ -103,22 +103,22 @@ def checkout(commit: str) -> Generator[tuple[Path, str]]:
         SystemExit: if there is no such commit.
     """
     git = ["git", "-C", str(SOURCE)]
-    named = subprocess.run(
+    revision = subprocess.run(
         [*git, "rev-parse", "--short", f"{commit}^{{commit}}"], capture_output=True, text=True, check=False
     )
-    if named.returncode:
+    if revision.returncode:
         raise SystemExit(f"There is no commit {commit!r} here.")
     with tempfile.TemporaryDirectory(prefix="same-packs-") as name:
         archive = subprocess.run([*git, "archive", commit], capture_output=True, check=True)
         subprocess.run(["tar", "-x", "-C", name], input=archive.stdout, check=True)
-        yield Path(name), named.stdout.strip()
+        yield Path(name), revision.stdout.strip()
 
 
 def present_commit() -> str:
     """The commit of this checkout, with a plus sign where files differ from it."""
     git = ["git", "-C", str(SOURCE)]
-    named = subprocess.run(
+    revision = subprocess.run(
         [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
     )
     changed = subprocess.run([*git, "status", "--porcelain"], capture_output=True, text=True, check=False)
-    return f"{named.stdout.strip() or 'unknown'}{'+' if changed.stdout.strip() else ''}"
+    return f"{revision.stdout.strip() or 'unknown'}{'+' if changed.stdout.strip() else ''}"

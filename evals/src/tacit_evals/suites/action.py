@@ -30,7 +30,7 @@ POOL_FILE = "memories.jsonl"
 def run_action(run: Run) -> Scorecard:
     """Measure every folder of judged calls below the run's folder."""
     measured: list[Measured] = []
-    said: list[str] = []
+    notes: list[str] = []
     described = run.described()
     for folder in folders_of("action", run.data):
         pool_file = _pool_file(folder, run)
@@ -38,9 +38,9 @@ def run_action(run: Run) -> Scorecard:
         calls = load_action(folder, pool=pool_file, name=name, triggers=run.labels_of(name))
         run.triggers_of(name)
         described[f"pool of {folder.name}"] = str(pool_file)
-        measured.append(_measure(calls, run, said))
+        measured.append(_measure(calls, run, notes))
     card = scorecard(measured, suite="action", dataset=str(run.data), settings=described)
-    return replace(card, notes=(*said, *card.notes))
+    return replace(card, notes=(*notes, *card.notes))
 
 
 def _pool_file(folder: Path, run: Run) -> Path:
@@ -50,26 +50,26 @@ def _pool_file(folder: Path, run: Run) -> Path:
         InvalidInput: if it cannot be told.
     """
     if run.pool is not None:
-        given = run.pool / POOL_FILE if run.pool.is_dir() else run.pool
-        if not given.is_file():
-            raise InvalidInput(f"{given} is missing.", hint=f"Give --pool a {POOL_FILE} or its folder.")
-        return given
+        pool_file = run.pool / POOL_FILE if run.pool.is_dir() else run.pool
+        if not pool_file.is_file():
+            raise InvalidInput(f"{pool_file} is missing.", hint=f"Give --pool a {POOL_FILE} or its folder.")
+        return pool_file
     if (folder / POOL_FILE).is_file():
         return folder / POOL_FILE
     text = read_text(folder / "calls.jsonl").lower()
     near = [
         root for root in (run.data, run.data.parent, folder.parent) if any(map(is_inject, _projects(root)))
     ]
-    named = sorted(
+    mentions = sorted(
         ((text.count(project.name.lower()), project) for root in near[:1] for project in _projects(root)),
-        key=lambda found: (-found[0], found[1]),
+        key=lambda mention: (-mention[0], mention[1]),
     )
-    if not named or named[0][0] == 0 or (len(named) > 1 and named[0][0] == named[1][0]):
+    if not mentions or mentions[0][0] == 0 or (len(mentions) > 1 and mentions[0][0] == mentions[1][0]):
         raise InvalidInput(
             f"{folder} has no {POOL_FILE}, and no project beside it is named by its calls.",
             hint=f"Give the pool with --pool: a {POOL_FILE} or its folder.",
         )
-    return named[0][1] / POOL_FILE
+    return mentions[0][1] / POOL_FILE
 
 
 def _projects(root: Path) -> list[Path]:
@@ -77,8 +77,8 @@ def _projects(root: Path) -> list[Path]:
     return sorted(path for path in folders if path.is_dir() and is_inject(path))
 
 
-def _measure(project: Project, run: Run, said: list[str]) -> Measured:
-    """Measure the calls of `project`; what they get on their own is added to `said`."""
+def _measure(project: Project, run: Run, notes: list[str]) -> Measured:
+    """Measure the calls of `project`; what they get on their own is added to `notes`."""
     run.say(f"{project.name}: {len(project.memories)} memories, {len(project.calls)} calls")
     pool = Pool(
         project,
@@ -99,7 +99,7 @@ def _measure(project: Project, run: Run, said: list[str]) -> Measured:
         if run.trec is not None:
             write_trec(run.trec, f"{project.name} calls", *of_handed(handed[MAIN_BUDGET]))
         simpler = prompt_baselines(pool, handed[0], texts, run)
-        said.extend(lines(project.name, handed[0], simpler, left_out=project.left_out))
+        notes.extend(lines(project.name, handed[0], simpler, left_out=project.left_out))
         return Measured(
             name=project.name,
             learned=project.learned,
@@ -123,9 +123,11 @@ def _delivered(handed: dict[int, list[ItemResult]]) -> dict[str, float | None]:
     """Pairs of grade 2 that the action and failure packs handed over, and those that were in context by then."""
     main = handed[MAIN_BUDGET]
     return {
-        "pairs_grade2": float(sum(len(grade2(one)) for one in main)),
+        "pairs_grade2": float(sum(len(grade2(result)) for result in main)),
         "delivered_grade2": float(delivered(main)),
-        "in_context_grade2": float(sum(len(grade2(one) & (one.start | set(one.pack))) for one in main)),
+        "in_context_grade2": float(
+            sum(len(grade2(result) & (result.start | set(result.pack))) for result in main)
+        ),
         **alone(handed[0]),
     }
 
@@ -133,7 +135,7 @@ def _delivered(handed: dict[int, list[ItemResult]]) -> dict[str, float | None]:
 def _cross(pool: Pool, project: Project, run: Run, *, at_ms: int) -> Sequence[tuple[bool, bool]]:
     """The calls against the stores of other projects beside the pool's own; () where there are none."""
     del pool
-    root = next((one for one in (run.data, run.data.parent) if _projects(one)), None)
+    root = next((place for place in (run.data, run.data.parent) if _projects(place)), None)
     verdicts: list[tuple[bool, bool]] = []
     for folder in _projects(root) if root is not None else ():
         if same_project(folder.name, project.name):
@@ -162,33 +164,33 @@ WANTED_GRADE2 = 7
 MOST_WRONGFUL = 0.10
 
 
-def grade2(one: ItemResult) -> set[str]:
+def grade2(result: ItemResult) -> set[str]:
     """The memories that a call needs most."""
-    return {memory for memory, grade in one.judgment.needed.items() if grade == 2}
+    return {memory for memory, grade in result.judgment.needed.items() if grade == 2}
 
 
 def delivered(items: Sequence[ItemResult]) -> int:
     """Pairs of grade 2 that the packs at the calls handed over."""
-    return sum(len(grade2(one) & set(one.pack)) for one in items)
+    return sum(len(grade2(result) & set(result.pack)) for result in items)
 
 
 def alone(items: Sequence[ItemResult]) -> dict[str, float | None]:
     """Figures of calls that were asked with an empty context, with intervals (precision: bootstrap; wrongful: exact)."""
-    found = figures(count(items, learned=frozenset()))
+    values = figures(count(items, learned=frozenset()))
     low, high = intervals(count(items, learned=frozenset()))["prompt_precision"]
     wrong, silent = _wrongful(items)
     least, most = binomial_interval(wrong, silent)
     return {
-        "alone_precision": found["prompt_precision"],
+        "alone_precision": values["prompt_precision"],
         "alone_precision_low": low,
         "alone_precision_high": high,
-        "alone_handed": float(sum(len(one.counted) for one in items)),
-        "alone_right": float(sum(one.right for one in items)),
+        "alone_handed": float(sum(len(result.counted) for result in items)),
+        "alone_right": float(sum(result.right for result in items)),
         "alone_delivered_grade2": float(delivered(items)),
-        "alone_pairs_grade2": float(sum(len(grade2(one)) for one in items)),
+        "alone_pairs_grade2": float(sum(len(grade2(result)) for result in items)),
         "alone_wrongful": float(wrong),
         "alone_nothing": float(silent),
-        "alone_wrongful_rate": found["wrongful_rate"],
+        "alone_wrongful_rate": values["wrongful_rate"],
         "alone_wrongful_low": least,
         "alone_wrongful_high": most,
     }
@@ -208,34 +210,34 @@ def lines(
         f" wrongful {f['alone_wrongful_rate']:.3f} [{f['alone_wrongful_low']:.3f}-{f['alone_wrongful_high']:.3f}]"
         f" (at most {MOST_WRONGFUL:.2f}), {f['alone_wrongful']:.0f} of {f['alone_nothing']:.0f} calls that need nothing"
     )
-    said = [headline, *_by_surface(items)]
+    notes = [headline, *_by_surface(items)]
     for method, own in baselines.items():
         figure = figures(count(own, learned=frozenset()))
-        said.append(
+        notes.append(
             f"{method}: precision {figure['prompt_precision']:.3f}, {delivered(own)} pairs of grade 2, wrongful {figure['wrongful_rate']:.3f}"
         )
     if left_out:
-        said.append(
+        notes.append(
             f"{left_out} call left out ({ids}): its memories were made from the very same session; its pairs count nowhere"
         )
-    return tuple(said)
+    return tuple(notes)
 
 
 def _by_surface(items: Sequence[ItemResult]) -> list[str]:
-    names = sorted({surface for one in items for surface in one.surfaces})
-    said: list[str] = []
+    names = sorted({surface for result in items for surface in result.surfaces})
+    notes: list[str] = []
     for name in names:
-        packs = [(one, one.surfaces.get(name, ())) for one in items]
-        right = sum(memory in one.judgment.needed for one, pack in packs for memory in pack)
-        most = sum(len(grade2(one) & set(pack)) for one, pack in packs)
-        asked = sum(name in one.surfaces for one in items)
-        handed = sum(memory not in one.judgment.marginal for one, pack in packs for memory in pack)
-        said.append(
-            f"surface {name}: asked at {asked} calls, {right} right of {handed}, {most} pairs of grade 2"
+        packs = [(result, result.surfaces.get(name, ())) for result in items]
+        hits = sum(memory in result.judgment.needed for result, pack in packs for memory in pack)
+        most = sum(len(grade2(result) & set(pack)) for result, pack in packs)
+        calls = sum(name in result.surfaces for result in items)
+        handed = sum(memory not in result.judgment.marginal for result, pack in packs for memory in pack)
+        notes.append(
+            f"surface {name}: asked at {calls} calls, {hits} right of {handed}, {most} pairs of grade 2"
         )
-    return said
+    return notes
 
 
 def _wrongful(items: Sequence[ItemResult]) -> tuple[int, int]:
-    silent = [one for one in items if one.judgment.nothing]
-    return sum(bool(one.pack) for one in silent), len(silent)
+    silent = [result for result in items if result.judgment.nothing]
+    return sum(bool(result.pack) for result in silent), len(silent)

@@ -48,13 +48,13 @@ class Lexical:
 
     def scores(self, text: str) -> dict[str, float]:
         """Score of every memory that shares a word with `text`."""
-        every = dict.fromkeys(word.lower() for word in _WORD.findall(text))
-        words = [word for word in every if word not in FUNCTION_WORDS] or list(every)
+        terms = dict.fromkeys(word.lower() for word in _WORD.findall(text))
+        words = [word for word in terms if word not in FUNCTION_WORDS] or list(terms)
         if not words:
             return {}
-        asked = " OR ".join(f'"{word}"' for word in words)
-        found = self._base.execute("SELECT id, -bm25(pool) FROM pool WHERE pool MATCH ?", (asked,))
-        return {str(name): float(score) for name, score in found}
+        expression = " OR ".join(f'"{word}"' for word in words)
+        rows = self._base.execute("SELECT id, -bm25(pool) FROM pool WHERE pool MATCH ?", (expression,))
+        return {str(name): float(score) for name, score in rows}
 
 
 class Dense:
@@ -63,7 +63,7 @@ class Dense:
     def __init__(self, texts: Mapping[str, str], *, embedder: Embedder) -> None:
         self._ids = sorted(texts)
         self._embedder = embedder
-        self._vectors = embedder.embed([texts[one] for one in self._ids])
+        self._vectors = embedder.embed([texts[name] for name in self._ids])
 
     def scores(self, text: str) -> dict[str, float]:
         """Cosine of every memory."""
@@ -73,7 +73,7 @@ class Dense:
 
 def ranked(scores: Ranked) -> list[str]:
     """Ids, best first; ties by id."""
-    return sorted(scores, key=lambda one: (-scores[one], one))
+    return sorted(scores, key=lambda name: (-scores[name], name))
 
 
 def fused(rankings: Sequence[Ranked]) -> dict[str, float]:
@@ -99,29 +99,31 @@ def convex(rankings: Sequence[Ranked], weights: Sequence[float]) -> dict[str, fl
 
 def top(scores: Ranked, *, without: frozenset[str], size: int) -> tuple[str, ...]:
     """The best `size` that are not in context."""
-    return tuple([one for one in ranked(scores) if one not in without][:size])
+    return tuple([name for name in ranked(scores) if name not in without][:size])
 
 
 def as_many_each(handed: Sequence[ItemResult], scores: Sequence[Ranked]) -> list[ItemResult]:
     """As many for every item as it was handed."""
     return [
-        replace(one, pack=top(own, without=one.start, size=len(one.pack)), tokens=0, predicted={})
-        for one, own in zip(handed, scores, strict=True)
+        replace(result, pack=top(own, without=result.start, size=len(result.pack)), tokens=0, predicted={})
+        for result, own in zip(handed, scores, strict=True)
     ]
 
 
 def as_many_in_all(handed: Sequence[ItemResult], scores: Sequence[Ranked]) -> list[ItemResult]:
     """As many over all items: the best-scored pairs, so that the method may be silent where it is unsure."""
     pairs = sorted(
-        (-value, one.item, memory)
-        for one, own in zip(handed, scores, strict=True)
+        (-value, result.item, memory)
+        for result, own in zip(handed, scores, strict=True)
         for memory, value in own.items()
-        if memory not in one.start
-    )[: sum(len(one.pack) for one in handed)]
+        if memory not in result.start
+    )[: sum(len(result.pack) for result in handed)]
     packs: dict[str, list[str]] = {}
     for _, item, memory in pairs:
         packs.setdefault(item, []).append(memory)
-    return [replace(one, pack=tuple(packs.get(one.item, ())), tokens=0, predicted={}) for one in handed]
+    return [
+        replace(result, pack=tuple(packs.get(result.item, ())), tokens=0, predicted={}) for result in handed
+    ]
 
 
 def start_orders(memories: Sequence[Memory]) -> dict[str, list[list[Memory]]]:

@@ -66,28 +66,32 @@ class Judged:
     def counts(self) -> list[int]:
         """In the order that `_figures` reads."""
         gold = self.session.gold
-        strong = [one for one in gold if one.strength >= NEEDED]
-        pairs = [(one, item) for one, item in zip(self.active, self.matched, strict=True) if item is not None]
+        strong = [learning for learning in gold if learning.strength >= NEEDED]
+        pairs = [
+            (captured, item)
+            for captured, item in zip(self.active, self.matched, strict=True)
+            if item is not None
+        ]
         places = set(self.candidates)
         return [
             1,
             len(self.active),
             len(pairs),
-            sum(one.kind == item.kind for one, item in pairs),
+            sum(captured.kind == item.kind for captured, item in pairs),
             self.review,
             len(gold),
             len(self.found),
             len(strong),
-            sum(one.id in self.found for one in strong),
-            sum(one.id in self.found for one in strong if one.explicit),
-            sum(not places.isdisjoint(one.turns) for one in strong),
+            sum(learning.id in self.found for learning in strong),
+            sum(learning.id in self.found for learning in strong if learning.explicit),
+            sum(not places.isdisjoint(learning.turns) for learning in strong),
             len(self.candidates),
         ]
 
 
 def run_capture(run: Run) -> Scorecard:
     """Measure every session below the run's folder."""
-    sessions = [one for folder in folders_of("capture", run.data) for one in load_learnings(folder)]
+    sessions = [session for folder in folders_of("capture", run.data) for session in load_learnings(folder)]
     weights = _Weights(run)
     judged: list[Judged] = []
     simpler: list[Judged] = []
@@ -134,26 +138,29 @@ def judge(
 ) -> Judged:
     """Match what became active with the session's gold."""
     gold, learned = session.gold, kept.learnings
-    texts = [*(one.content for one in learned), *(one.content for one in gold)]
+    texts = [*(captured.content for captured in learned), *(item.content for item in gold)]
     vectors = embedder.embed(texts) if texts else np.zeros((0, 1), np.float32)
     cosines = vectors[: len(learned)] @ vectors[len(learned) :].T
     matched: list[Learning | None] = []
-    found: set[str] = set()
-    for row, one in enumerate(learned):
+    found_ids: set[str] = set()
+    for row, captured in enumerate(learned):
         like = [
-            (likeness(one.content, span=item.span, gold=item.content, cosine=float(cosines[row, at])), item)
+            (
+                likeness(captured.content, span=item.span, gold=item.content, cosine=float(cosines[row, at])),
+                item,
+            )
             for at, item in enumerate(gold)
-            if one.turns & item.turns
+            if captured.turns & item.turns
         ]
-        right = [(score, item) for score, item in like if score >= 1.0]
-        found.update(item.id for _, item in right)
-        best = max(right, key=lambda pair: (pair[0], pair[1].strength, pair[1].id), default=None)
+        matches = [(score, item) for score, item in like if score >= 1.0]
+        found_ids.update(item.id for _, item in matches)
+        best = max(matches, key=lambda pair: (pair[0], pair[1].strength, pair[1].id), default=None)
         matched.append(best[1] if best else None)
     return Judged(
         session=session,
         active=learned,
         matched=tuple(matched),
-        found=frozenset(found),
+        found=frozenset(found_ids),
         review=len(kept.review),
         candidates=tuple(candidates),
     )
@@ -162,21 +169,21 @@ def judge(
 def _card(
     judged: Sequence[Judged], baselines: Mapping[str, Sequence[Judged]], run: Run, weights: _Weights
 ) -> Scorecard:
-    counts = np.array([one.counts for one in judged], np.float64)
+    counts = np.array([result.counts for result in judged], np.float64)
     total = Part(
         name=POOLED,
         metrics=_figures(counts.sum(0)),
         intervals=intervals_of(counts),
         baselines={
-            name: _figures(np.array([one.counts for one in own], np.float64).sum(0))
+            name: _figures(np.array([result.counts for result in own], np.float64).sum(0))
             for name, own in baselines.items()
         },
     )
-    projects = sorted({one.session.project for one in judged})
+    projects = sorted({result.session.project for result in judged})
     parts = tuple(
         Part(name=name, metrics=_figures(own.sum(0)), intervals=intervals_of(own))
         for name in projects
-        if len(own := counts[[one.session.project == name for one in judged]])
+        if len(own := counts[[result.session.project == name for result in judged]])
     )
     return Scorecard(
         suite="capture",
@@ -209,31 +216,33 @@ def _figures(sums: Array) -> Figures:
 
 def intervals_of(counts: Array) -> dict[str, tuple[float, float]]:
     """95 % interval of every figure, by resampled sessions; shares without a base are left out."""
-    found: dict[str, tuple[float, float]] = {}
+    intervals: dict[str, tuple[float, float]] = {}
     drawn = [_figures(sums) for sums in resampled_sums(counts)]
     for name in FIGURES:
-        values = [value for one in drawn if (value := one[name]) is not None]
+        values = [value for sample in drawn if (value := sample[name]) is not None]
         if values:
-            found[name] = percentile_interval(np.array(values))
-    return found
+            intervals[name] = percentile_interval(np.array(values))
+    return intervals
 
 
 def _alarms(judged: Sequence[Judged]) -> Listing:
     rows: list[tuple[str, ...]] = []
-    for one in judged:
-        for captured, item in zip(one.active, one.matched, strict=True):
+    for result in judged:
+        for captured, item in zip(result.active, result.matched, strict=True):
             if item is None:
-                near = [gold for gold in one.session.gold if gold.turns & captured.turns]
+                near = [gold for gold in result.session.gold if gold.turns & captured.turns]
                 place = "beside a learning" if near else "where nothing is to be learned"
-                rows.append(_row(f"{captured.by}: {place}", one, captured, near[0].content if near else ""))
+                rows.append(
+                    _row(f"{captured.by}: {place}", result, captured, near[0].content if near else "")
+                )
     return _listing("False alarms (active, no learning)", rows)
 
 
 def _hits(judged: Sequence[Judged]) -> Listing:
     rows = [
-        _row(f"{captured.by}: strength {item.strength}", one, captured, item.content)
-        for one in judged
-        for captured, item in zip(one.active, one.matched, strict=True)
+        _row(f"{captured.by}: strength {item.strength}", result, captured, item.content)
+        for result in judged
+        for captured, item in zip(result.active, result.matched, strict=True)
         if item is not None
     ]
     return _listing("Learned (active, a learning)", rows)
@@ -241,19 +250,19 @@ def _hits(judged: Sequence[Judged]) -> Listing:
 
 def _misses(judged: Sequence[Judged]) -> Listing:
     rows: list[tuple[str, ...]] = []
-    for one in judged:
-        roles = {turn.i: turn.role for turn in one.session.turns}
-        kept = {place for captured in one.active for place in captured.turns}
-        for item in one.session.gold:
-            if item.id in one.found:
+    for result in judged:
+        roles = {turn.i: turn.role for turn in result.session.turns}
+        places = {place for captured in result.active for place in captured.turns}
+        for item in result.session.gold:
+            if item.id in result.found:
                 continue
             speakers = "+".join(sorted({roles.get(i, "?") for i in item.turns}))
-            how = "other words kept" if kept & item.turns else "nothing kept"
+            how = "other words kept" if places & item.turns else "nothing kept"
             strength = f"strength {item.strength}, {speakers}: {how}"
             rows.append(
                 (
                     strength,
-                    one.session.id,
+                    result.session.id,
                     _places(item.turns),
                     item.kind,
                     "",
@@ -264,10 +273,10 @@ def _misses(judged: Sequence[Judged]) -> Listing:
     return _listing("Misses (a learning, not kept)", rows)
 
 
-def _row(cause: str, one: Judged, captured: Captured, gold: str) -> tuple[str, ...]:
+def _row(cause: str, result: Judged, captured: Captured, gold: str) -> tuple[str, ...]:
     return (
         cause,
-        one.session.id,
+        result.session.id,
         _places(captured.turns),
         captured.kind,
         f"{captured.confidence:.2f}",
@@ -323,6 +332,6 @@ def by_typed_patterns(turns: Sequence[Message]) -> tuple[Captured, ...]:
         for kind, pattern in PATTERNS.get(turn.role, ()):
             for match in pattern.finditer(turn.text):
                 content = match[0].strip()
-                one = Captured(content=content, kind=kind, turns=frozenset({turn.i}), by=turn.role)
-                found.setdefault((kind, content.lower()), one)
+                captured = Captured(content=content, kind=kind, turns=frozenset({turn.i}), by=turn.role)
+                found.setdefault((kind, content.lower()), captured)
     return tuple(found.values())

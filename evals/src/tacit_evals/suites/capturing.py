@@ -108,13 +108,19 @@ def _captured(session: LabelledSession, pipeline: CapturePipeline, store: Store)
         )
     everything = MemoryFilter(statuses=None)
     memories = store.list_memories(everything, scope=store.scopes(), limit=_MOST)
-    learned = [one for one in memories if one.kind not in NOTES and not one.content.startswith(TASKS)]
-    learned.sort(key=lambda one: (one.provenance.turn, one.id))
+    learned = [
+        memory for memory in memories if memory.kind not in NOTES and not memory.content.startswith(TASKS)
+    ]
+    learned.sort(key=lambda memory: (memory.provenance.turn, memory.id))
     return Kept(
         learnings=tuple(
-            captured_of(one, session.turns) for one in learned if one.status in ("active", "superseded")
+            captured_of(memory, session.turns)
+            for memory in learned
+            if memory.status in ("active", "superseded")
         ),
-        review=tuple(captured_of(one, session.turns) for one in learned if one.status == "quarantined"),
+        review=tuple(
+            captured_of(memory, session.turns) for memory in learned if memory.status == "quarantined"
+        ),
     )
 
 
@@ -140,8 +146,8 @@ def candidate_places(session: LabelledSession, model: PassageModel | None = None
     turns = read_transcript(source, Position()).turns
     return tuple(
         place
-        for one in find_candidates(turns, model=model)
-        for place in evidence_turns(one.text, one.number, session.turns)
+        for candidate in find_candidates(turns, model=model)
+        for place in evidence_turns(candidate.text, candidate.number, session.turns)
     )
 
 
@@ -152,15 +158,15 @@ def evidence_turns(span: str, number: int, turns: Sequence[Message]) -> frozense
     """
     prompts = 0
     numbered: list[tuple[int, Message]] = []
-    for one in turns:
-        prompts += one.role == "user"
-        numbered.append((prompts, one))
+    for message in turns:
+        prompts += message.role == "user"
+        numbered.append((prompts, message))
     words = _words(span)
-    holding = [(at, one) for at, one in numbered if words and words in _words(one.text)]
-    near = [one.i for at, one in holding if at == number]
+    holding = [(at, message) for at, message in numbered if words and words in _words(message.text)]
+    near = [message.i for at, message in holding if at == number]
     if near or holding:
         return frozenset(near[:1] or [holding[0][1].i])
-    return frozenset(one.i for at, one in numbered if at == number and one.role == "user")
+    return frozenset(message.i for at, message in numbered if at == number and message.role == "user")
 
 
 def _words(text: str) -> str:

@@ -64,62 +64,62 @@ def labelled_classes(path: Path, *, prefix: str) -> dict[str, frozenset[str]]:
 def misses(handed: Sequence[ItemResult], labels: Labels) -> tuple[Finding, ...]:
     """Needed memories that neither start pack nor prompt pack held."""
     return tuple(
-        _finding(one, name, grade, miss_cause(one, name, labels), labels)
-        for one in handed
-        for name, grade in sorted(one.judgment.needed.items())
-        if name not in one.start and name not in one.pack
+        _finding(result, name, grade, miss_cause(result, name, labels), labels)
+        for result in handed
+        for name, grade in sorted(result.judgment.needed.items())
+        if name not in result.start and name not in result.pack
     )
 
 
 def alarms(handed: Sequence[ItemResult], labels: Labels) -> tuple[Finding, ...]:
     """Memories that were handed over and that no judge gave anything."""
     return tuple(
-        _finding(one, name, 0, alarm_cause(one, name, labels), labels)
-        for one in handed
-        for name in one.pack
-        if name not in one.judgment.needed and name not in one.judgment.marginal
+        _finding(result, name, 0, alarm_cause(result, name, labels), labels)
+        for result in handed
+        for name in result.pack
+        if name not in result.judgment.needed and name not in result.judgment.marginal
     )
 
 
-def miss_cause(one: ItemResult, name: str, labels: Labels) -> str:
+def miss_cause(result: ItemResult, name: str, labels: Labels) -> str:
     """What stopped a needed memory."""
-    if one.read is None or one.read.nothing_coming:
+    if result.read is None or result.read.nothing_coming:
         return "no coming action read"
-    if name not in one.predicted:
+    if name not in result.predicted:
         return "not in the short list"
-    stage, reason = one.fates.get(name, ("", ""))
+    stage, reason = result.fates.get(name, ("", ""))
     if not stage:
         return "passed, left out of the block"
     if not reason.startswith("relevance "):
         return f"{stage}: {re.sub(r'[0-9][0-9.,]*', 'n', reason)}"
-    told, trigger = labels.situations.get(one.item), labels.memories[name].trigger
-    classes, read = _classes(trigger), read_classes(one.read)
-    if told is None or trigger.always:
+    labelled, trigger = labels.situations.get(result.item), labels.memories[name].trigger
+    classes, read = _classes(trigger), read_classes(result.read)
+    if labelled is None or trigger.always:
         return "below the threshold"
-    if not classes & told:
+    if not classes & labelled:
         return "below the threshold: the trigger lacks the class"
     if not classes & read:
         return "below the threshold: class of the situation wrong"
     return "below the threshold: trigger and situation meet"
 
 
-def alarm_cause(one: ItemResult, name: str, labels: Labels) -> str:
+def alarm_cause(result: ItemResult, name: str, labels: Labels) -> str:
     """What let a memory pass that was not needed."""
-    trigger, told = labels.memories[name].trigger, labels.situations.get(one.item)
-    read = read_classes(one.read) if one.read else frozenset[str]()
+    trigger, labelled = labels.memories[name].trigger, labels.situations.get(result.item)
+    read = read_classes(result.read) if result.read else frozenset[str]()
     met = _classes(trigger) & read
     if trigger.always or trigger.breadth >= GENERIC:
         return "a rule that holds almost always"
-    if told is not None and not told:
+    if labelled is not None and not labelled:
         return "no action was coming"
     if not met:
         return "trigger and situation do not meet: its words"
-    if told is None:
+    if labelled is None:
         return "trigger and situation meet"
-    if not met & told:
+    if not met & labelled:
         return "class of the situation wrong"
-    given = labels.triggers.get(name)
-    if given is not None and not _classes(given) & told:
+    labelled_trigger = labels.triggers.get(name)
+    if labelled_trigger is not None and not _classes(labelled_trigger) & labelled:
         return "the trigger names a class that it is not for"
     return "class right, another matter"
 
@@ -131,43 +131,45 @@ def read_classes(situation: Situation) -> frozenset[str]:
 
 def counted(findings: Sequence[Finding]) -> dict[str, int]:
     """How many findings have each cause, the most frequent first."""
-    return dict(sorted(Counter(one.cause for one in findings).items(), key=lambda pair: (-pair[1], pair[0])))
+    return dict(
+        sorted(Counter(finding.cause for finding in findings).items(), key=lambda pair: (-pair[1], pair[0]))
+    )
 
 
 def chosen(findings: Sequence[Finding], most: int) -> tuple[Finding, ...]:
     """At most `most` findings, of every cause in turn, each cause's in order."""
     by_cause: dict[str, list[Finding]] = {}
-    for one in findings:
-        by_cause.setdefault(one.cause, []).append(one)
+    for finding in findings:
+        by_cause.setdefault(finding.cause, []).append(finding)
     turns = sorted((place, cause) for cause, own in by_cause.items() for place in range(len(own)))
     picked = [by_cause[cause][place] for place, cause in turns[:most]]
-    return tuple(sorted(picked, key=lambda one: (one.cause, one.item, one.memory)))
+    return tuple(sorted(picked, key=lambda finding: (finding.cause, finding.item, finding.memory)))
 
 
 def _classes(trigger: Trigger) -> frozenset[str]:
     return frozenset(name for name, _ in trigger.actions)
 
 
-def _finding(one: ItemResult, name: str, grade: int, cause: str, labels: Labels) -> Finding:
+def _finding(result: ItemResult, name: str, grade: int, cause: str, labels: Labels) -> Finding:
     trigger = labels.memories[name].trigger
     read = ", ".join(
-        f"{action} {chance:.2f}" for action, chance in (one.read.actions[:4] if one.read else ())
+        f"{action} {chance:.2f}" for action, chance in (result.read.actions[:4] if result.read else ())
     )
-    told = labels.situations.get(one.item)
-    parts = [f"read: {read or 'nothing'}"]
-    if told is not None:
-        parts.append(f"labelled: {', '.join(sorted(told)) or 'nothing'}")
-    parts.append(
+    labelled = labels.situations.get(result.item)
+    reasons = [f"read: {read or 'nothing'}"]
+    if labelled is not None:
+        reasons.append(f"labelled: {', '.join(sorted(labelled)) or 'nothing'}")
+    reasons.append(
         "trigger: "
         + ("always" if trigger.always else ", ".join(action for action, _ in trigger.actions[:5]) or "none")
     )
     return Finding(
-        item=one.item,
+        item=result.item,
         memory=name,
         grade=grade,
         cause=cause,
-        relevance=one.predicted.get(name),
-        asked=labels.asked.get(one.item, ""),
+        relevance=result.predicted.get(name),
+        asked=labels.asked.get(result.item, ""),
         content=labels.memories[name].content,
-        why="; ".join(parts),
+        why="; ".join(reasons),
     )

@@ -82,13 +82,13 @@ def scorecard(
     measured: Sequence[Measured], *, suite: str, dataset: str, settings: Mapping[str, Any]
 ) -> Scorecard:
     """The scorecard of a run over projects: its figures are the mean over them, pooled figures stand beside."""
-    pairs = {one.name: list(chain.from_iterable(map(pairs_of, one.items))) for one in measured}
+    pairs = {project.name: list(chain.from_iterable(map(pairs_of, project.items))) for project in measured}
 
     def constant(name: str) -> float | None:
         others = list(chain.from_iterable(own for other, own in pairs.items() if other != name))
         return share_needed(others) if others else None
 
-    parts = [_part(one, constant(one.name)) for one in measured]
+    parts = [_part(project, constant(project.name)) for project in measured]
     pooled = _pooled(measured)
     if len(parts) == 1:
         total, shown = parts[0], ()
@@ -122,11 +122,13 @@ def _lines(
 
 def _listings(measured: Sequence[Measured]) -> tuple[Listing, ...]:
     """Misses and false alarms of all projects by cause."""
-    told = [(one, one.labels) for one in measured if one.labels is not None]
-    found = {
-        "Misses (needed, not handed over)": [f for one, labels in told for f in misses(one.items, labels)],
+    labelled = [(project, project.labels) for project in measured if project.labels is not None]
+    by_title = {
+        "Misses (needed, not handed over)": [
+            f for project, labels in labelled for f in misses(project.items, labels)
+        ],
         "False alarms (handed over, not needed)": [
-            f for one, labels in told for f in alarms(one.items, labels)
+            f for project, labels in labelled for f in alarms(project.items, labels)
         ],
     }
     return tuple(
@@ -134,59 +136,60 @@ def _listings(measured: Sequence[Measured]) -> tuple[Listing, ...]:
             title=title,
             counts=counted(findings),
             columns=LISTED,
-            rows=[_row(one) for one in chosen(findings, MOST_LISTED)],
+            rows=[_row(finding) for finding in chosen(findings, MOST_LISTED)],
         )
-        for title, findings in found.items()
-        if told
+        for title, findings in by_title.items()
+        if labelled
     )
 
 
-def _row(one: Finding) -> tuple[str, ...]:
-    relevance = "-" if one.relevance is None else f"{one.relevance:.2f}"
+def _row(finding: Finding) -> tuple[str, ...]:
+    relevance = "-" if finding.relevance is None else f"{finding.relevance:.2f}"
     return (
-        one.cause,
-        one.item,
-        one.memory,
-        str(one.grade),
+        finding.cause,
+        finding.item,
+        finding.memory,
+        str(finding.grade),
         relevance,
-        one.why,
-        one.asked[:SHOWN_CHARS],
-        one.content[:SHOWN_CHARS],
+        finding.why,
+        finding.asked[:SHOWN_CHARS],
+        finding.content[:SHOWN_CHARS],
     )
 
 
-def _part(one: Measured, constant: float | None) -> Part:
-    counts = one.counts(one.items)
-    pairs = list(chain.from_iterable(map(pairs_of, one.items)))
-    points, area = risk_coverage(one.items)
+def _part(project: Measured, constant: float | None) -> Part:
+    counts = project.counts(project.items)
+    pairs = list(chain.from_iterable(map(pairs_of, project.items)))
+    points, area = risk_coverage(project.items)
     metrics: dict[str, float | None] = {
         **figures(counts),
-        "cross_project_rate": _share([verdict[1] for verdict in one.cross]),
-        "cross_project_rate_with_generic": _share([verdict[0] for verdict in one.cross]),
-        "tokens_per_covered_need": tokens_per_need(one.items),
+        "cross_project_rate": _share([verdict[1] for verdict in project.cross]),
+        "cross_project_rate_with_generic": _share([verdict[0] for verdict in project.cross]),
+        "tokens_per_covered_need": tokens_per_need(project.items),
         "risk_coverage_area": area,
         "ece": calibration_error(pairs),
         "ece_constant": None if constant is None else constant_error(pairs, constant),
-        **one.more,
+        **project.more,
     }
     return Part(
-        name=one.name,
+        name=project.name,
         metrics=metrics,
-        intervals=_with_exact(intervals(counts), [one])
-        | {"ece": calibration_interval([*map(pairs_of, one.items)])},
-        baselines=_baseline_figures(one),
-        p_values=_tests(one),
+        intervals=_with_exact(intervals(counts), [project])
+        | {"ece": calibration_interval([*map(pairs_of, project.items)])},
+        baselines=_baseline_figures(project),
+        p_values=_tests(project),
         curves={
             "start_budgets": {
-                str(budget): figures(one.counts(items)) | {"tokens_per_covered_need": tokens_per_need(items)}
-                for budget, items in one.handed.items()
+                str(budget): figures(project.counts(items))
+                | {"tokens_per_covered_need": tokens_per_need(items)}
+                for budget, items in project.handed.items()
             },
             "start_orders": {
                 name: {
-                    str(budget): _mean([figures(one.counts(i)) for i in orders], START_FIGURES)
+                    str(budget): _mean([figures(project.counts(i)) for i in orders], START_FIGURES)
                     for budget, orders in own.items()
                 }
-                for name, own in one.start_baselines.items()
+                for name, own in project.start_baselines.items()
             },
             "risk_coverage": [
                 [p.threshold, p.coverage, p.risk, p.wrongful, p.per_item] for p in _thinned(points)
@@ -196,44 +199,49 @@ def _part(one: Measured, constant: float | None) -> Part:
     )
 
 
-def _baseline_figures(one: Measured) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
-    for name, orders in one.start_baselines.items():
-        found[name] = _mean([figures(one.counts(items)) for items in orders[one.main]], START_FIGURES)
-    for name, items in one.baselines.items():
-        own = figures(one.counts(items))
-        found[name] = {figure: own[figure] for figure in PROMPT_FIGURES}
-    return found
+def _baseline_figures(project: Measured) -> dict[str, dict[str, float]]:
+    by_method: dict[str, dict[str, float]] = {}
+    for name, orders in project.start_baselines.items():
+        by_method[name] = _mean(
+            [figures(project.counts(items)) for items in orders[project.main]], START_FIGURES
+        )
+    for name, items in project.baselines.items():
+        own = figures(project.counts(items))
+        by_method[name] = {figure: own[figure] for figure in PROMPT_FIGURES}
+    return by_method
 
 
-def _tests(one: Measured) -> dict[str, dict[str, float]]:
+def _tests(project: Measured) -> dict[str, dict[str, float]]:
     """P-values on needed memories per item: of the prompt pack against prompt packs, of the start pack against orders."""
-    found: dict[str, dict[str, float]] = {}
-    ours = [one_item.right for one_item in one.items]
-    for name, items in one.baselines.items():
-        found[name] = {"right": paired_p(ours, [item.right for item in items])}
-    started = [len(item.start & item.judgment.needed.keys()) for item in one.items]
-    for name, orders in one.start_baselines.items():
+    p_values: dict[str, dict[str, float]] = {}
+    ours = [item.right for item in project.items]
+    for name, items in project.baselines.items():
+        p_values[name] = {"right": paired_p(ours, [item.right for item in items])}
+    started = [len(item.start & item.judgment.needed.keys()) for item in project.items]
+    for name, orders in project.start_baselines.items():
         theirs = np.mean(
-            [[len(item.start & item.judgment.needed.keys()) for item in items] for items in orders[one.main]],
+            [
+                [len(item.start & item.judgment.needed.keys()) for item in items]
+                for items in orders[project.main]
+            ],
             axis=0,
         )
-        found[name] = {"start_coverage_all": paired_p(started, theirs.tolist())}
-    return found
+        p_values[name] = {"start_coverage_all": paired_p(started, theirs.tolist())}
+    return p_values
 
 
 def _pooled(measured: Sequence[Measured]) -> Part:
-    items = [item for one in measured for item in one.items]
-    counts = np.concatenate([one.counts(one.items) for one in measured])
+    items = [item for project in measured for item in project.items]
+    counts = np.concatenate([project.counts(project.items) for project in measured])
     pairs = list(chain.from_iterable(map(pairs_of, items)))
     points, area = risk_coverage(items)
     return Part(
         name=POOLED,
         metrics={
             **figures(counts),
-            "cross_project_rate": _share([verdict[1] for one in measured for verdict in one.cross]),
+            "cross_project_rate": _share([verdict[1] for project in measured for verdict in project.cross]),
             "cross_project_rate_with_generic": _share(
-                [verdict[0] for one in measured for verdict in one.cross]
+                [verdict[0] for project in measured for verdict in project.cross]
             ),
             "tokens_per_covered_need": tokens_per_need(items),
             "risk_coverage_area": area,
@@ -266,7 +274,7 @@ def _macro(parts: Sequence[Part], measured: Sequence[Measured], pooled: Part) ->
     return Part(
         name=MACRO,
         metrics=metrics,
-        intervals=macro_intervals([one.counts(one.items) for one in measured])
+        intervals=macro_intervals([project.counts(project.items) for project in measured])
         | {"pooled_wrongful_rate": pooled.intervals["wrongful_rate_exact"]},
         baselines=baselines,
         curves={
@@ -293,13 +301,13 @@ def _macro(parts: Sequence[Part], measured: Sequence[Measured], pooled: Part) ->
 
 
 def _with_exact(
-    found: dict[str, tuple[float, float]], measured: Sequence[Measured]
+    bounds: dict[str, tuple[float, float]], measured: Sequence[Measured]
 ) -> dict[str, tuple[float, float]]:
-    silent = [item for one in measured for item in one.items if item.judgment.nothing]
-    found["wrongful_rate_exact"] = binomial_interval(sum(bool(item.pack) for item in silent), len(silent))
-    cross = [verdict[1] for one in measured for verdict in one.cross]
-    found["cross_project_rate"] = binomial_interval(sum(cross), len(cross))
-    return found
+    silent = [item for project in measured for item in project.items if item.judgment.nothing]
+    bounds["wrongful_rate_exact"] = binomial_interval(sum(bool(item.pack) for item in silent), len(silent))
+    cross = [verdict[1] for project in measured for verdict in project.cross]
+    bounds["cross_project_rate"] = binomial_interval(sum(cross), len(cross))
+    return bounds
 
 
 def _share(verdicts: Sequence[bool]) -> float | None:
@@ -307,12 +315,12 @@ def _share(verdicts: Sequence[bool]) -> float | None:
 
 
 def _average(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    defined = [value for value in values if value is not None]
+    return sum(defined) / len(defined) if defined else None
 
 
 def _mean(several: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
-    return {name: float(np.mean([one[name] for one in several])) for name in names}
+    return {name: float(np.mean([row[name] for row in several])) for name in names}
 
 
 def _thinned(points: Sequence[Any]) -> Sequence[Any]:

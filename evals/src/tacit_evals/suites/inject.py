@@ -133,7 +133,7 @@ def prompt_baselines(
     """Simpler methods after the same start packs: as many in all, as many for each item, and always three."""
     contents = {name: memory.content for name, memory in pool.memories.items()}
     lexical, dense = Lexical(contents), Dense(contents, embedder=run.embedder)
-    words = [texts[one.item] for one in handed]
+    words = [texts[result.item] for result in handed]
     by_words = [lexical.scores(text) for text in words]
     by_sense = [dense.scores(text) for text in words]
     methods = {
@@ -141,15 +141,15 @@ def prompt_baselines(
         "dense": by_sense,
         "RRF": [fused(pair) for pair in zip(by_words, by_sense, strict=True)],
     }
-    found: dict[str, list[ItemResult]] = {}
+    baselines: dict[str, list[ItemResult]] = {}
     for name, scores in methods.items():
-        found[f"{name}, as many"] = as_many_in_all(handed, scores)
-        found[f"{name}, as many each"] = as_many_each(handed, scores)
-        found[f"{name}, top 3"] = [
-            replace(one, pack=top(own, without=one.start, size=ALWAYS_TOP), tokens=0, predicted={})
-            for one, own in zip(handed, scores, strict=True)
+        baselines[f"{name}, as many"] = as_many_in_all(handed, scores)
+        baselines[f"{name}, as many each"] = as_many_each(handed, scores)
+        baselines[f"{name}, top 3"] = [
+            replace(result, pack=top(own, without=result.start, size=ALWAYS_TOP), tokens=0, predicted={})
+            for result, own in zip(handed, scores, strict=True)
         ]
-    return found
+    return baselines
 
 
 def start_baselines(
@@ -170,17 +170,17 @@ def start_baselines(
         "": (line_cost, frame),
         ", plain cost": (plain_cost, 0),
     }
-    found: dict[str, dict[int, list[list[ItemResult]]]] = {}
+    baselines: dict[str, dict[int, list[list[ItemResult]]]] = {}
     for name, orders in start_orders(memories).items():
         for suffix, (cost, taken) in costs.items():
-            found[f"{name}{suffix}"] = {
+            baselines[f"{name}{suffix}"] = {
                 budget: [_started(items, filled(order, tokens=budget - taken, cost=cost)) for order in orders]
                 for budget, items in handed.items()
                 if budget
             }
-    return found
+    return baselines
 
 
 def _started(items: Sequence[ItemResult], ids: frozenset[str]) -> list[ItemResult]:
     start = Start(ids=ids)
-    return [replace(one, start=start.ids, start_tokens=0, pack=(), tokens=0, predicted={}) for one in items]
+    return [replace(item, start=start.ids, start_tokens=0, pack=(), tokens=0, predicted={}) for item in items]

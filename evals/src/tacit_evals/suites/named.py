@@ -70,17 +70,17 @@ def run_named(run: Run) -> Scorecard:
         raise InvalidInput("At least two projects are needed.", hint="The numbers are fitted on the others.")
     handed: dict[str, list[ItemResult]] = {}
     chosen: dict[str, str] = {}
-    for one in materials:
-        others = [other for other in materials if other is not one]
-        handed[one.project.name], chosen[one.project.name] = _hand_over(one, others, run)
+    for material in materials:
+        others = [other for other in materials if other is not material]
+        handed[material.project.name], chosen[material.project.name] = _hand_over(material, others, run)
     return _scorecard(materials, handed, chosen, run)
 
 
 def _pool(
     project: Project, run: Run, *, settings: RecallSettings | None = None, fitted: Fitted | None = None
 ) -> Pool:
-    parts = fitted or run.fitted(project.name)
-    return Pool(project, embedder=run.embedder, settings=settings or run.settings, fitted=parts)
+    models = fitted or run.fitted(project.name)
+    return Pool(project, embedder=run.embedder, settings=settings or run.settings, fitted=models)
 
 
 def _read(project: Project, run: Run) -> _Material:
@@ -113,32 +113,32 @@ def _read(project: Project, run: Run) -> _Material:
         pool.close()
 
 
-def _hand_over(one: _Material, others: Sequence[_Material], run: Run) -> tuple[list[ItemResult], str]:
+def _hand_over(material: _Material, others: Sequence[_Material], run: Run) -> tuple[list[ItemResult], str]:
     """What the project's prompts get, with numbers from the other projects, and these numbers in words."""
-    parts, settings = run.fitted(one.project.name), run.settings
+    models, settings = run.fitted(material.project.name), run.settings
     if run.moment == "pause":
-        threshold = parts.gate.thresholds().get("prompt") if parts.gate else None
+        threshold = models.gate.thresholds().get("prompt") if models.gate else None
         weights = fit_armed(
-            [asked for other in others for asked in other.asked],
+            [prompt for other in others for prompt in other.asked],
             threshold=settings.thresholds.prompt if threshold is None else threshold,
         )
-        parts, chosen = replace(parts, armed=weights), str(weights)
+        models, chosen = replace(models, armed=weights), str(weights)
     else:
         sure, least = choose([(other.project, other.answers, other.asked) for other in others])
         judge = settings.judge.model_copy(update={"sure": sure, "least": least})
         settings, chosen = settings.model_copy(update={"judge": judge}), f"sure {sure:g}, least {least:g}"
-    pool = _pool(one.project, run, settings=settings, fitted=parts)
+    pool = _pool(material.project, run, settings=settings, fitted=models)
     try:
         return [
             pool.prompt(
                 prompt,
                 pool.start(tokens=START_TOKENS, at_ms=prompt.at_ms),
                 said=ModelSaid(
-                    named={m: p for m, p in one.answers[prompt.id].items() if m in pool.memories},
+                    named={m: p for m, p in material.answers[prompt.id].items() if m in pool.memories},
                     in_pause=run.moment == "pause",
                 ),
             )
-            for prompt in one.project.prompts
+            for prompt in material.project.prompts
         ], chosen
     finally:
         pool.close()
@@ -146,76 +146,76 @@ def _hand_over(one: _Material, others: Sequence[_Material], run: Run) -> tuple[l
 
 def choose(materials: Sequence[tuple[Project, Answers, Sequence[Asked]]]) -> tuple[float, float]:
     """`sure` and `least` with the greatest coverage (mean over projects) that keep `MOST_WRONGFUL` and `LEAST_PRECISION`."""
-    best, found = -1.0, (max(SURES), max(LEASTS))
+    best, chosen = -1.0, (max(SURES), max(LEASTS))
     for sure in SURES:
         for least in (value for value in LEASTS if value <= sure):
-            rows = [_figures_at(answers, asked, sure, least) for _, answers, asked in materials]
+            rows = [_figures_at(answers, prompts, sure, least) for _, answers, prompts in materials]
             precision, coverage, wrongful = (float(np.mean(column)) for column in zip(*rows, strict=True))
             if wrongful <= MOST_WRONGFUL and precision >= LEAST_PRECISION and coverage > best:
-                best, found = coverage, (sure, least)
-    return found
+                best, chosen = coverage, (sure, least)
+    return chosen
 
 
 def _figures_at(
-    answers: Answers, asked: Sequence[Asked], sure: float, least: float
+    answers: Answers, prompts: Sequence[Asked], sure: float, least: float
 ) -> tuple[float, float, float]:
     """Precision, coverage added and wrongful rate of a project if exactly what is named is handed over."""
-    right = given = needed = wrongful = nothing = 0
-    for one in asked:
-        judgment, result = one.result.judgment, one.result
-        named = answers[result.item.split("/", 1)[1]] if result.predicted else {}
-        bar = least if max(named.values(), default=0.0) >= sure else sure
-        pack = [name for name, chance in named.items() if chance >= bar and name not in result.start]
-        given += sum(name not in judgment.marginal for name in pack)
-        right += sum(name in judgment.needed for name in pack)
+    hits = handed = needed = wrongful = nothing = 0
+    for prompt in prompts:
+        judgment, result = prompt.result.judgment, prompt.result
+        chances = answers[result.item.split("/", 1)[1]] if result.predicted else {}
+        bar = least if max(chances.values(), default=0.0) >= sure else sure
+        pack = [name for name, chance in chances.items() if chance >= bar and name not in result.start]
+        handed += sum(name not in judgment.marginal for name in pack)
+        hits += sum(name in judgment.needed for name in pack)
         needed += len(judgment.needed)
         nothing += judgment.nothing
         wrongful += judgment.nothing and bool(pack)
-    return right / max(given, 1), right / max(needed, 1), wrongful / max(nothing, 1)
+    return hits / max(handed, 1), hits / max(needed, 1), wrongful / max(nothing, 1)
 
 
 def average_precision(scores: Sequence[float], labels: Sequence[bool]) -> float:
     """Mean over the right ones of the precision down to each, best score first; equal scores in the order given."""
     order = sorted(range(len(scores)), key=lambda at: -scores[at])
-    right, total = 0, 0.0
+    hits, total = 0, 0.0
     for rank, at in enumerate(order, start=1):
         if labels[at]:
-            right += 1
-            total += right / rank
-    return total / right if right else 0.0
+            hits += 1
+            total += hits / rank
+    return total / hits if hits else 0.0
 
 
-def _ap(one: _Material, scores: Mapping[str, Scores]) -> float:
+def _ap(material: _Material, scores: Mapping[str, Scores]) -> float:
     """Average precision over all pairs of a project that are not marginal."""
     values: list[float] = []
     labels: list[bool] = []
-    for prompt in one.project.prompts:
+    for prompt in material.project.prompts:
         own = scores[prompt.id]
-        for memory in sorted(row.id for row in one.project.memories):
+        for memory in sorted(row.id for row in material.project.memories):
             if memory not in prompt.judgment.marginal:
                 values.append(own.get(memory, 0.0))
                 labels.append(memory in prompt.judgment.needed)
     return average_precision(values, labels)
 
 
-def _part(one: _Material, handed: Sequence[ItemResult]) -> Part:
-    counts = count(handed, learned=one.project.learned)
-    found = figures(counts)
-    without = figures(count(one.local, learned=one.project.learned))
-    local = {_id_of(result): result.predicted for result in one.local}
+def _part(material: _Material, handed: Sequence[ItemResult]) -> Part:
+    counts = count(handed, learned=material.project.learned)
+    values = figures(counts)
+    without = figures(count(material.local, learned=material.project.learned))
+    local = {_id_of(result): result.predicted for result in material.local}
     aps = {
-        "ap": _ap(one, {_id_of(result): result.predicted for result in handed}),
-        AP_LOCAL: _ap(one, local),
-        AP_ANSWERS: _ap(one, one.answers),
-        AP_FUSION: _ap(one, one.fusion),
+        "ap": _ap(material, {_id_of(result): result.predicted for result in handed}),
+        AP_LOCAL: _ap(material, local),
+        AP_ANSWERS: _ap(material, material.answers),
+        AP_FUSION: _ap(material, material.fusion),
     }
     return Part(
-        name=one.project.name,
+        name=material.project.name,
         metrics={
-            **found,
+            **values,
             **aps,
             "ap_ratio": aps["ap"] / aps[AP_FUSION] if aps[AP_FUSION] else None,
-            "coverage_added": found["prompt_coverage_all"],
+            "coverage_added": values["prompt_coverage_all"],
             "local_precision": without["prompt_precision"],
             "local_coverage_added": without["prompt_coverage_all"],
             "local_wrongful_rate": without["wrongful_rate"],
@@ -234,11 +234,13 @@ def _scorecard(
     chosen: Mapping[str, str],
     run: Run,
 ) -> Scorecard:
-    parts = [_part(one, handed[one.project.name]) for one in materials]
+    parts = [_part(material, handed[material.project.name]) for material in materials]
     macro = {name: float(np.mean([part.metrics[name] or 0.0 for part in parts])) for name in parts[0].metrics}
     macro["ap_ratio"] = macro["ap"] / macro[AP_FUSION] if macro[AP_FUSION] else 0.0
     pooled = figures(
-        np.concatenate([count(handed[one.project.name], learned=one.project.learned) for one in materials])
+        np.concatenate(
+            [count(handed[material.project.name], learned=material.project.learned) for material in materials]
+        )
     )
     everything = Part(name=POOLED, metrics={**pooled, "coverage_added": pooled["prompt_coverage_all"]})
     return Scorecard(

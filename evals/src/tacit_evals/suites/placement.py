@@ -124,9 +124,9 @@ def run_placement(run: Run) -> Scorecard:
 
 
 def _pool(project: str, run: Run) -> tuple[PoolRow, ...] | None:
-    given = run.pool
-    if given is not None:
-        return load_pool(given / "memories.jsonl" if given.is_dir() else given)
+    pool = run.pool
+    if pool is not None:
+        return load_pool(pool / "memories.jsonl" if pool.is_dir() else pool)
     for root in (run.data, *run.data.absolute().parents[:3]):
         path = root / "inject" / project / "memories.jsonl"
         if path.is_file():
@@ -152,7 +152,7 @@ def replay(sessions: Sequence[RecordedSession], pool: Sequence[PoolRow], run: Ru
                 engine.remember(
                     row.content, kind=row.kind, cwd=os.fspath(root), files=row.files, source="evaluation"
                 )
-            for session in sorted(sessions, key=lambda one: (one.at_ms, one.id)):
+            for session in sorted(sessions, key=lambda session: (session.at_ms, session.id)):
                 Replay(engine, session, clock=clock, cwd=os.fspath(root), tally=tally).run()
         finally:
             engine.close()
@@ -252,9 +252,9 @@ class Replay:
             {"event": "replay", "sessionID": self._session.id, "messageIDs": ["start", *names]},
             deadline_ms=DEADLINE_MS,
         )
-        kept: dict[str, str] = json.loads(answer)["texts"] if answer else {}
-        request = kept.get("start", "") + "".join(
-            f"\n[user] {text}\n{kept.get(name, '')}\n[agent] {answered}"
+        texts: dict[str, str] = json.loads(answer)["texts"] if answer else {}
+        request = texts.get("start", "") + "".join(
+            f"\n[user] {text}\n{texts.get(name, '')}\n[agent] {answered}"
             for name, text, answered in self._messages
         )
         # The newest message has no answer yet: it ends where the answer will begin.
@@ -271,4 +271,4 @@ def common_prefix(first: str, second: str) -> int:
     if second.startswith(first):
         return len(first)
     pairs = zip(first, second, strict=False)
-    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))

@@ -187,10 +187,10 @@ class Pool:
     def _fill(self, embedder: Embedder) -> None:
         rows = list(self.memories.values())
         for at in range(0, len(rows), _CHUNK):
-            part = rows[at : at + _CHUNK]
-            vectors = memory_vectors(part, embedder=embedder)
+            chunk = rows[at : at + _CHUNK]
+            vectors = memory_vectors(chunk, embedder=embedder)
             self.store.apply(
-                [Add(memory=memory) for memory in part], vectors=vectors, identity=embedder.identity
+                [Add(memory=memory) for memory in chunk], vectors=vectors, identity=embedder.identity
             )
         self.store.settle()
 
@@ -217,16 +217,16 @@ class Pool:
         """The start pack of a session that begins at `at_ms`, within `tokens`; 0 = none."""
         if tokens == 0:
             return Start()
-        kept = self._starts.get((tokens, at_ms))
-        if kept is None:
+        start = self._starts.get((tokens, at_ms))
+        if start is None:
             signal = SessionStarted(session=_KEY, key="start", at_ms=at_ms)
             budgets = self.settings.budgets.model_copy(update={"start": tokens})
             trace = self._run(
                 signal, Surface.START, SessionState(key=_KEY), Start(), at_ms=at_ms, budgets=budgets
             )
-            kept = Start(ids=frozenset(trace.injected), tokens=trace.tokens)
-            self._starts[tokens, at_ms] = kept
-        return kept
+            start = Start(ids=frozenset(trace.injected), tokens=trace.tokens)
+            self._starts[tokens, at_ms] = start
+        return start
 
     def prompt(
         self, prompt: Prompt, start: Start, *, pool_of: str = "", said: ModelSaid | None = None
@@ -243,8 +243,8 @@ class Pool:
         """What is handed over at a tool call: before it, and after it where the host reports a failure."""
         reader = self._reader(self.project.name)
         state = self._state(call.previous, (), reader)
-        asked = PromptSubmitted(session=_KEY, key="prompt", at_ms=at_ms, text=call.prompt)
-        state = apply_signal(state, asked)
+        submitted = PromptSubmitted(session=_KEY, key="prompt", at_ms=at_ms, text=call.prompt)
+        state = apply_signal(state, submitted)
         steps: list[tuple[Signal, SessionState, tuple[str, ...]]] = []
         for signal in call_signals(call, at_ms=at_ms):
             files = tuple(inside_project(path, self.project.name) for path in signal.call.paths)
@@ -309,15 +309,15 @@ class Pool:
         said: ModelSaid | None = None,
     ) -> list[Trace]:
         traces: list[Trace] = []
-        held = start
+        in_context = start
         for signal, state, files in steps:
             surface = surface_for(signal, state, self.settings)
             if isinstance(surface, SilenceReason):
                 continue
             trace = self._run(
-                signal, surface, state, held, at_ms=at_ms, files=files, reader=reader, said=said
+                signal, surface, state, in_context, at_ms=at_ms, files=files, reader=reader, said=said
             )
-            held = replace(held, ids=held.ids | set(trace.injected))
+            in_context = replace(in_context, ids=in_context.ids | set(trace.injected))
             traces.append(trace)
         return traces
 
@@ -326,7 +326,7 @@ class Pool:
         signal: Signal,
         surface: Surface,
         state: SessionState,
-        held: Start,
+        in_context: Start,
         *,
         at_ms: int,
         budgets: Budgets | None = None,
@@ -334,7 +334,7 @@ class Pool:
         reader: SituationReader | None = None,
         said: ModelSaid | None = None,
     ) -> Trace:
-        asked = build_query(
+        built = build_query(
             signal,
             surface=surface,
             state=state,
@@ -345,23 +345,23 @@ class Pool:
             read=reader or self._readers[""],
         )
         context = Context(
-            in_context=_holding(held.ids),
+            in_context=_holding(in_context.ids),
             turn=state.turn,
-            facts=asked.facts,
-            window=tuple(sorted(held.ids)),
+            facts=built.facts,
+            window=tuple(sorted(in_context.ids)),
             traced=len(self.memories),
             armed=self._armed(said) if said is not None and said.in_pause else None,
             judge=said.judge if said is not None and not said.in_pause else None,
             usage=self._usage,
         )
-        query = replace(asked.kept, matching=self._matching)
+        query = replace(built.kept, matching=self._matching)
         _, trace = self._pipeline.run(query, settings=self.settings, context=context, trace_id="t")
         return trace
 
     def _armed(self, said: ModelSaid) -> Armed:
         """What a session's record would hold; with `only_listed` the memories are looked at, and local evidence judges."""
         at_ms = max(memory.updated_at_ms for memory in self.memories.values())
-        named = tuple(
+        memories = tuple(
             ArmedMemory(
                 memory_id=name,
                 content_hash="" if said.only_listed else self.memories[name].content_hash,
@@ -371,7 +371,7 @@ class Pool:
             if name in self.memories
         )
         listed = () if said.only_listed else tuple(self.memories)
-        return Armed(epoch=0, turn=1, at_ms=at_ms, model="recorded", memories=named, listed=listed)
+        return Armed(epoch=0, turn=1, at_ms=at_ms, model="recorded", memories=memories, listed=listed)
 
     def _handed(self, item: Prompt | Call, traces: list[Trace], start: Start, *, prefix: str) -> ItemResult:
         predicted: dict[str, float] = {}
@@ -386,7 +386,7 @@ class Pool:
             judgment=item.judgment,
             start=start.ids,
             start_tokens=start.tokens,
-            pack=tuple(dict.fromkeys(one for trace in traces for one in trace.injected)),
+            pack=tuple(dict.fromkeys(memory_id for trace in traces for memory_id in trace.injected)),
             tokens=sum(trace.tokens for trace in traces if trace.injected),
             predicted=predicted,
             read=traces[0].situation if traces else None,
@@ -396,8 +396,8 @@ class Pool:
 
 
 def _holding(ids: frozenset[str]) -> Callable[[Memory], DropReason | None]:
-    held = DropReason(cause=DropCause.IN_CONTEXT, detail="the start pack")
-    return lambda memory: held if memory.id in ids else None
+    reason = DropReason(cause=DropCause.IN_CONTEXT, detail="the start pack")
+    return lambda memory: reason if memory.id in ids else None
 
 
 def call_signals(call: Call, *, at_ms: int) -> tuple[ToolStarting | ToolFinished | ToolFailed, ...]:

@@ -66,49 +66,49 @@ class Found:
         default_factory=dict[str, list[dict[str, float | str | None]]]
     )
 
-    def add(self, what: str, classes: Sequence[str], scores: dict[str, Array], right: Truth) -> None:
-        """Figures of all methods for `what` (`situation`, `trigger`)."""
+    def add(self, subject: str, classes: Sequence[str], scores: dict[str, Array], truth: Truth) -> None:
+        """Figures of all methods for `subject` (`situation`, `trigger`)."""
         for method, values in scores.items():
             place = self.own if method == FITTED else self.simpler.setdefault(method, {})
-            place[f"{what}_ap"] = macro_precision(values, right)
+            place[f"{subject}_ap"] = macro_precision(values, truth)
             if method != "centroids":  # a cosine is no chance
-                both = said(values, right, threshold=SAID)
-                place[f"{what}_precision"], place[f"{what}_recall"] = both or (None, None)
-        self.classes[what] = by_class(classes, scores[FITTED], right, threshold=SAID)
+                both = said(values, truth, threshold=SAID)
+                place[f"{subject}_precision"], place[f"{subject}_recall"] = both or (None, None)
+        self.classes[subject] = by_class(classes, scores[FITTED], truth, threshold=SAID)
 
 
 def run_reading(run: Run, *, least_rows: int = LEAST_ROWS) -> Scorecard:
     """Leave out every project with `least_rows` labels in turn. Fits on the run's folders, or on the data itself."""
     folders = run.fit or (run.data,)
-    found: dict[str, Found] = {}
-    prompts = [one for folder in folders for one in situations.labelled_prompts(folder)]
-    memories = [one for folder in folders for one in triggers.labelled_memories(folder)]
-    for name in _projects([one.project for one in prompts], least_rows):
+    by_project: dict[str, Found] = {}
+    prompts = [prompt for folder in folders for prompt in situations.labelled_prompts(folder)]
+    memories = [memory for folder in folders for memory in triggers.labelled_memories(folder)]
+    for name in _projects([prompt.project for prompt in prompts], least_rows):
         run.say(f"situations without {name}")
-        _situations(found.setdefault(name, Found()), name, prompts, run.embedder)
-    for name in _projects([one.project for one in memories], least_rows):
+        _situations(by_project.setdefault(name, Found()), name, prompts, run.embedder)
+    for name in _projects([memory.project for memory in memories], least_rows):
         run.say(f"triggers without {name}")
-        _triggers(found.setdefault(name, Found()), name, memories, run.embedder)
+        _triggers(by_project.setdefault(name, Found()), name, memories, run.embedder)
     judged_names = [name for folder in folders for name in projects_of(folder)]
     if len(judged_names) > 1:
         for name in judged_names:
             run.say(f"match without {name}")
-            place = next((known for known in found if same_project(known, name)), name)
-            _pairs(found.setdefault(place, Found()), name, folders, run.embedder)
-    return _card(found, run)
+            place = next((project for project in by_project if same_project(project, name)), name)
+            _pairs(by_project.setdefault(place, Found()), name, folders, run.embedder)
+    return _card(by_project, run)
 
 
 def _projects(names: Sequence[str], least_rows: int) -> list[str]:
     """Projects with enough rows, under the first of their names."""
     firsts: list[str] = []
     for name in dict.fromkeys(names):
-        if not any(same_project(name, known) for known in firsts):
+        if not any(same_project(name, first) for first in firsts):
             firsts.append(name)
-    return [one for one in firsts if sum(same_project(one, name) for name in names) >= least_rows]
+    return [first for first in firsts if sum(same_project(first, name) for name in names) >= least_rows]
 
 
 def _right(grades: Sequence[dict[str, int]], classes: Sequence[str]) -> Truth:
-    return np.array([[one.get(name, 0) >= RIGHT_GRADE for name in classes] for one in grades], np.bool_)
+    return np.array([[row.get(name, 0) >= RIGHT_GRADE for name in classes] for row in grades], np.bool_)
 
 
 def _vectors(texts: Sequence[str], embedder: Embedder) -> Array:
@@ -116,38 +116,38 @@ def _vectors(texts: Sequence[str], embedder: Embedder) -> Array:
 
 
 def _situations(
-    found: Found, name: str, prompts: Sequence[situations.LabelledPrompt], embedder: Embedder
+    figures: Found, name: str, prompts: Sequence[situations.LabelledPrompt], embedder: Embedder
 ) -> None:
-    known = [one for one in prompts if not same_project(one.project, name)]
-    asked = [one for one in prompts if same_project(one.project, name)]
-    model = situations.fit_situation(known, embedder=embedder)
+    training = [prompt for prompt in prompts if not same_project(prompt.project, name)]
+    left_out = [prompt for prompt in prompts if same_project(prompt.project, name)]
+    model = situations.fit_situation(training, embedder=embedder)
     classes = situations.CLASSES
-    read, rules, took = read_all(asked, model, embedder)
-    truth = _right([one.grades for one in known], classes).astype(np.float64)
+    read, rules, seconds = read_all(left_out, model, embedder)
+    truth = _right([prompt.grades for prompt in training], classes).astype(np.float64)
     scores = {
         FITTED: _table(read, classes),
         "rules": _table(rules, classes),
         "bag of words": bag_of_words(
-            [prompt_words(one.text) for one in known],
-            [one.project for one in known],
+            [prompt_words(prompt.text) for prompt in training],
+            [prompt.project for prompt in training],
             truth,
-            [prompt_words(one.text) for one in asked],
+            [prompt_words(prompt.text) for prompt in left_out],
         ),
         "centroids": centroids(
-            _vectors([one.text[:VECTOR_CHARS] for one in known], embedder),
+            _vectors([prompt.text[:VECTOR_CHARS] for prompt in training], embedder),
             truth,
-            _vectors([one.text[:VECTOR_CHARS] for one in asked], embedder),
+            _vectors([prompt.text[:VECTOR_CHARS] for prompt in left_out], embedder),
         ),
     }
-    found.own["prompts"] = float(len(asked))
-    found.own["read_p50_us"], found.own["read_p99_us"] = (
-        float(q) for q in np.percentile(np.array(took) * MICROSECONDS, (50, 99))
+    figures.own["prompts"] = float(len(left_out))
+    figures.own["read_p50_us"], figures.own["read_p99_us"] = (
+        float(q) for q in np.percentile(np.array(seconds) * MICROSECONDS, (50, 99))
     )
-    found.add("situation", classes, scores, _right([one.grades for one in asked], classes))
+    figures.add("situation", classes, scores, _right([prompt.grades for prompt in left_out], classes))
 
 
 def read_all(
-    asked: Sequence[situations.LabelledPrompt], model: SituationModel, embedder: Embedder
+    prompts: Sequence[situations.LabelledPrompt], model: SituationModel, embedder: Embedder
 ) -> tuple[list[Situation], list[Situation], list[float]]:
     """Every prompt as fitted weights read it, as rules alone do, and the seconds that reading took after the embedding.
 
@@ -155,103 +155,106 @@ def read_all(
     """
     read: list[Situation] = []
     rules: list[Situation] = []
-    took: list[float] = []
-    for one in asked:
-        end = one.previous_end
-        vector = embedder.embed([one.text[:VECTOR_CHARS]])[0]
+    seconds: list[float] = []
+    for prompt in prompts:
+        end = prompt.previous_end
+        vector = embedder.embed([prompt.text[:VECTOR_CHARS]])[0]
         end_vector = embedder.embed([end])[0] if end.strip() else None
         model.heard(end)  # as `SituationReader.heard` did when the message arrived
         before = time.thread_time()
-        ruled = read_situation(one.text, previous_end=end, recent_files=one.files)
-        found = PromptInput(
-            text=one.text, previous_end=end, files=one.files, vector=vector, end_vector=end_vector
+        ruled = read_situation(prompt.text, previous_end=end, recent_files=prompt.files)
+        inputs = PromptInput(
+            text=prompt.text, previous_end=end, files=prompt.files, vector=vector, end_vector=end_vector
         )
-        read.append(model.read(ruled, found))
-        took.append(time.thread_time() - before)
+        read.append(model.read(ruled, inputs))
+        seconds.append(time.thread_time() - before)
         rules.append(ruled)
-    return read, rules, took
+    return read, rules, seconds
 
 
 def _table(read: Sequence[Situation], classes: Sequence[str]) -> Array:
-    rows = [dict(one.actions) | {situations.NOTHING: float(one.nothing_coming)} for one in read]
+    rows = [
+        dict(situation.actions) | {situations.NOTHING: float(situation.nothing_coming)} for situation in read
+    ]
     return np.array([[row.get(name, 0.0) for name in classes] for row in rows])
 
 
 def _triggers(
-    found: Found, name: str, memories: Sequence[triggers.LabelledMemory], embedder: Embedder
+    figures: Found, name: str, memories: Sequence[triggers.LabelledMemory], embedder: Embedder
 ) -> None:
-    known = [one for one in memories if not same_project(one.project, name)]
-    asked = [one for one in memories if same_project(one.project, name)]
-    model = triggers.fit_trigger(known, embedder=embedder)
+    training = [memory for memory in memories if not same_project(memory.project, name)]
+    left_out = [memory for memory in memories if same_project(memory.project, name)]
+    model = triggers.fit_trigger(training, embedder=embedder)
     classes = triggers.CLASSES
     make = LocalTriggers(embedder=embedder, model=model)
-    made = [make(one.content, kind=one.kind, files=one.files) for one in asked]
-    ruled = [make_trigger(one.content, kind=one.kind, files=one.files) for one in asked]
-    truth = _right([one.grades for one in known], classes).astype(np.float64)
+    fitted = [make(memory.content, kind=memory.kind, files=memory.files) for memory in left_out]
+    ruled = [make_trigger(memory.content, kind=memory.kind, files=memory.files) for memory in left_out]
+    truth = _right([memory.grades for memory in training], classes).astype(np.float64)
     scores = {
-        FITTED: _weights(made, classes),
+        FITTED: _weights(fitted, classes),
         "rules": _weights(ruled, classes),
         "bag of words": bag_of_words(
-            [statement_words(one.content) for one in known],
-            [one.project for one in known],
+            [statement_words(memory.content) for memory in training],
+            [memory.project for memory in training],
             truth,
-            [statement_words(one.content) for one in asked],
+            [statement_words(memory.content) for memory in left_out],
         ),
         "centroids": centroids(
-            _vectors([one.content[:STATEMENT_CHARS] for one in known], embedder),
+            _vectors([memory.content[:STATEMENT_CHARS] for memory in training], embedder),
             truth,
-            _vectors([one.content[:STATEMENT_CHARS] for one in asked], embedder),
+            _vectors([memory.content[:STATEMENT_CHARS] for memory in left_out], embedder),
         ),
     }
-    breadth = np.array([one.breadth for one in asked])
-    found.own["statements"] = float(len(asked))
-    found.add("trigger", classes, scores, _right([one.grades for one in asked], classes))
-    found.own["breadth_rank"] = rank_correlation(np.array([one.breadth for one in made]), breadth)
-    found.simpler["rules"]["breadth_rank"] = rank_correlation(
-        np.array([one.breadth for one in ruled]), breadth
+    breadth = np.array([memory.breadth for memory in left_out])
+    figures.own["statements"] = float(len(left_out))
+    figures.add("trigger", classes, scores, _right([memory.grades for memory in left_out], classes))
+    figures.own["breadth_rank"] = rank_correlation(np.array([trigger.breadth for trigger in fitted]), breadth)
+    figures.simpler["rules"]["breadth_rank"] = rank_correlation(
+        np.array([trigger.breadth for trigger in ruled]), breadth
     )
 
 
-def _weights(made: Sequence[Trigger], classes: Sequence[str]) -> Array:
-    return np.array([said_by_rules(one, tuple(classes)) for one in made], np.float64)
+def _weights(trigger_list: Sequence[Trigger], classes: Sequence[str]) -> Array:
+    return np.array([said_by_rules(trigger, tuple(classes)) for trigger in trigger_list], np.float64)
 
 
-def _pairs(found: Found, name: str, folders: Sequence[Path], embedder: Embedder) -> None:
+def _pairs(figures: Found, name: str, folders: Sequence[Path], embedder: Embedder) -> None:
     """Needed pairs against all others, in the four combinations of given and local triggers, labelled and read situations."""
     places = tuple(folders)
-    situation, trigger = readers_without(places, (name,), embedder)
+    situation_model, trigger_model = readers_without(places, (name,), embedder)
     matching = match_without(places, (name,), embedder)
-    reader = SituationReader(embedder=embedder, model=situation)
-    maker = LocalTriggers(embedder=embedder, model=trigger)
+    reader = SituationReader(embedder=embedder, model=situation_model)
+    maker = LocalTriggers(embedder=embedder, model=trigger_model)
     for folder in folders:
         if name not in projects_of(folder):
             continue
         pairs = judged(folder, name, reader=reader, maker=maker)
-        known = np.isfinite(pairs.grades)
-        right = np.nan_to_num(pairs.grades)[known] > 0
-        for side, made in (("given", pairs.given), ("local", pairs.made)):
-            for how, told in (("labelled", pairs.situations), ("read", pairs.read)):
+        is_judged = np.isfinite(pairs.grades)
+        needed = np.nan_to_num(pairs.grades)[is_judged] > 0
+        for side, trigger_list in (("given", pairs.given), ("local", pairs.made)):
+            for how, situation_list in (("labelled", pairs.situations), ("read", pairs.read)):
                 scores = np.array(
                     [
-                        [matcher.match(one).score for one in made]
-                        for matcher in (Matcher(each, model=matching) for each in told)
+                        [matcher.match(trigger).score for trigger in trigger_list]
+                        for matcher in (Matcher(situation, model=matching) for situation in situation_list)
                     ]
-                )[known]
-                found.own[f"auc_{side}_{how}"] = ranked_above(scores, right)
-                found.own[f"ap_{side}_{how}"] = average_precision(scores, right)
+                )[is_judged]
+                figures.own[f"auc_{side}_{how}"] = ranked_above(scores, needed)
+                figures.own[f"ap_{side}_{how}"] = average_precision(scores, needed)
 
 
-def _card(found: dict[str, Found], run: Run) -> Scorecard:
+def _card(by_project: dict[str, Found], run: Run) -> Scorecard:
     parts = tuple(
-        Part(name=name, metrics=one.own, baselines=one.simpler, curves={"classes": one.classes})
-        for name, one in found.items()
+        Part(name=name, metrics=figures.own, baselines=figures.simpler, curves={"classes": figures.classes})
+        for name, figures in by_project.items()
     )
-    methods = dict.fromkeys(method for one in found.values() for method in one.simpler)
+    methods = dict.fromkeys(method for figures in by_project.values() for method in figures.simpler)
     total = Part(
         name=MACRO,
-        metrics=_means([one.own for one in found.values()]),
+        metrics=_means([figures.own for figures in by_project.values()]),
         baselines={
-            method: _means([one.simpler.get(method, {}) for one in found.values()]) for method in methods
+            method: _means([figures.simpler.get(method, {}) for figures in by_project.values()])
+            for method in methods
         },
     )
     return Scorecard(
@@ -266,10 +269,10 @@ def _card(found: dict[str, Found], run: Run) -> Scorecard:
 
 
 def _means(figures: Sequence[Figures]) -> dict[str, float | None]:
-    names = dict.fromkeys(name for one in figures for name in one)
+    names = dict.fromkeys(name for row in figures for name in row)
     means: dict[str, float | None] = {}
     for name in names:
-        values = [value for one in figures if (value := one.get(name)) is not None]
+        values = [value for row in figures if (value := row.get(name)) is not None]
         means[name] = sum(values) / len(values) if values else None
     return means
 
@@ -281,25 +284,25 @@ SCALE = 10.0
 def bag_of_words(
     fitted: Sequence[Collection[str]],
     projects: Sequence[str],
-    right: Array,
-    asked: Sequence[Collection[str]],
+    truth: Array,
+    texts: Sequence[Collection[str]],
 ) -> Array:
-    """Chance of every class for every text of `asked`, of shape (asked, classes).
+    """Chance of every class for every text of `texts`, of shape (texts, classes).
 
     Args:
         fitted: words of the texts to fit on.
         projects: whose each of them is.
-        right: 1 where a text has the class, of shape (fitted, classes).
-        asked: words of the texts to read.
+        truth: 1 where a text has the class, of shape (fitted, classes).
+        texts: words of the texts to read.
     """
     words = vocabulary(fitted, projects)
-    known, read = presence(fitted, words), presence(asked, words)
-    dual, bias = fit_dual(SCALE * (known @ known.T), right, penalty=1.0)
-    return sigmoid(SCALE * (read @ known.T) @ dual + bias)
+    training, read = presence(fitted, words), presence(texts, words)
+    dual, bias = fit_dual(SCALE * (training @ training.T), truth, penalty=1.0)
+    return sigmoid(SCALE * (read @ training.T) @ dual + bias)
 
 
-def centroids(fitted: Array, right: Array, asked: Array) -> Array:
-    """Cosine of every text of `asked` with the mean of every class; 0 for a class that no text has."""
-    sums = right.T @ fitted
+def centroids(fitted: Array, truth: Array, vectors: Array) -> Array:
+    """Cosine of every text, a row of `vectors`, with the mean of every class; 0 for a class that no text has."""
+    sums = truth.T @ fitted
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    return asked @ (sums / np.maximum(lengths, 1e-9)).T
+    return vectors @ (sums / np.maximum(lengths, 1e-9)).T

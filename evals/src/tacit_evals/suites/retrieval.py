@@ -49,7 +49,7 @@ class _Found:
 def run_retrieval(run: Run) -> Scorecard:
     """Measure every corpus below the run's folder."""
     folders = folders_of("retrieval", run.data)
-    found = _Found()
+    whole = _Found()
     parts: list[Part] = []
     for folder in folders:
         if is_duplicates(folder):
@@ -62,28 +62,28 @@ def run_retrieval(run: Run) -> Scorecard:
             ranked = _rankings(corpus, run)
             if run.trec is not None:
                 runs = {
-                    method: {q: as_scores(one) for q, one in own_runs.items()}
+                    method: {q: as_scores(ranking) for q, ranking in own_runs.items()}
                     for method, own_runs in ranked.items()
                 }
                 write_trec(run.trec, corpus.name, _qrels(corpus, str), runs)
             for method, rankings in ranked.items():
                 for name, values in figures(corpus, rankings).items():
-                    named = {f"{corpus.name}/{query}": value for query, value in values.items()}
-                    own.add(method, name, named)
-                    found.add(method, name, named)
+                    by_query = {f"{corpus.name}/{query}": value for query, value in values.items()}
+                    own.add(method, name, by_query)
+                    whole.add(method, name, by_query)
         parts.append(_part(folder.name, own))
     return Scorecard(
         suite="retrieval",
         dataset=str(run.data),
         settings={**run.described(), "triggers": "local", "fit": "shipped", "mix": list(MIX)},
-        total=_part("all", found),
+        total=_part("all", whole),
         parts=tuple(parts) if len(parts) > 1 else (),
         columns=COLUMNS,
     )
 
 
-def _part(name: str, found: _Found) -> Part:
-    tacit = found.methods["Tacit"]
+def _part(name: str, results: _Found) -> Part:
+    tacit = results.methods["Tacit"]
     return Part(
         name=name,
         metrics={figure: mean(values) for figure, values in tacit.items()}
@@ -91,7 +91,7 @@ def _part(name: str, found: _Found) -> Part:
         intervals={figure: resampled_mean(values) for figure, values in tacit.items()},
         baselines={
             method: {figure: mean(values) for figure, values in own.items()}
-            for method, own in found.methods.items()
+            for method, own in results.methods.items()
             if method != "Tacit"
         },
     )
@@ -99,20 +99,22 @@ def _part(name: str, found: _Found) -> Part:
 
 def turn_recall(corpora: Sequence[Corpus], run: Run, settings: Sequence[RecallSettings]) -> tuple[float, ...]:
     """Mean recall at 5 of answers on demand over all questions, for each of several settings."""
-    found: list[dict[str, float]] = [{} for _ in settings]
+    recalls: list[dict[str, float]] = [{} for _ in settings]
     for corpus in corpora:
         pool = _pool(corpus, run)
         try:
             shipped = pool.settings
-            for values, one in zip(found, settings, strict=True):
-                spaces = {"spaces": one.spaces, "spaces_on_demand": one.spaces_on_demand}
+            for values, setting in zip(recalls, settings, strict=True):
+                spaces = {"spaces": setting.spaces, "spaces_on_demand": setting.spaces_on_demand}
                 pool.settings = shipped.model_copy(update=spaces)
-                asked = {question.id: as_scores(pool.search(question.text)) for question in corpus.questions}
-                own = per_query(_qrels(corpus, str), asked, RECALL_5)
+                rankings = {
+                    question.id: as_scores(pool.search(question.text)) for question in corpus.questions
+                }
+                own = per_query(_qrels(corpus, str), rankings, RECALL_5)
                 values.update({f"{corpus.name}/{query}": value for query, value in own.items()})
         finally:
             pool.close()
-    return tuple(mean(values) for values in found)
+    return tuple(mean(values) for values in recalls)
 
 
 def _pool(corpus: Corpus, run: Run) -> Pool:
@@ -153,19 +155,20 @@ def _rankings(corpus: Corpus, run: Run) -> dict[str, dict[str, list[str]]]:
     without = {question.id: question.without for question in corpus.questions}
     return {
         method: {
-            query: [one for one in ranking if one not in without[query]] for query, ranking in own.items()
+            query: [text_id for text_id in ranking if text_id not in without[query]]
+            for query, ranking in own.items()
         }
         for method, own in methods.items()
     }
 
 
 def _ordered(scores: Mapping[str, float]) -> list[str]:
-    return sorted(scores, key=lambda one: (-scores[one], one))
+    return sorted(scores, key=lambda text_id: (-scores[text_id], text_id))
 
 
 def _qrels(corpus: Corpus, name: Callable[[str], str]) -> Qrels:
     return {
-        question.id: {name(one): 1 for one in question.evidence}
+        question.id: {name(text_id): 1 for text_id in question.evidence}
         for question in corpus.questions
         if question.evidence
     }
@@ -176,13 +179,13 @@ def _turn_figures(corpus: Corpus, rankings: Mapping[str, list[str]]) -> Values:
     qrels = _qrels(corpus, str)
     run = {query: as_scores(ranking[: DEEPEST * 2]) for query, ranking in rankings.items()}
     sessions = {
-        query: as_scores(list(dict.fromkeys(corpus.group[one] for one in ranking)))
+        query: as_scores(list(dict.fromkeys(corpus.group[text_id] for text_id in ranking)))
         for query, ranking in rankings.items()
     }
     return {
         "turn_recall_at_5": per_query(qrels, run, RECALL_5),
         "turn_recall_at_10": per_query(qrels, run, RECALL_10),
-        "session_any_at_5": per_query(_qrels(corpus, lambda one: corpus.group[one]), sessions, ANY_5),
+        "session_any_at_5": per_query(_qrels(corpus, lambda text_id: corpus.group[text_id]), sessions, ANY_5),
     }
 
 

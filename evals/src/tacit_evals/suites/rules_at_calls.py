@@ -62,15 +62,15 @@ class Place:
             env={**os.environ, "TACIT_HOME": str(self.home.root), "TACIT_HOOK_DEADLINE_MS": PATIENT_MS},
             check=True,
         )
-        said = json.loads(done.stdout).get("hookSpecificOutput", {}) if done.stdout else {}
-        refused = str(said.get("permissionDecisionReason", ""))
-        return refused or str(said.get("additionalContext", "")), bool(refused)
+        output = json.loads(done.stdout).get("hookSpecificOutput", {}) if done.stdout else {}
+        refused = str(output.get("permissionDecisionReason", ""))
+        return refused or str(output.get("additionalContext", "")), bool(refused)
 
-    def call(self, given: Mapping[str, str], session: str, number: int) -> tuple[tuple[str, bool], str]:
+    def call(self, call: Mapping[str, str], session: str, number: int) -> tuple[tuple[str, bool], str]:
         """A tool call that succeeds; what the model is given when it starts, and when it is done."""
-        tool = next(iter(given))
-        inputs = {_INPUTS[tool]: self._path(tool, given[tool])}
-        for name, text in given.items():
+        tool = next(iter(call))
+        inputs = {_INPUTS[tool]: self._path(tool, call[tool])}
+        for name, text in call.items():
             if name == "text":
                 inputs["content" if tool == "Write" else "prompt"] = text
             elif name != tool:
@@ -90,8 +90,8 @@ def arrival_of(place: Place, pair: Mapping[str, Any], session: str) -> Arrival:
     rule = pair["rule"]
     if rule in place.hook("UserPromptSubmit", session, prompt=pair["prompt"])[0]:
         return "before"
-    for number, given in enumerate(pair.get("before", ())):
-        (text, _), done = place.call(given, session, number)
+    for number, call in enumerate(pair.get("before", ())):
+        (text, _), done = place.call(call, session, number)
         if rule in text or rule in done:
             return "before"
     (text, refused), done = place.call(pair["call"], session, 99)
@@ -116,14 +116,14 @@ def run(place: Place, rows: Mapping[str, Any], *, name: str) -> Iterator[str]:
         if not is_delivered(pair, arrival):
             yield f"  {arrival}: {pair['rule']}"
     wrong = 0
-    for number, given in enumerate(rows["unrelated"]):
-        (text, _), done = place.call(given, f"{name}-unrelated-{number}", 0)
+    for number, call in enumerate(rows["unrelated"]):
+        (text, _), done = place.call(call, f"{name}-unrelated-{number}", 0)
         if text or done:
             wrong += 1
-            said = [line[2:] for line in f"{text}\n{done}".splitlines() if line.startswith("- ")]
-            yield f"  unrelated: {' '.join(map(str, given.values()))} <- {' | '.join(said)}"
-    told = ", ".join(f"{arrival} {counts[arrival]}" for arrival in ARRIVALS)
-    yield f"{name}: {delivered} of {len(rows['pairs'])} delivered ({told}); blocks on {wrong} of {len(rows['unrelated'])} unrelated calls"
+            rules = [line[2:] for line in f"{text}\n{done}".splitlines() if line.startswith("- ")]
+            yield f"  unrelated: {' '.join(map(str, call.values()))} <- {' | '.join(rules)}"
+    summary = ", ".join(f"{arrival} {counts[arrival]}" for arrival in ARRIVALS)
+    yield f"{name}: {delivered} of {len(rows['pairs'])} delivered ({summary}); blocks on {wrong} of {len(rows['unrelated'])} unrelated calls"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -131,15 +131,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tacit_evals.suites.rules_at_calls", description=__doc__)
     parser.add_argument("set", choices=("develop", "final", "unseen", "unseen_2"))
     parser.add_argument("--blocking", action="store_true", help="let rules refuse calls (recall.blocking)")
-    given = parser.parse_args(arguments)
-    rows = YAML(typ="safe").load(DATA)[given.set]
+    options = parser.parse_args(arguments)
+    rows = YAML(typ="safe").load(DATA)[options.set]
     with tempfile.TemporaryDirectory(prefix="tr-", dir="/tmp") as folder:
         root = Path(folder).resolve()
         project = root / "shop"
         (project / ".git").mkdir(parents=True)
         home = Home(root / "t")
         home.root.mkdir(mode=0o700)
-        blocking = str(given.blocking).lower()
+        blocking = str(options.blocking).lower()
         (home.root / "config.yaml").write_text(
             f"recall:\n  blocking: {blocking}\n  deadline_ms: {PATIENT_MS}\n"
         )
@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             client = DaemonClient(home, token=Authority(home).create("measurement"))
             for pair in rows["pairs"]:
                 client.request("POST", "/v1/remember", {"content": pair["rule"], "cwd": str(project)})
-            for line in run(Place(home=home, project=project), rows, name=given.set):
+            for line in run(Place(home=home, project=project), rows, name=options.set):
                 print(line)
     return 0
 

@@ -102,13 +102,13 @@ class Run:
         """
         if self.triggers is None:
             return None
-        found = triggers_for(project, self.triggers)
-        if found is None:
+        path = triggers_for(project, self.triggers)
+        if path is None:
             raise InvalidInput(
                 f"{self.triggers} has no triggers for the project {project!r}.",
                 hint=f"It needs {project}/triggers.jsonl; --local-triggers does without.",
             )
-        return found
+        return path
 
     def labels_of(self, project: str) -> Path | None:
         """Labelled triggers of `project` wherever the data has them, to tell generic rules by; not used for recall."""

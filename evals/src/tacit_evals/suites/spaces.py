@@ -91,24 +91,24 @@ class Alone:
 def expected_recall(scores: Mapping[str, float], ids: Sequence[str], needed: set[str]) -> float:
     """Recall at 10 of `ids` by score, equal ones in random order."""
     values = np.array([scores.get(name, 0.0) for name in ids])
-    wanted = np.array([name in needed for name in ids])
+    is_needed = np.array([name in needed for name in ids])
     last = np.sort(values)[::-1][min(TOP, len(values)) - 1]
     surely, maybe = values > last, values == last
     share = (min(TOP, len(values)) - surely.sum()) / maybe.sum()
-    return float(((wanted & surely).sum() + share * (wanted & maybe).sum()) / wanted.sum())
+    return float(((is_needed & surely).sum() + share * (is_needed & maybe).sum()) / is_needed.sum())
 
 
 def relations_of(pool: Pool) -> tuple[Relation, ...]:
     """Relations as capture makes them when it stores the memories of the pool."""
-    found: dict[tuple[str, str], Relation] = {}
+    relations: dict[tuple[str, str], Relation] = {}
     for memory in pool.memories.values():
         if not memory.entities:
             continue
         hits = pool.store.search.entity(memory.entities, scope=pool.scope, limit=RELATED).hits
         others = [(pool.memories[hit.memory_id], hit.score) for hit in hits if hit.memory_id != memory.id]
         for relation in infer_relations(memory, others):
-            found.setdefault((relation.source_id, relation.target_id), relation)
-    return tuple(found.values())
+            relations.setdefault((relation.source_id, relation.target_id), relation)
+    return tuple(relations.values())
 
 
 def measure_pool(project: Project, embedder: Embedder, table: dict[str, Alone]) -> None:
@@ -132,7 +132,7 @@ def measure_pool(project: Project, embedder: Embedder, table: dict[str, Alone]) 
             candidates = listener.heard[-1][1]
             for name, space in SPACES.items():
                 if space.topic_weight:
-                    scores = {one.memory.id: one.score(name) or 0.0 for one in candidates}
+                    scores = {candidate.memory.id: candidate.score(name) or 0.0 for candidate in candidates}
                     table[name].add(scores, list(pool.memories), prompt.judgment)
     finally:
         pool.close()
@@ -164,10 +164,10 @@ _EMPTY = Query(
 
 def began_ms(session: str) -> int | None:
     """When a session began, as its name tells; None where it does not."""
-    found = _BEGAN.search(session)
-    if found is None:
+    match = _BEGAN.search(session)
+    if match is None:
         return None
-    day, hour, minute = found.groups()
+    day, hour, minute = match.groups()
     return int(datetime.fromisoformat(f"{day}T{hour}:{minute}").replace(tzinfo=UTC).timestamp() * 1000)
 
 
@@ -179,25 +179,25 @@ def _said(memory: Memory, source: str) -> Memory | None:
         return None
     number = int("0" + "".join(digit for digit in turn if digit.isdigit()))
     at_ms = began + number * MINUTE_MS
-    said = replace(memory.provenance, host=HOST, session_id=session, turn=max(1, number))
-    return replace(memory, provenance=said, created_at_ms=at_ms, updated_at_ms=at_ms)
+    provenance = replace(memory.provenance, host=HOST, session_id=session, turn=max(1, number))
+    return replace(memory, provenance=provenance, created_at_ms=at_ms, updated_at_ms=at_ms)
 
 
 def replay(project: Project, table: dict[str, Alone]) -> None:
     """Every prompt of a dated session against what was learned in sessions before it."""
     kinds = KindRegistry()
     stored = (stored_memory(row, project=project.name, given=False) for row in project.memories)
-    said = [
+    dated = [
         memory
-        for row, one in zip(project.memories, stored, strict=True)
-        if (memory := _said(one, row.source)) is not None
+        for row, undated in zip(project.memories, stored, strict=True)
+        if (memory := _said(undated, row.source)) is not None
     ]
     for prompt in project.prompts:
         began = began_ms(prompt.session)
         if began is None:
             continue
         at_ms = began + prompt.turn * MINUTE_MS
-        before = [memory for memory in said if memory.created_at_ms < at_ms]
+        before = [memory for memory in dated if memory.created_at_ms < at_ms]
         if len(before) < LEAST_BEFORE:
             continue
         query = replace(
@@ -219,15 +219,15 @@ def rows(table: Mapping[str, Alone]) -> list[str]:
     lines = [
         f"{'space':11}{'weight':>7}{'prompts':>9}{'R@10':>7}{'random':>8}{'above':>8}{'speaks':>8}{'R@10':>7}{'above':>8}{'changed':>9}"
     ]
-    for name, one in table.items():
-        if not any(one.spoke):
+    for name, alone in table.items():
+        if not any(alone.spoke):
             continue
         weight = SPACES[name].topic_weight
-        changed = f"{one.changed}/{one.packs}" if weight else "hints"
-        there = np.mean(np.array(one.recalls)[np.array(one.spoke)])
+        changed = f"{alone.changed}/{alone.packs}" if weight else "hints"
+        spoken = np.mean(np.array(alone.recalls)[np.array(alone.spoke)])
         lines.append(
-            f"{name:11}{weight:7.1f}{len(one.recalls):9}{np.mean(one.recalls):7.3f}{np.mean(one.random):8.3f}"
-            f"{one.above():+8.3f}{sum(one.spoke):8}{there:7.3f}{one.above(spoken=True):+8.3f}{changed:>9}"
+            f"{name:11}{weight:7.1f}{len(alone.recalls):9}{np.mean(alone.recalls):7.3f}{np.mean(alone.random):8.3f}"
+            f"{alone.above():+8.3f}{sum(alone.spoke):8}{spoken:7.3f}{alone.above(spoken=True):+8.3f}{changed:>9}"
         )
     return lines
 
@@ -249,19 +249,19 @@ def main() -> None:
     parser.add_argument(
         "--cache", type=Path, metavar="DIR", help="keep the vectors of texts here for later runs"
     )
-    given = parser.parse_args()
+    options = parser.parse_args()
     embedder: Embedder = make_embedder(EmbedderSettings(cache_entries=100_000))
-    kept = KeptVectors(embedder, given.cache) if given.cache else None
+    cache = KeptVectors(embedder, options.cache) if options.cache else None
     table = {name: Alone() for name in SPACES}
     settings = preset_settings("multispace")
-    for folder in folders_of("inject", given.data):
+    for folder in folders_of("inject", options.data):
         project = load_inject(folder)
-        measure_pool(project, kept or embedder, table)
-        count_changes(project, kept or embedder, settings, table)
+        measure_pool(project, cache or embedder, table)
+        count_changes(project, cache or embedder, settings, table)
         replay(project, table)
         print(f"{project.name}: {len(project.prompts)} prompts", flush=True)
-    if kept is not None:
-        kept.save()
+    if cache is not None:
+        cache.save()
     print("\n".join(rows(table)))
 
 

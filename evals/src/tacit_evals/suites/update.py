@@ -85,7 +85,9 @@ def run_update(run: Run) -> Scorecard:
 
 
 def _decided(cases: Sequence[UpdateCase], fates: Sequence[Fates]) -> list[Decided]:
-    return [Decided(case=case, fates=one, why="") for case, one in zip(cases, fates, strict=True)]
+    return [
+        Decided(case=case, fates=case_fates, why="") for case, case_fates in zip(cases, fates, strict=True)
+    ]
 
 
 # --- ours
@@ -111,7 +113,7 @@ def decide_all(
     Raises:
         InvalidInput: if the writer has no answer.
     """
-    moments = [said.created_ms or 0 for case in cases for said in (*case.existing, case.new)]
+    moments = [statement.created_ms or 0 for case in cases for statement in (*case.existing, case.new)]
     today = max(moments) + DAY_MS
     decided: list[Decided] = []
     missing: list[InvalidInput] = []
@@ -155,14 +157,14 @@ def _decide(case: UpdateCase, embedder: Embedder, *, today: int, writer: Writer 
                 model=model,
             )
             preparer = Preparer(redactor=redactor, kinds=kinds, tokens=tokens, clock=clock)
-            for number, said in enumerate(case.existing):
+            for number, statement in enumerate(case.existing):
                 # The data knows days; of two statements of one day the later one is known to be later.
-                clock.at_ms = (said.created_ms or asked_ms - DAY_MS) + number * 1000
-                memory = preparer.prepare(draft_of(said, case.id, later_ms=number * 1000))
+                clock.at_ms = (statement.created_ms or asked_ms - DAY_MS) + number * 1000
+                memory = preparer.prepare(draft_of(statement, case.id, later_ms=number * 1000))
                 if isinstance(memory, Memory):
                     vectors = embedder.embed([memory.content])
                     store.apply([Add(memory=memory)], vectors=vectors, identity=embedder.identity)
-                    names[memory.id] = said.id
+                    names[memory.id] = statement.id
             if capture.comparer is not None:
                 capture.comparer.compare_next(at_once=True)  # what is there by now is not compared
             later_ms = len(case.existing) * 1000
@@ -183,13 +185,13 @@ def _decide(case: UpdateCase, embedder: Embedder, *, today: int, writer: Writer 
 def _settled(store: Store, fates: Mapping[str, Fate], names: Mapping[str, str]) -> dict[str, Fate]:
     """The pairs that words alone took for a contradiction, and that are no question any more."""
     edges = store.relations(list(names), scope=store.scopes())
-    asked = {
+    contested = {
         name
-        for one in edges
-        if one.type == "contradicts" and one.weight > 0
-        for name in (one.source_id, one.target_id)
+        for edge in edges
+        if edge.type == "contradicts" and edge.weight > 0
+        for name in (edge.source_id, edge.target_id)
     }
-    return {key: KEEP for name, key in names.items() if fates[key] == "contradict" and name not in asked}
+    return {key: KEEP for name, key in names.items() if fates[key] == "contradict" and name not in contested}
 
 
 def _compared(store: Store, changes: Sequence[Change], names: Mapping[str, str]) -> dict[str, Fate]:
@@ -203,27 +205,27 @@ def _compared(store: Store, changes: Sequence[Change], names: Mapping[str, str])
             fates[names[change.memory.id]] = "merge" if same else "supersede"
         elif isinstance(change, Edit) and change.memory.status in LIVE:
             edges = store.relations([change.memory.id], scope=store.scopes())
-            asked = [one.target_id for one in edges if one.type == "contradicts" and one.weight > 0]
-            fates.update({names[name]: "contradict" for name in asked if name in names})
+            contested = [edge.target_id for edge in edges if edge.type == "contradicts" and edge.weight > 0]
+            fates.update({names[name]: "contradict" for name in contested if name in names})
     return fates
 
 
-def draft_of(said: Statement, case: str, *, later_ms: int = 0) -> Draft:
+def draft_of(statement: Statement, case: str, *, later_ms: int = 0) -> Draft:
     """The statement as capture would have found it."""
     return Draft(
-        content=said.content,
-        kind=said.kind,
+        content=statement.content,
+        kind=statement.kind,
         scope=project_scope(case),
         provenance=Provenance(
-            tier=said.tier,
+            tier=statement.tier,
             source="session",
             host="evaluation",
-            session_id=f"{case}/{said.id}",
-            span=said.content,
+            session_id=f"{case}/{statement.id}",
+            span=statement.content,
         ),
-        at_ms=said.created_ms + later_ms if said.created_ms else 0,
-        dated=said.created_ms is not None,
-        explicit=said.tier is TrustTier.USER,
+        at_ms=statement.created_ms + later_ms if statement.created_ms else 0,
+        dated=statement.created_ms is not None,
+        explicit=statement.tier is TrustTier.USER,
     )
 
 
@@ -263,12 +265,12 @@ def _why(changes: Sequence[Change]) -> str:
 
 def by_overlap(cases: Sequence[UpdateCase]) -> list[Fates]:
     """Equal words merge, an overlap above a threshold supersedes; the threshold is the best for these very pairs."""
-    pairs = [(case, said) for case in cases for said in case.existing]
-    common = np.array([_overlap(case.new.content, said.content) for case, said in pairs])
+    pairs = [(case, old) for case in cases for old in case.existing]
+    common = np.array([_overlap(case.new.content, old.content) for case, old in pairs])
     same = np.array(
-        [parse_statement(case.new.content).text == parse_statement(said.content).text for case, said in pairs]
+        [parse_statement(case.new.content).text == parse_statement(old.content).text for case, old in pairs]
     )
-    truth = [case.fates[said.id] for case, said in pairs]
+    truth = [case.fates[old.id] for case, old in pairs]
 
     def fates(threshold: float) -> list[Fate]:
         return [
@@ -277,17 +279,17 @@ def by_overlap(cases: Sequence[UpdateCase]) -> list[Fates]:
         ]
 
     def right(threshold: float) -> int:
-        return sum(one == other for one, other in zip(fates(threshold), truth, strict=True))
+        return sum(fate == label for fate, label in zip(fates(threshold), truth, strict=True))
 
     best = max(sorted({*common.tolist(), 1.1}), key=lambda threshold: (right(threshold), threshold))
     said_of: dict[str, dict[str, Fate]] = {case.id: {} for case in cases}
-    for (case, said), fate in zip(pairs, fates(best), strict=True):
-        said_of[case.id][said.id] = fate
+    for (case, old), fate in zip(pairs, fates(best), strict=True):
+        said_of[case.id][old.id] = fate
     return [said_of[case.id] for case in cases]
 
 
-def _overlap(one: str, other: str) -> float:
-    return overlap(frozenset(parse_statement(one).order), frozenset(parse_statement(other).order))
+def _overlap(text: str, other: str) -> float:
+    return overlap(frozenset(parse_statement(text).order), frozenset(parse_statement(other).order))
 
 
 # --- figures
@@ -296,9 +298,9 @@ def _overlap(one: str, other: str) -> float:
 def _counts(decided: Sequence[Decided]) -> Array:
     """One row per case: cases, cases right, pairs, pairs right, and of each fate pairs said, pairs labelled, pairs both."""
     rows: list[list[float]] = []
-    for one in decided:
-        pairs = [(one.fates[name], fate) for name, fate in one.case.fates.items()]
-        row: list[float] = [1, one.right, len(pairs), sum(said == fate for said, fate in pairs)]
+    for decision in decided:
+        pairs = [(decision.fates[name], fate) for name, fate in decision.case.fates.items()]
+        row: list[float] = [1, decision.right, len(pairs), sum(said == fate for said, fate in pairs)]
         for fate in FATES:
             row += [
                 sum(said == fate for said, _ in pairs),
@@ -320,7 +322,7 @@ def _figures(sums: Array) -> dict[str, Array]:
         return sums[..., first], sums[..., first + 1], sums[..., first + 2]
 
     said, labelled, both = of("supersede")
-    found = {
+    values = {
         "cases": sums[..., 0],
         "pairs": sums[..., 2],
         "case_accuracy": share(sums[..., 1], sums[..., 0]),
@@ -331,8 +333,8 @@ def _figures(sums: Array) -> dict[str, Array]:
     }
     for fate in FATES:
         said, labelled, both = of(fate)
-        found[f"{fate}_recall"] = share(both, labelled)
-    return found
+        values[f"{fate}_recall"] = share(both, labelled)
+    return values
 
 
 def _card(
@@ -349,14 +351,16 @@ def _card(
         metrics={name: float(value) for name, value in _figures(counts.sum(axis=0)).items()},
         intervals={name: percentile_interval(values) for name, values in sums.items()},
         baselines={
-            name: {key: float(value) for key, value in _figures(_counts(other).sum(axis=0)).items()}
-            for name, other in simpler.items()
+            name: {key: float(value) for key, value in _figures(_counts(rival).sum(axis=0)).items()}
+            for name, rival in simpler.items()
         },
         p_values={
             name: {
-                "case_accuracy": paired_p([one.right for one in decided], [one.right for one in other]),
+                "case_accuracy": paired_p(
+                    [decision.right for decision in decided], [decision.right for decision in rival]
+                ),
             }
-            for name, other in simpler.items()
+            for name, rival in simpler.items()
         },
         curves={"confusion": confusion(decided)},
     )
@@ -376,17 +380,23 @@ def _card(
 
 def confusion(decided: Sequence[Decided]) -> dict[str, dict[str, int]]:
     """Pairs by label and by what was said."""
-    counted = Counter((fate, one.fates[name]) for one in decided for name, fate in one.case.fates.items())
+    counted = Counter(
+        (fate, decision.fates[name]) for decision in decided for name, fate in decision.case.fates.items()
+    )
     return {label: {said: counted[label, said] for said in FATES} for label in FATES}
 
 
 def _listings(decided: Sequence[Decided]) -> tuple[Listing, ...]:
     """Pairs with a wrong fate, by label and what was said instead; texts stand on the page alone."""
     rows = [
-        (f"{fate}, said {one.fates[name]}", one, next(said for said in one.case.existing if said.id == name))
-        for one in decided
-        for name, fate in one.case.fates.items()
-        if one.fates[name] != fate
+        (
+            f"{fate}, said {decision.fates[name]}",
+            decision,
+            next(old for old in decision.case.existing if old.id == name),
+        )
+        for decision in decided
+        for name, fate in decision.case.fates.items()
+        if decision.fates[name] != fate
     ]
     counted = Counter(cause for cause, _, _ in rows)
     return (
@@ -395,7 +405,8 @@ def _listings(decided: Sequence[Decided]) -> tuple[Listing, ...]:
             counts=dict(sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))),
             columns=("cause", "case", "stored", "new", "why"),
             rows=[
-                (cause, one.case.id, said.content, one.case.new.content, one.why) for cause, one, said in rows
+                (cause, decision.case.id, old.content, decision.case.new.content, decision.why)
+                for cause, decision, old in rows
             ],
         ),
         Listing(

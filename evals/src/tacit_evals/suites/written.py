@@ -165,21 +165,21 @@ def run_written(run: Run) -> Scorecard:
     if run.answers is None:
         raise InvalidInput("--answers is missing.")
     writer = ReplayWriter(run.answers, requests=run.requests)
-    sessions = [one for folder in folders_of("capture", run.data) for one in load_learnings(folder)]
-    found: list[_Written] = []
+    sessions = [session for folder in folders_of("capture", run.data) for session in load_learnings(folder)]
+    measured: list[_Written] = []
     missing: list[InvalidInput] = []
     for session in sessions:
         run.say(f"{session.id}: {len(session.turns)} turns, {len(session.gold)} learnings")
         writer.session = session.path.stem
         try:
-            found.append(_written(session, writer, run))
+            measured.append(_written(session, writer, run))
         except InvalidInput as error:  # go on, so that all requests are written that wait for an answer
             missing.append(error)
     if missing:
         raise InvalidInput(
             f"{len(missing)} of {len(sessions)} sessions have no answer. {missing[0]}", hint=missing[0].hint
         )
-    return _card(found, run, plain=writer.plain)
+    return _card(measured, run, plain=writer.plain)
 
 
 def _written(session: LabelledSession, writer: ReplayWriter, run: Run) -> _Written:
@@ -192,14 +192,16 @@ def _written(session: LabelledSession, writer: ReplayWriter, run: Run) -> _Writt
         memories = bench.store.list_memories(
             MemoryFilter(statuses=None), scope=bench.store.scopes(), limit=10_000
         )
-        learned = [one for one in memories if one.kind not in NOTES and not one.content.startswith(TASKS)]
+        learned = [
+            memory for memory in memories if memory.kind not in NOTES and not memory.content.startswith(TASKS)
+        ]
         spent = SPENDING.read(bench.store)
-    made = [captured_of(one, session.turns) for one in learned]
-    active = [captured_of(one, session.turns) for one in learned if one.status == "active"]
+    learnings = [captured_of(memory, session.turns) for memory in learned]
+    active = [captured_of(memory, session.turns) for memory in learned if memory.status == "active"]
     return _Written(
-        written=judge(session, Kept(learnings=tuple(made)), embedder=run.embedder),
+        written=judge(session, Kept(learnings=tuple(learnings)), embedder=run.embedder),
         active=judge(session, Kept(learnings=tuple(active)), embedder=run.embedder),
-        review=sum(one.status == "quarantined" for one in learned),
+        review=sum(memory.status == "quarantined" for memory in learned),
         said=spent.kept + spent.dropped,
         checked=spent.kept,
         tokens=prepared.tokens if prepared else 0,
@@ -209,23 +211,25 @@ def _written(session: LabelledSession, writer: ReplayWriter, run: Run) -> _Writt
 
 
 def _needed(session: LabelledSession) -> list[Learning]:
-    return [one for one in session.gold if one.strength >= NEEDED]
+    return [item for item in session.gold if item.strength >= NEEDED]
 
 
 def _turns_kept(session: LabelledSession, prepared: PreparedRequest | None) -> tuple[int, int]:
     """Evidence turns of learnings of strength 2 of which something is sent, and all of them."""
-    sent = [_words(one.text) for one in prepared.sent] if prepared else []
-    texts = {one.i: _words(one.text) for one in session.turns}
-    turns = {i for one in _needed(session) for i in one.turns if texts.get(i, "").strip()}
-    kept = [i for i in turns if _holds_some(texts[i], sent)]
-    return len(kept), len(turns)
+    sent = [_words(message.text) for message in prepared.sent] if prepared else []
+    texts = {message.i: _words(message.text) for message in session.turns}
+    turns = {i for item in _needed(session) for i in item.turns if texts.get(i, "").strip()}
+    sent_turns = [i for i in turns if _holds_some(texts[i], sent)]
+    return len(sent_turns), len(turns)
 
 
 def _spans_kept(session: LabelledSession, prepared: PreparedRequest | None) -> tuple[int, int]:
     """Learnings of strength 2 whose words are sent, of those whose words stand in the session."""
-    sent = [_words(one.text) for one in prepared.sent] if prepared else []
-    texts = [_words(one.text) for one in session.turns]
-    spans = [words for one in _needed(session) if any((words := _words(one.span)) in text for text in texts)]
+    sent = [_words(message.text) for message in prepared.sent] if prepared else []
+    texts = [_words(message.text) for message in session.turns]
+    spans = [
+        words for item in _needed(session) if any((words := _words(item.span)) in text for text in texts)
+    ]
     return sum(any(span in text for text in sent) for span in spans), len(spans)
 
 
@@ -233,7 +237,7 @@ def _holds_some(text: str, sent: Sequence[str]) -> bool:
     """Whether a run of eight words of a text, or the whole of a shorter one, was sent."""
     words = text.split()
     runs = [" ".join(words[at : at + 8]) for at in range(max(1, len(words) - 7))]
-    return any(run in one for run in runs for one in sent)
+    return any(run in message for run in runs for message in sent)
 
 
 def _words(text: str) -> str:
@@ -243,29 +247,29 @@ def _words(text: str) -> str:
 def _of(judged: Judged, least: float) -> list[float]:
     """Right, kept, found and needed of strength 2, right kinds: of statements with this confidence and more."""
     pairs = [
-        (one, item)
-        for one, item in zip(judged.active, judged.matched, strict=True)
-        if one.confidence >= least
+        (statement, item)
+        for statement, item in zip(judged.active, judged.matched, strict=True)
+        if statement.confidence >= least
     ]
-    right = [(one, item) for one, item in pairs if item is not None]
-    found = {item.id for _, item in right} if least else judged.found
+    matches = [(statement, item) for statement, item in pairs if item is not None]
+    found_ids = {item.id for _, item in matches} if least else judged.found
     needed = _needed(judged.session)
     return [
-        len(right),
+        len(matches),
         len(pairs),
-        sum(one.id in found for one in needed),
+        sum(item.id in found_ids for item in needed),
         len(needed),
-        sum(one.kind == item.kind for one, item in right),
+        sum(statement.kind == item.kind for statement, item in matches),
     ]
 
 
-def _card(found: Sequence[_Written], run: Run, *, plain: bool) -> Scorecard:
-    counts = np.array([one.counts for one in found], np.float64)
-    projects = sorted({one.written.session.project for one in found})
+def _card(measured: Sequence[_Written], run: Run, *, plain: bool) -> Scorecard:
+    counts = np.array([result.counts for result in measured], np.float64)
+    projects = sorted({result.written.session.project for result in measured})
     curve = [
         {
             "confidence": least,
-            **_shares(np.array([_of(one.written, least) for one in found], np.float64).sum(0)),
+            **_shares(np.array([_of(result.written, least) for result in measured], np.float64).sum(0)),
         }
         for least in STEPS
     ]
@@ -278,7 +282,7 @@ def _card(found: Sequence[_Written], run: Run, *, plain: bool) -> Scorecard:
     parts = tuple(
         Part(name=name, metrics=_figures(own.sum(0)))
         for name in projects
-        if len(own := counts[[one.written.session.project == name for one in found]])
+        if len(own := counts[[result.written.session.project == name for result in measured]])
     )
     return Scorecard(
         suite="capture",
@@ -321,9 +325,9 @@ def _figures(sums: Array) -> Figures:
 
 def _intervals(counts: Array) -> dict[str, tuple[float, float]]:
     drawn = [_figures(sums) for sums in resampled_sums(counts)]
-    found: dict[str, tuple[float, float]] = {}
+    intervals: dict[str, tuple[float, float]] = {}
     for name in COLUMNS[:7]:
-        values = [value for one in drawn if (value := one[name]) is not None]
+        values = [value for sample in drawn if (value := sample[name]) is not None]
         if values:
-            found[name] = percentile_interval(np.array(values))
-    return found
+            intervals[name] = percentile_interval(np.array(values))
+    return intervals

@@ -63,15 +63,16 @@ def run_fixes(run: Run) -> Scorecard:
         project.mkdir()
         engine = open_engine(Path(place) / "home", embedder=run.embedder)
         try:
-            for file, _ in sorted(sessions, key=lambda one: one[0].name):
+            for file, _ in sorted(sessions, key=lambda pair: pair[0].name):
                 _capture(engine, file, project)
             proved = _proved(sessions)
-            asked = [
-                _ask(engine, one, project, number) for number, one in enumerate(_happened(sessions, proved))
+            replayed = [
+                _ask(engine, failure, project, number)
+                for number, failure in enumerate(_happened(sessions, proved))
             ]
         finally:
             engine.close()
-    return _card(asked, run)
+    return _card(replayed, run)
 
 
 def _failing(transcript: Transcript) -> Iterator[ToolUse]:
@@ -96,13 +97,13 @@ def _capture(engine: Engine, file: Path, project: Path) -> None:
 def _proved(sessions: list[tuple[Path, Transcript]]) -> set[str]:
     """Signatures of the errors that a session proved a fix for, found as capture finds them: in order, over sessions."""
     pending: tuple[Pending, ...] = ()
-    found: set[str] = set()
-    for file, transcript in sorted(sessions, key=lambda one: one[0].name):
+    signatures: set[str] = set()
+    for file, transcript in sorted(sessions, key=lambda pair: pair[0].name):
         before: tuple[Failure, ...] = open_before(pending, (), file.stem)
-        fixes, left = find_fixes(transcript.turns, before)
-        pending, _ = open_after(pending, left, file.stem)
-        found.update(fix.failure.signature for fix in fixes)
-    return found
+        fixes, unfixed = find_fixes(transcript.turns, before)
+        pending, _ = open_after(pending, unfixed, file.stem)
+        signatures.update(fix.failure.signature for fix in fixes)
+    return signatures
 
 
 def _happened(sessions: list[tuple[Path, Transcript]], proved: set[str]) -> Iterator[Again]:
@@ -123,42 +124,44 @@ def _happened(sessions: list[tuple[Path, Transcript]], proved: set[str]) -> Iter
 
 def changed(text: str, number: int) -> str:
     """`text` as another run would say it: other line numbers, times, folders; the words stay."""
-    text = re.sub(r"(?<=:)\d+(?=:\d|:\s)", lambda found: str(int(found[0]) % 900 + 7 + number % 5), text)
+    text = re.sub(r"(?<=:)\d+(?=:\d|:\s)", lambda match: str(int(match[0]) % 900 + 7 + number % 5), text)
     text = re.sub(r"\b\d{1,2}:\d\d:\d\d\b", "04:05:06", text)
     text = re.sub(r"\b\d{4}/\d\d/\d\d\b", "2026/11/21", text)
     text = re.sub(r"/home/\w+/(?:[Ss]ource/)?", f"/srv/build{number % 3}/", text)
     return re.sub(r"\b\d+\.\d+s\b", "1.25s", text)
 
 
-def _ask(engine: Engine, one: Again, project: Path, number: int) -> Again:
+def _ask(engine: Engine, failure: Again, project: Path, number: int) -> Again:
     session = f"again-{number}"
 
     def send(event: str, **fields: object) -> None:
         payload = {"session_id": session, "cwd": str(project), "hook_event_name": event, **fields}
         engine.hook(_HOST, payload, deadline_ms=5000)
 
-    given = {"command": one.command} if one.tool == "bash" else {"file_path": str(project / "other.go")}
-    call = {"tool_name": _TOOLS[one.tool], "tool_use_id": f"t{number}", "tool_input": given}
+    arguments = (
+        {"command": failure.command} if failure.tool == "bash" else {"file_path": str(project / "other.go")}
+    )
+    call = {"tool_name": _TOOLS[failure.tool], "tool_use_id": f"t{number}", "tool_input": arguments}
     send("SessionStart", source="startup")
     send("UserPromptSubmit", prompt="go on with the plan")
-    send("PostToolUseFailure", **call, error=changed(one.error, number))
+    send("PostToolUseFailure", **call, error=changed(failure.error, number))
     engine.flush()
     traces = engine.why(session=f"{_HOST}/{session}", surface=Surface.FAILURE, limit=1)
-    return _judged(engine, one, traces[0] if traces else None)
+    return _judged(engine, failure, traces[0] if traces else None)
 
 
-def _judged(engine: Engine, one: Again, trace: Trace | None) -> Again:
+def _judged(engine: Engine, failure: Again, trace: Trace | None) -> Again:
     handed = [engine.show(name) for name in (trace.injected if trace else ())]
     fixes = [memory for memory in handed if memory.kind == "error_pattern"]
-    right = [memory for memory in fixes if memory.error_signature == one.signature]
-    wrong = [memory for memory in fixes if not same_error(memory.error_signature, one.signature)]
+    right = [memory for memory in fixes if memory.error_signature == failure.signature]
+    wrong = [memory for memory in fixes if not same_error(memory.error_signature, failure.signature)]
     return Again(
-        session=one.session,
-        tool=one.tool,
-        command=one.command,
-        error=one.error,
-        signature=one.signature,
-        proved=one.proved,
+        session=failure.session,
+        tool=failure.tool,
+        command=failure.command,
+        error=failure.error,
+        signature=failure.signature,
+        proved=failure.proved,
         given=tuple(memory.content for memory in fixes),
         right=bool(right),
         wrong=bool(wrong),
@@ -167,20 +170,20 @@ def _judged(engine: Engine, one: Again, trace: Trace | None) -> Again:
 
 def same_error(left: str, right: str) -> bool:
     """Whether two signatures name one error: the same program and, of what else they say, at least half of the shorter one."""
-    one, other = left.split(" | "), right.split(" | ")
-    if len(one) < 2 or len(other) < 2 or one[0] != other[0]:
+    left_parts, right_parts = left.split(" | "), right.split(" | ")
+    if len(left_parts) < 2 or len(right_parts) < 2 or left_parts[0] != right_parts[0]:
         return left == right
     ours, theirs = (
-        {w for part in one[1:] for w in part.split()},
-        {w for part in other[1:] for w in part.split()},
+        {w for part in left_parts[1:] for w in part.split()},
+        {w for part in right_parts[1:] for w in part.split()},
     )
     return 2 * len(ours & theirs) >= min(len(ours), len(theirs))
 
 
-def _card(asked: list[Again], run: Run) -> Scorecard:
-    known = [one for one in asked if one.proved]
-    unknown = [one for one in asked if not one.proved]
-    kinds = Counter(one.signature.split(" | ")[0] for one in known)
+def _card(failures: list[Again], run: Run) -> Scorecard:
+    proved = [failure for failure in failures if failure.proved]
+    unproved = [failure for failure in failures if not failure.proved]
+    kinds = Counter(failure.signature.split(" | ")[0] for failure in proved)
     return Scorecard(
         suite="fixes",
         dataset=str(run.data),
@@ -188,30 +191,36 @@ def _card(asked: list[Again], run: Run) -> Scorecard:
         total=Part(
             name="all",
             metrics={
-                "offered": sum(one.right for one in known) / len(known) if known else None,
-                "wrong": sum(one.wrong for one in asked) / len(asked) if asked else None,
-                "replayed": float(len(asked)),
-                "with_fix": float(len(known)),
-                "errors_with_fix": float(len({one.signature for one in known})),
-                "wrong_where_none": sum(bool(one.given) for one in unknown) / len(unknown)
-                if unknown
+                "offered": sum(failure.right for failure in proved) / len(proved) if proved else None,
+                "wrong": sum(failure.wrong for failure in failures) / len(failures) if failures else None,
+                "replayed": float(len(failures)),
+                "with_fix": float(len(proved)),
+                "errors_with_fix": float(len({failure.signature for failure in proved})),
+                "wrong_where_none": sum(bool(failure.given) for failure in unproved) / len(unproved)
+                if unproved
                 else None,
             },
             curves={"programs": dict(kinds)},
         ),
         columns=("offered", "wrong", "replayed", "with_fix", "errors_with_fix", "wrong_where_none"),
         listings=(
-            _listing("fixes not offered", [one for one in known if not one.right]),
-            _listing("wrong fixes offered", [one for one in asked if one.wrong]),
-            _listing("something offered where nothing was proved", [one for one in unknown if one.given]),
+            _listing("fixes not offered", [failure for failure in proved if not failure.right]),
+            _listing("wrong fixes offered", [failure for failure in failures if failure.wrong]),
+            _listing(
+                "something offered where nothing was proved",
+                [failure for failure in unproved if failure.given],
+            ),
         ),
     )
 
 
-def _listing(title: str, found: list[Again]) -> Listing:
+def _listing(title: str, failures: list[Again]) -> Listing:
     return Listing(
         title=title,
-        counts=Counter(one.signature[:60] for one in found),
+        counts=Counter(failure.signature[:60] for failure in failures),
         columns=("session", "failed", "error", "given"),
-        rows=[(one.session, one.command or one.tool, one.error[:200], "\n".join(one.given)) for one in found],
+        rows=[
+            (failure.session, failure.command or failure.tool, failure.error[:200], "\n".join(failure.given))
+            for failure in failures
+        ],
     )

@@ -95,7 +95,7 @@ def run_loop(run: Run) -> Scorecard:
 
 def busiest(sessions: Sequence[RecordedSession], count: int) -> list[RecordedSession]:
     """The `count` sessions with the most prompts, in the order given; ties by id."""
-    chosen = sorted(sessions, key=lambda one: (-len(one.exchanges), one.id))[:count]
+    chosen = sorted(sessions, key=lambda session: (-len(session.exchanges), session.id))[:count]
     return [session for session in sessions if session in chosen]
 
 
@@ -135,7 +135,8 @@ def _replay(engine: Engine, session: RecordedSession, project: Path, number: int
         send("Stop", last_assistant_message=exchange.answer[-2000:])
     transcript = project / f"{name}.jsonl"
     written = (
-        json.dumps(_numbered(line, at, name, project)) for at, line in enumerate(one for one in lines if one)
+        json.dumps(_numbered(line, at, name, project))
+        for at, line in enumerate(line for line in lines if line)
     )
     transcript.write_text("\n".join(written) + "\n", "utf-8")
     send("SessionEnd", reason="exit", transcript_path=str(transcript))
@@ -185,26 +186,28 @@ def _injected(event: str, block: str, blocks: list[str]) -> dict[str, object]:
 
 def _echoes(blocks: Sequence[str], answer: str, number: int) -> Iterator[dict[str, object]]:
     """What agents, tools and users do with what was injected."""
-    told = [found["said"] for block in blocks[-2:] for found in _LINE.finditer(block)]
-    if not told:
+    statements = [match["said"] for block in blocks[-2:] for match in _LINE.finditer(block)]
+    if not statements:
         yield _said("assistant", [{"type": "text", "text": answer}])
         return
-    first, every = told[number % len(told)], "\n".join(f"- {line}" for line in told)
-    yield _said("assistant", [{"type": "text", "text": f"As the notes say:\n{every}\n\n{first}\n\n{answer}"}])
+    first, listing = statements[number % len(statements)], "\n".join(f"- {line}" for line in statements)
+    yield _said(
+        "assistant", [{"type": "text", "text": f"As the notes say:\n{listing}\n\n{first}\n\n{answer}"}]
+    )
     key = f"t{number}"
     run = {"command": f'git commit -m "{first[:60]}"'}
     yield _said("assistant", [{"type": "tool_use", "id": key, "name": "Bash", "input": run}])
-    output = f"{blocks[-1] or every}\n{every}"
+    output = f"{blocks[-1] or listing}\n{listing}"
     yield _said("user", [{"type": "tool_result", "tool_use_id": key, "content": output, "is_error": False}])
     sort = number % 4
     if sort == 0:
         yield _said("user", f"> {first}\n\nok, go on")
     elif sort == 1:
-        yield _said("user", f"{blocks[-1] or every}\n\nwhat does this mean?")
+        yield _said("user", f"{blocks[-1] or listing}\n\nwhat does this mean?")
     elif sort == 2:
         yield _said("user", f'You wrote "{first}" above. Why?')
     else:
-        yield _said("user", f"```\n{every}\n```\nwhere does that come from?")
+        yield _said("user", f"```\n{listing}\n```\nwhere does that come from?")
 
 
 def _numbered(line: dict[str, object], number: int, session: str, project: Path) -> dict[str, object]:
@@ -227,12 +230,12 @@ def _not_said(memory: Memory, old: Memory | None, human: Sequence[str], blocks: 
             if memory.frequency == old.frequency:
                 return ""
             evidence = [old.provenance.span]  # stated again: then somebody said it here too
-    said, ours = _plain(" ".join(human)), _plain(" ".join(blocks))
+    spoken, ours = _plain(" ".join(human)), _plain(" ".join(blocks))
     for span in evidence:
         words = _plain(span)
-        if words and words not in said and (words in ours or old is not None):
+        if words and words not in spoken and (words in ours or old is not None):
             return "words of a block" if words in ours else "counted again without new words"
-        if words and any(mark in words for mark in _MARKS) and words not in said:
+        if words and any(mark in words for mark in _MARKS) and words not in spoken:
             return "a rule that nobody said"
     return ""
 

@@ -29,12 +29,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--answers", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--model", default="unknown")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     answers: dict[str, object] = {}
     missing: list[str] = []
-    for path in sorted(given.requests.glob("*.json")):
+    for path in sorted(options.requests.glob("*.json")):
         request = WriterRequest(**json.loads(path.read_text("utf-8")), most_output_tokens=0)
-        answer = given.answers / path.name
+        answer = options.answers / path.name
         if answer.is_file():
             answers[key_of(request)] = to_cassette(request, answer.read_text("utf-8"))
         else:
@@ -42,9 +42,9 @@ def main(arguments: Sequence[str]) -> int:
     for name in missing:
         print(f"no answer to {name}", file=sys.stderr)
     if not missing:
-        given.out.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"model": given.model, "answers": answers}, indent=1, ensure_ascii=False)
-        given.out.write_text(text + "\n", "utf-8")
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"model": options.model, "answers": answers}, indent=1, ensure_ascii=False)
+        options.out.write_text(text + "\n", "utf-8")
     return int(bool(missing))
 
 

@@ -146,7 +146,7 @@ def _session(engine: Engine, text: Text, folder: Path, session: str) -> None:
 
 def _lines(text: Text, folder: Path, session: str) -> Iterator[dict[str, object]]:
     """The transcript that a host would have kept."""
-    said: list[tuple[str, object]] = [
+    messages: list[tuple[str, object]] = [
         ("user", text.text),
         ("assistant", [{"type": "text", "text": f"Understood: {text.text}"}]),
         ("user", f"From now on always use this: {text.text}"),
@@ -158,7 +158,7 @@ def _lines(text: Text, folder: Path, session: str) -> Iterator[dict[str, object]
         ("user", [_result("t3", "done")]),
         ("user", f"No, that is wrong. {text.text}"),
     ]  # fmt: skip
-    for number, (role, content) in enumerate(said):
+    for number, (role, content) in enumerate(messages):
         yield {
             "type": role,
             "uuid": f"{session}-{number}",
@@ -169,8 +169,8 @@ def _lines(text: Text, folder: Path, session: str) -> Iterator[dict[str, object]
         }
 
 
-def _tool(name: str, tool: str, given: dict[str, object]) -> dict[str, object]:
-    return {"type": "tool_use", "id": name, "name": tool, "input": given}
+def _tool(name: str, tool: str, arguments: dict[str, object]) -> dict[str, object]:
+    return {"type": "tool_use", "id": name, "name": tool, "input": arguments}
 
 
 def _result(name: str, text: str, *, failed: bool = False) -> dict[str, object]:
@@ -179,15 +179,15 @@ def _result(name: str, text: str, *, failed: bool = False) -> dict[str, object]:
 
 def _masked(engine: Engine, texts: list[Text]) -> set[str]:
     """Innocent texts of whose session the record or a trace holds a mark."""
-    found: set[str] = set()
+    masked: set[str] = set()
     for number, text in enumerate(texts):
         if text.spans:
             continue
         key = SessionKey(host=_HOST, session_id=f"s{number}")
         traces = [trace.text for trace in engine.why(session=str(key), limit=20)]
         if any(_MARK in trace for trace in traces):
-            found.add(text.id)
-    return found
+            masked.add(text.id)
+    return masked
 
 
 def windows_of(text: Text) -> frozenset[str]:
@@ -196,7 +196,7 @@ def windows_of(text: Text) -> frozenset[str]:
     for span in text.spans:
         rest = rest.replace(span, "\n")
     rest = rest.casefold()
-    found: set[str] = set()
+    windows: set[str] = set()
     for span in text.spans:
         secret = span.casefold()
         for prefix in PUBLIC:
@@ -206,8 +206,8 @@ def windows_of(text: Text) -> frozenset[str]:
             if len(secret) < WINDOW
             else [secret[i : i + WINDOW] for i in range(len(secret) - WINDOW + 1)]
         )
-        found.update(piece for piece in pieces if "\n" not in piece and piece not in rest)
-    return frozenset(found)
+        windows.update(piece for piece in pieces if "\n" not in piece and piece not in rest)
+    return frozenset(windows)
 
 
 def find_leaks(texts: list[Text], *, home: Path, exports: Path) -> dict[str, set[str]]:
@@ -219,14 +219,14 @@ def find_leaks(texts: list[Text], *, home: Path, exports: Path) -> dict[str, set
     innocent = "\n".join(text.text.casefold() for text in texts if not text.spans)
     owners = {window: ids for window, ids in owners.items() if window not in innocent}
     sizes = {len(window) for window in owners}
-    found: dict[str, set[str]] = {}
+    leaks: dict[str, set[str]] = {}
     for place, content in _everything(home, exports):
         lower = content.casefold()
         for size in sizes:
             for start in range(len(lower) - size + 1):
                 for owner in owners.get(lower[start : start + size], ()):
-                    found.setdefault(owner, set()).add(place)
-    return found
+                    leaks.setdefault(owner, set()).add(place)
+    return leaks
 
 
 def _everything(home: Path, exports: Path) -> Iterator[tuple[str, str]]:
@@ -261,12 +261,12 @@ def _readable(value: object) -> str:
 
 def _leaves(value: object) -> Iterator[str]:
     if isinstance(value, dict):
-        for name, one in value.items():
+        for name, child in value.items():
             yield str(name)
-            yield from _leaves(one)
+            yield from _leaves(child)
     elif isinstance(value, list):
-        for one in value:
-            yield from _leaves(one)
+        for child in value:
+            yield from _leaves(child)
     else:
         yield str(value)
 
@@ -275,8 +275,8 @@ def _card(texts: list[Text], leaks: dict[str, set[str]], touched: set[str], run:
     secrets = [text for text in texts if text.spans]
     innocents = [text for text in texts if not text.spans]
     gone = sum(text.id not in leaks for text in secrets)
-    kept = sum(text.id not in touched for text in innocents)
-    places = Counter(place for found in leaks.values() for place in found)
+    untouched = sum(text.id not in touched for text in innocents)
+    places = Counter(place for own in leaks.values() for place in own)
     return Scorecard(
         suite="redact",
         dataset=str(run.data),
@@ -285,11 +285,11 @@ def _card(texts: list[Text], leaks: dict[str, set[str]], touched: set[str], run:
             name="all",
             metrics={
                 "secrets_gone": gone / len(secrets) if secrets else None,
-                "innocents_untouched": kept / len(innocents) if innocents else None,
+                "innocents_untouched": untouched / len(innocents) if innocents else None,
                 "secrets": float(len(secrets)),
                 "secrets_left": float(len(secrets) - gone),
                 "innocents": float(len(innocents)),
-                "innocents_touched": float(len(innocents) - kept),
+                "innocents_touched": float(len(innocents) - untouched),
             },
             curves={"left_in": dict(places)},
         ),
