@@ -104,7 +104,9 @@ _MemoryFields = _view(
     provenance=_Origin,
     sensitivity=Annotated[Sensitivity, SentAs(lambda level: level.name.lower(), SensitivityName)],
     content_hash=str,
-    etag=Annotated[str, Field(description="for `If-Match`; changes with everything but `use_count` and `shown_count`")],
+    etag=Annotated[
+        str, Field(description="for `If-Match`; changes with everything but `use_count` and `shown_count`")
+    ],
 )
 
 

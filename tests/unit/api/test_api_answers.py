@@ -109,6 +109,7 @@ WIRE = json.dumps(
         "error_signature": "",
         "frequency": 1,
         "use_count": 0,
+        "shown_count": 0,
         "tokens": 0,
         "pinned": False,
         "evidence": [],

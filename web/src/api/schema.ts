@@ -2216,6 +2216,8 @@ export interface components {
             frequency: number;
             /** Use Count */
             use_count: number;
+            /** Shown Count */
+            shown_count: number;
             /** Tokens */
             tokens: number;
             /** Pinned */
@@ -2228,7 +2230,7 @@ export interface components {
             content_hash: string;
             /**
              * Etag
-             * @description for `If-Match`; changes with everything but `use_count`
+             * @description for `If-Match`; changes with everything but `use_count` and `shown_count`
              */
             etag: string;
             /** Text */
@@ -2840,6 +2842,8 @@ export interface components {
             frequency: number;
             /** Use Count */
             use_count: number;
+            /** Shown Count */
+            shown_count: number;
             /** Tokens */
             tokens: number;
             /** Pinned */
@@ -2852,7 +2856,7 @@ export interface components {
             content_hash: string;
             /**
              * Etag
-             * @description for `If-Match`; changes with everything but `use_count`
+             * @description for `If-Match`; changes with everything but `use_count` and `shown_count`
              */
             etag: string;
         };

@@ -6,7 +6,7 @@ with k = `PRIOR_USES`, `sessions` = in how many it was given, `uses` = in how ma
 given memories that were used. This is the mean of a gamma posterior (Gelman et al., Bayesian data analysis, section 2.6) relative to
 the mean that is expected, so that a rate of detected uses that is too low moves nothing. In: candidates. Out: relevance.
 
-Replayed on seven projects in the order of their sessions (`python -m tacit_evals.replay`).
+Replayed on seven projects in the order of their sessions (`python -m tacit_evals.suites.replay`).
 """
 
 from __future__ import annotations

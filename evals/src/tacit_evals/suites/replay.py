@@ -1,4 +1,4 @@
-"""What a memory learns from its use: `python -m tacit_evals.replay --data DIR [--seeds 3] [--json FILE]`.
+"""What a memory learns from its use: `python -m tacit_evals.suites.replay --data DIR [--seeds 3] [--json FILE]`.
 
 The judged prompts of every project below DIR (the `inject` format) are asked in the order of their sessions. After each session the store
 is told what was given (the start pack of 1,000 tokens and what prompts got) and which of it was used: what a prompt of the
@@ -173,7 +173,7 @@ def _fit(x: Array, y: Array) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Replay and print."""
-    parser = argparse.ArgumentParser(prog="python -m tacit_evals.replay", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tacit_evals.suites.replay", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3, help="runs of every arm with chance in it")
     parser.add_argument("--json", type=Path)
