@@ -13,7 +13,7 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tacit.app.engine import Engine
@@ -147,7 +147,8 @@ def _replay(engine: Engine, session: RecordedSession, project: Path, number: int
         old = before.get(memory.id)
         if old is None:
             replay.captured += 1
-        if old != memory:
+        # A count of sessions or uses is no new evidence.
+        if old is None or replace(old, shown_count=memory.shown_count, use_count=memory.use_count) != memory:
             why = _not_said(memory, old, human, blocks)
             if why:
                 replay.ours.append((memory, why))
