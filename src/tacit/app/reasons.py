@@ -276,7 +276,7 @@ _NOTE_TEXTS: dict[NoteCause, Callable[[Note], str]] = {
         f"{note.detail}: {note.count}" + (f" of {note.of}" if note.of is not None else "")
     ),
     NoteCause.ORDERED_BY_NEED: lambda _: "ordered by expected need",
-    NoteCause.WHOLE_STORE: lambda note: f"all {note.count} memories fit into `recall.budgets.start_whole`",
+    NoteCause.WHOLE_STORE: lambda note: f"a small store, given whole: {note.count} memories",
     NoteCause.SHORTENED: lambda note: f"Truncated memory {note.detail} from {note.of} to {note.count} tokens",
     NoteCause.NO_PERSON: lambda _: "no words of a person",
     NoteCause.REFUSED: lambda _: "refused",

@@ -26,7 +26,7 @@ HOST = "claude-code"
 RECORDED = "demo_session.jsonl"
 RECORDED_FOLDER = "/home/dev/shop"
 FIRST, SECOND = "1f6d0c1e-5f0a-4d3b-9a53-6f2f7d8f0b11", "2e7d1c2f-6a1b-4e4c-8b64-7a3a8e9a1c22"
-START_TOKENS = 85
+START_TOKENS = 64
 """The frame and one line. Small on purpose: with the default of 2000 the start pack would hold all of so few memories,
 and no prompt would get anything more."""
 DEADLINE_MS = 5_000

@@ -22,6 +22,7 @@ ALLOWED: Mapping[str, Bound] = {
     "recall.shadow": "turn_on",
     "recall.spaces": "subset",
     "recall.max_items": "lower",
+    "recall.whole_start": "lower",
     "recall.refresh_top": "lower",
     "recall.refresh_similarity_first": "higher",
     "recall.refresh_similarity_later": "higher",

@@ -26,12 +26,6 @@ class Budgets(_Section):
     """Most tokens that a surface may inject (of the o200k vocabulary); 0 = the surface stays silent."""
 
     start: int = Field(default=2000, ge=0, le=20_000, description="when a session starts")
-    start_whole: int = Field(
-        default=4000,
-        ge=0,
-        le=20_000,
-        description="when a session starts and all memories of the place fit into so many: then all are given; 0 = never more than `start`; for the start pool `need`",
-    )
     prompt: int = Field(default=800, ge=0, le=20_000, description="before a prompt")
     action: int = Field(default=200, ge=0, le=20_000, description="around a tool call")
     failure: int = Field(default=300, ge=0, le=20_000, description="after a tool failed")
@@ -385,6 +379,12 @@ class RecallSettings(_Section):
         ge=1,
         le=100,
         description="most memories before a prompt, around a tool call or for a subagent; an answer on demand is bounded by its budget",
+    )
+    whole_start: float = Field(
+        default=2.0,
+        ge=1.0,
+        le=10.0,
+        description="all memories of the place are given at the start of a session if they fit into so many times its budget; 1 = never more than the budget; for the start pool `need`",
     )
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are injected unasked; empty = all of them"

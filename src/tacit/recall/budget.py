@@ -90,15 +90,16 @@ def pack_greedily(state: RecallState) -> Outcome[Pack]:
 
 
 def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[Pack]:
-    """The pack of `candidates`; at a session's start all of them, if the pool holds the whole store and they fit into `start_whole`.
+    """The pack of `candidates`; at a session's start all of them, if the pool holds the whole store and `whole_start` budgets hold it.
 
     A host's prompt cache serves the start of a conversation again at each request, so the whole of a small store costs little
-    (ADR 55). The host's own cap on a block holds. A start that is off, or that was asked for with a budget of its own, stays as it is.
+    (ADR 55). The host's own cap on a block holds. A start that was asked for with a budget of its own stays as it is.
     """
-    query, budgets = state.query, state.settings.budgets
-    may_be_whole = query.surface is Surface.START and 0 < query.budget_tokens == budgets.start
-    if may_be_whole and state.pool_whole and budgets.start_whole > budgets.start:
-        whole = pack_candidates(state, candidates, tokens=budgets.start_whole)
+    query, settings = state.query, state.settings
+    tokens = int(settings.whole_start * query.budget_tokens)
+    own = query.surface is Surface.START and query.budget_tokens == settings.budgets.start
+    if own and state.pool_whole and tokens > query.budget_tokens:
+        whole = pack_candidates(state, candidates, tokens=tokens)
         items, cap_chars = whole.kept.items, state.context.cap_chars
         if items and not whole.drops and (not cap_chars or len(state.render(whole.kept)) <= cap_chars):
             note = Note(cause=NoteCause.WHOLE_STORE, count=len(items))

@@ -38,8 +38,8 @@ def _statements() -> list[str]:
     ("settings", "whole"),
     [
         ("", True),
-        ("recall: {budgets: {start_whole: 2200}}", False),  # they do not fit
-        ("recall: {budgets: {start_whole: 0}}", False),
+        ("recall: {whole_start: 1.1}", False),  # they do not fit
+        ("recall: {whole_start: 1.0}", False),
     ],
 )
 def test_a_store_that_fits_is_given_whole(live, settings, whole):

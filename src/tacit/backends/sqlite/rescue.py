@@ -53,7 +53,7 @@ def finish_exchange(home: Home) -> None:
     Raises:
         StoreError: if a file cannot be moved.
     """
-    if _ready(home).exists():
+    if _ready(home).exists() or _aside_note(home).exists():
         with file_lock(home.lock_file, home.database):
             _finish(home)
 
