@@ -23,7 +23,7 @@ def served():
     client = require_client("opencode")
     with Sandbox() as machine:
         machine.search_path = f"{client.parent}:{machine.search_path}"
-        machine.configure("preset: refresh\nrecall:\n  budgets:\n    start: 42\n")
+        machine.configure("preset: refresh\nrecall:\n  budgets:\n    start: 50\n")
         opencode = OpenCode(machine, client)
         opencode.install()
         machine.write("AGENTS.md", "# Rules\n\n- Always run `make lint` before every commit.\n")
