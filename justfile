@@ -17,7 +17,7 @@ client:
     uv run python -m tacit.api.openapi docs/reference/openapi.json
     uv run python -m tacit.api.answer_types > src/tacit/cli/answer_types.py
     uv run ruff format --quiet src/tacit/cli/answer_types.py
-    cd web && npm run --silent client
+    cd web && (test -d node_modules || npm ci --silent) && npm run --silent client
 
 # the pictures of docs/guide/web.md, from a synthetic store
 screenshots: page
