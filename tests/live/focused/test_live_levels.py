@@ -5,16 +5,8 @@ from __future__ import annotations
 import pytest
 
 from e2e.drivers.session import Session
+from live.focused.work import COMMIT_PROMPT, DECISIONS
 
-STORED = (
-    "Commit messages begin with the ticket number.",
-    "Releases go out on Thursdays after the backup.",
-    "Schema changes need a script that undoes them.",
-    "The mobile app is written in Flutter.",
-    "Every text that users see is in locales/, sorted by key.",
-    "New packages need the approval of the security team.",
-)
-PROMPT = "Write the commit for the booking page."
 OF_ANOTHER_SUBJECT = "Explain how a hash map works."
 
 
@@ -23,9 +15,9 @@ def test_a_memory_that_may_help_comes_at_eager_and_not_at_quiet(live, level, tol
     machine = live(f"recall: {{level: {level}}}")
     session = Session(machine, "s1")
     session.start()
-    for content in STORED:  # after the start pack
+    for content in DECISIONS:  # after the start pack
         machine.remember(content, kind="decision", when="")
-    lines = [line for line in session.say(PROMPT).splitlines() if line.startswith("- ")]
+    lines = [line for line in session.say(COMMIT_PROMPT).splitlines() if line.startswith("- ")]
     assert len(lines) == told
     assert all("ticket number" in line for line in lines)
     assert session.say(OF_ANOTHER_SUBJECT) == ""

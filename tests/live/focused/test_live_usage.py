@@ -4,16 +4,8 @@ from __future__ import annotations
 
 from e2e.drivers.machine import Machine, wait_for
 from e2e.drivers.session import Session
+from live.focused.work import COMMIT_PROMPT, DECISIONS
 
-STORED = (
-    "Commit messages begin with the ticket number.",
-    "Releases go out on Thursdays after the backup.",
-    "Schema changes need a script that undoes them.",
-    "The mobile app is written in Flutter.",
-    "Every text that users see is in locales/, sorted by key.",
-    "New packages need the approval of the security team.",
-)
-PROMPT = "Write the commit for the booking page."
 SETTINGS = "recall: {level: eager, budgets: {start: 0}}"
 SESSIONS = 6
 
@@ -24,7 +16,7 @@ def _day(machine: Machine, memory_id: str, *, useful: bool) -> list[bool]:
     for number in range(SESSIONS):
         session = Session(machine, f"s{number}")
         session.start()
-        given.append("ticket number" in session.say(PROMPT))
+        given.append("ticket number" in session.say(COMMIT_PROMPT))
         session.stops("Done.")
         session.end()
         shown = sum(given)
@@ -41,7 +33,7 @@ def _counts(machine: Machine, memory_id: str) -> tuple[int, int]:
 
 def _stored(live) -> tuple[Machine, str]:
     machine = live(SETTINGS)
-    changes = [machine.remember(content, kind="decision", when="") for content in STORED]
+    changes = [machine.remember(content, kind="decision", when="") for content in DECISIONS]
     return machine, changes[0]["memory"]["id"]
 
 

@@ -8,6 +8,17 @@ from typing import NamedTuple
 from e2e.drivers.machine import Machine
 from e2e.drivers.session import Session
 
+DECISIONS = (
+    "Commit messages begin with the ticket number.",
+    "Releases go out on Thursdays after the backup.",
+    "Schema changes need a script that undoes them.",
+    "The mobile app is written in Flutter.",
+    "Every text that users see is in locales/, sorted by key.",
+    "New packages need the approval of the security team.",
+)
+COMMIT_PROMPT = "Write the commit for the booking page."
+"""The first decision may help with it; how readily it comes depends on level and use."""
+
 
 class Told(NamedTuple):
     """What the model is given when a call starts, and when it is done, or why the call is refused."""
