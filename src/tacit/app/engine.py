@@ -303,7 +303,7 @@ class Engine:
             )
             query, facts = outcome.kept, outcome.facts
             if budget_tokens is not None:
-                query = replace(query, budget_tokens=budget_tokens)
+                query = replace(query, budget_tokens=budget_tokens, budget_given=True)
         else:
             query = self._question(
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens
@@ -395,6 +395,7 @@ class Engine:
             scope=self.visible(cwd),
             at_ms=at_ms,
             budget_tokens=budget,
+            budget_given=budget_tokens is not None,
             entities=find_entities(text[:4000]),
             by_user=True,
         )
@@ -761,9 +762,13 @@ class Engine:
         """The start pack that a session of `host` in `cwd` would get now, with the line that a live one has."""
         settings = self._settings_at(cwd).recall
         line = self.nudges.start_line(host, settings)
-        budget = budget_for(settings.budgets, Surface.START) - self.nudges.cost(line)
+        left = max(0, settings.budgets.start - self.nudges.cost(line))
         recalled = self.recall(
-            "", cwd=cwd, surface=Surface.START, store_trace=False, budget_tokens=max(0, budget)
+            "",
+            cwd=cwd,
+            surface=Surface.START,
+            store_trace=False,
+            adjust=lambda settings: _with_start_budget(settings, left),
         )
         return self.nudges.with_line(recalled.block, line)
 
@@ -839,3 +844,8 @@ class Engine:
 
 def _log_failure(error: BaseException) -> None:
     _LOG.error("background write failed: %s", type(error).__name__, extra={"detail": json.dumps(str(error))})
+
+
+def _with_start_budget(settings: Settings, tokens: int) -> Settings:
+    budgets = settings.recall.budgets.model_copy(update={"start": tokens})
+    return settings.model_copy(update={"recall": settings.recall.model_copy(update={"budgets": budgets})})

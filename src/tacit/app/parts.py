@@ -27,7 +27,7 @@ class Parts:
         settings: settings that follow their files.
         store, embedder, clock, kinds: the parts by their ports.
         redactor: takes secrets out, by the settings of the place that a text belongs to.
-        tokens: counts what is stored and what is handed over.
+        tokens: the token counter, for stored memories and for blocks.
         hosts: adapters by name.
         suspect: whether damage was met in the store since it was opened.
         keeps_files: whether what is stored outlives the process, so that automatic backups are worth making.

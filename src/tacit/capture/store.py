@@ -182,7 +182,9 @@ class Reconciler:
     def _renew_merged(self, changes: Sequence[Change], vectors: _VectorCache) -> None:
         """Make the vectors of merged memories with phrases anew: a merge may have brought some. Derived: a failure leaves the old ones."""
         merged = [
-            change.memory for change in changes if isinstance(change, Merge) and change.memory.trigger.phrases
+            change.memory
+            for change in changes
+            if isinstance(change, Merge) and len(embedded_texts(change.memory)) > 1
         ]
         vectors.fill([text for memory in merged for text in embedded_texts(memory)])
         rows = vectors.stack(merged)

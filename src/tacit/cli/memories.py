@@ -334,8 +334,13 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("replaced by", validity["superseded_by"] or ""),
         ("when", when_of(m)),
         ("importance", f"{m['importance']:.2f}"),
-        ("stated", f"{m['frequency']} times"),
-        ("used", f"in {m['use_count']} of {m['shown_count']} sessions that were given it"),
+        ("stated", "once" if m["frequency"] == 1 else f"{m['frequency']} times"),
+        (
+            "used",
+            f"in {m['use_count']} of {m['shown_count']} sessions that got it"
+            if m["shown_count"]
+            else "no session got it yet",
+        ),
         ("files", ", ".join(m["files"])),
         ("tokens", str(m["tokens"])),
     ]

@@ -3,9 +3,9 @@
     text -> pieces (the splitting pattern of o200k_base) -> tokens of each piece (byte-pair encoding)
 
 In: a text. Out: how many tokens it is. Never raises on a text, never downloads. The ranks are shipped as a sorted table of 64-bit keys
-with their ranks, 2.4 MB (see `o200k/NOTICE`): a lookup is a binary search, where a dictionary of 200,000 tokens would take 25 MB. Most
+with their ranks, 2.4 MB (see `o200k/NOTICE`): a lookup is a binary search, where a dictionary of 200,000 tokens would take 23 MB. Most
 pieces are one token, and pieces come again and again. Source of the algorithm: Sennrich et al., Neural machine translation of rare words with
-subword units, 2016, in the variant of tiktoken (the pair with the least rank is merged first).
+subword units, 2016; as in tiktoken, the pair with the least rank is merged first.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class _Classes(dict[int, str]):
     """Code point -> the ASCII character that stands for its class in the pattern, made when it is first met."""
 
     def __missing__(self, code: int) -> str:
-        found = _CLASS_OF.get(unicodedata.category(chr(code)), "\x02")
-        self[code] = found
-        return found
+        stand_in = _CLASS_OF.get(unicodedata.category(chr(code)), "\x02")
+        self[code] = stand_in
+        return stand_in
 
 
 _CLASSES = _Classes({code: chr(code) for code in range(128)} | {1: "\x02", 0x85: " "})

@@ -47,8 +47,9 @@ def _reasons(candidate: Candidate) -> tuple[str, ...]:
 def in_order(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """The candidates in the order of the answer, for presets whose own score judges relevance.
 
-    The relevance of the best candidate decides whether there is an answer. A neighbor in the same conversation may share no word
-    with the question, so relevance is raised in proportion to the answer's score: max(own, best own * score / best score).
+    Whether there is an answer depends on the relevance of the best candidate alone. Another candidate may come from the same
+    conversation and share no word with the question. Its relevance is therefore raised in proportion to its score in the answer:
+    max(own, best own * score / best score).
     """
     best_own = max((c.relevance for c in candidates), default=0.0)
     best_score = max((c.fused for c in candidates), default=0.0)

@@ -93,11 +93,11 @@ def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[P
     """The pack of `candidates`; at a session's start all of them, if the pool holds the whole store and `whole_start` budgets hold it.
 
     A host's prompt cache serves the start of a conversation again at each request, so the whole of a small store costs little
-    (ADR 55). The host's own cap on a block holds. A start that was asked for with a budget of its own stays as it is.
+    (ADR 55). The host's own cap on a block holds. A budget that the caller named is kept.
     """
     query, settings = state.query, state.settings
     tokens = int(settings.whole_start * query.budget_tokens)
-    own = query.surface is Surface.START and query.budget_tokens == settings.budgets.start
+    own = query.surface is Surface.START and not query.budget_given
     if own and state.pool_whole and tokens > query.budget_tokens:
         whole = pack_candidates(state, candidates, tokens=tokens)
         items, cap_chars = whole.kept.items, state.context.cap_chars

@@ -13,7 +13,7 @@ OTHERS = (
 QUESTION = "Why is last night's data load so slow, and what can we do about it?"
 
 
-def _answer(live, when: list[str]) -> list[str]:
+def _answer(live, when: list[str] | str) -> list[str]:
     """The statements of an answer to `QUESTION`, best first."""
     machine = live("preset: focused")
     for content in OTHERS:
@@ -26,8 +26,12 @@ def test_a_question_in_the_sense_of_a_phrase_finds_the_memory(live):
     assert _answer(live, PHRASES) == [STATEMENT]
 
 
+def test_one_phrase_given_as_a_text_is_enough(live):
+    assert _answer(live, PHRASES[0]) == [STATEMENT]
+
+
 def test_without_phrases_it_is_not_found(live):
-    assert STATEMENT not in _answer(live, [""])
+    assert STATEMENT not in _answer(live, "")
 
 
 def test_phrases_that_come_with_a_repetition_count_too(live):

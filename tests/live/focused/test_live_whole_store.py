@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -49,6 +50,20 @@ def test_a_store_that_fits_is_given_whole(live, settings, whole):
     given = [line for line in machine.tacit("context").stdout.splitlines() if line.startswith("- ")]
     assert (len(given) == COUNT) is whole
     assert len(given) > 50
+
+
+def test_a_host_without_a_cap_gets_it_from_its_hook(live):
+    machine = live("recall: {tell_memory_add: 'on'}")
+    for statement in _statements():
+        machine.remember(statement, kind="decision", when="")
+    reply = machine.hook(
+        json.dumps({
+            "event": "session.start", "id": "e1", "sessionID": "s1", "source": "startup", "directory": str(machine.project),
+        }).encode(), "opencode",
+    )  # fmt: skip
+    block = json.loads(reply)["system"]
+    assert len([line for line in block.splitlines() if line.startswith("- ")]) == COUNT
+    assert "memory_add" in block, "the line that takes its tokens from the budget stands there, too"
 
 
 def test_a_host_that_caps_its_blocks_gets_what_is_needed_most(live):

@@ -48,6 +48,13 @@ def test_phrases_move_it_by_half_of_their_mean():
     assert embedder.calls == [["content", "content", "one", "two"]], "one request for all"
 
 
+def test_a_topic_of_several_words_is_a_phrase_where_somebody_gave_it():
+    given = replace(memory(), trigger=Trigger(topics=("import", "the import is slow"), maker="user"))
+    assert embedded_texts(given) == ("content", "the import is slow")
+    made = replace(given, trigger=replace(given.trigger, maker="local"))
+    assert embedded_texts(made) == ("content",)
+
+
 def test_only_the_first_phrases_are_embedded():
     many = memory(*(f"phrase {number}" for number in range(20)))
     assert len(embedded_texts(many)) == 1 + MAX_PHRASES

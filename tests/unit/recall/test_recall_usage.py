@@ -20,11 +20,15 @@ def test_by_hand() -> None:
     assert usage_factor(memory(3, 0), 0.5) == pytest.approx(0.5 / 2.0)
     assert usage_factor(memory(3, 2), 0.5) == pytest.approx(2.5 / 2.0)
     # odds 1 : 1 become 1 : 4
-    assert with_usage(0.5, memory(3, 0), 0.5) == pytest.approx(0.2)
+    relevance, reasons = with_usage((0.5, ("words",)), memory(3, 0), 0.5)
+    assert relevance == pytest.approx(0.2)
+    assert reasons == ("words", "used in 0 of 3 sessions")
 
 
 def test_a_memory_that_was_never_given_keeps_its_relevance() -> None:
-    assert with_usage(0.3, memory(0, 0), 0.4) == pytest.approx(0.3)
+    relevance, reasons = with_usage((0.3, ("words",)), memory(0, 0), 0.4)
+    assert relevance == pytest.approx(0.3)
+    assert reasons == ("words",)
 
 
 def test_uses_from_before_sessions_were_counted_say_nothing() -> None:
@@ -34,8 +38,8 @@ def test_uses_from_before_sessions_were_counted_say_nothing() -> None:
 def test_the_factor_has_bounds() -> None:
     assert usage_factor(memory(500, 0), 0.4) == LEAST_FACTOR
     assert usage_factor(memory(500, 500), 0.1) == GREATEST_FACTOR
-    assert with_usage(1.0, memory(500, 0), 0.4) == 1.0
-    assert with_usage(0.0, memory(500, 500), 0.4) == 0.0
+    assert with_usage((1.0, ()), memory(500, 0), 0.4)[0] == 1.0
+    assert with_usage((0.0, ()), memory(500, 500), 0.4)[0] == 0.0
 
 
 def test_a_few_sessions_hardly_move_the_rate_and_many_decide_it() -> None:

@@ -148,12 +148,12 @@ def _anthropic_body(request: WriterRequest, model: str) -> Mapping[str, object]:
 
 def _anthropic_content(request: WriterRequest) -> object:
     """The user's text; in two blocks where the first is to be cached."""
-    stable, remainder = request.user[: request.stable_chars], request.user[request.stable_chars :]
-    if not stable or not remainder:
+    cached, uncached = request.user[: request.stable_chars], request.user[request.stable_chars :]
+    if not cached or not uncached:
         return request.user
     return [
-        {"type": "text", "text": stable, "cache_control": {"type": "ephemeral"}},
-        {"type": "text", "text": remainder},
+        {"type": "text", "text": cached, "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": uncached},
     ]
 
 

@@ -113,8 +113,8 @@ def _judge_locally(gate: Gate, state: RecallState) -> Sequence[Judgment]:
         )
         rate = use_rate(*state.context.usage)
         return [
-            (with_usage(relevance, candidate.memory, rate), reasons)
-            for candidate, (relevance, reasons) in zip(candidates, judged, strict=True)
+            with_usage(judgment, candidate.memory, rate)
+            for candidate, judgment in zip(candidates, judged, strict=True)
         ]
     return [
         score.judge(query, candidate, state.kinds.of_stored(candidate.memory.kind), state.settings)

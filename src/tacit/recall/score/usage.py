@@ -1,10 +1,12 @@
-"""What use says of a memory: given and never used makes it less likely to be needed now, given and used more. Part of stage 5. Pure.
+"""Corrects a relevance by the uses of the memory. Part of stage 5. Pure.
+
+A memory that sessions got and never used is less likely to be needed; one that they used is more likely.
 
     odds = gate's odds * (k + uses) / (k + sessions * rate)
 
 with k = `PRIOR_USES`, `sessions` = in how many it was given, `uses` = in how many of them it was used, `rate` = the share of all
 given memories that were used. This is the mean of a gamma posterior (Gelman et al., Bayesian data analysis, section 2.6) relative to
-the mean that is expected, so that a rate of detected uses that is too low moves nothing. In: candidates. Out: relevance.
+its expected value. Where uses are often overlooked, the rate is low too, and the factor stays near 1. In: candidates. Out: relevance.
 
 Replayed on seven projects in the order of their sessions (`python -m tacit_evals.suites.replay`).
 """
@@ -12,12 +14,15 @@ Replayed on seven projects in the order of their sessions (`python -m tacit_eval
 from __future__ import annotations
 
 from tacit.model.memory import Memory
+from tacit.recall.stage import Judgment
 
 PRIOR_USES = 0.5
-"""So many uses as expected are added to what was observed: the weight of the gate beside the record."""
+"""The weight of the gate beside the record, in uses: the greater, the more sessions it takes to change a relevance."""
 EXPECTED_RATE, EXPECTED_SESSIONS = 0.4, 20
-"""The rate of a new home, and the number of given memories that it counts as."""
+"""A new home starts with this rate, as if so many memories had been given there already."""
 LEAST_FACTOR, GREATEST_FACTOR = 0.1, 3.0
+TOLD_FROM = 1.25
+"""A factor of so much, or its inverse, is told as a reason."""
 
 
 def use_rate(shown: int, used: int) -> float:
@@ -33,7 +38,10 @@ def usage_factor(memory: Memory, rate: float) -> float:
     return min(GREATEST_FACTOR, max(LEAST_FACTOR, factor))
 
 
-def with_usage(relevance: float, memory: Memory, rate: float) -> float:
-    """`relevance` (0-1) with the record of uses."""
+def with_usage(judged: Judgment, memory: Memory, rate: float) -> Judgment:
+    """The judgment with the record of uses in its relevance, and among its reasons where it counts."""
+    relevance, reasons = judged
     factor = usage_factor(memory, rate)
-    return relevance * factor / (1.0 - relevance + relevance * factor)
+    if not 1 / TOLD_FROM < factor < TOLD_FROM:
+        reasons = (*reasons, f"used in {memory.use_count} of {memory.shown_count} sessions")
+    return relevance * factor / (1.0 - relevance + relevance * factor), reasons
