@@ -303,7 +303,7 @@ class Engine:
             )
             query, facts = outcome.kept, outcome.facts
             if budget_tokens is not None:
-                query = replace(query, budget_tokens=budget_tokens, budget_given=True)
+                query = replace(query, budget_tokens=budget_tokens, own_budget=False)
         else:
             query = self._question(
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens
@@ -395,7 +395,7 @@ class Engine:
             scope=self.visible(cwd),
             at_ms=at_ms,
             budget_tokens=budget,
-            budget_given=budget_tokens is not None,
+            own_budget=budget_tokens is None,
             entities=find_entities(text[:4000]),
             by_user=True,
         )

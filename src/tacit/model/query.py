@@ -27,7 +27,7 @@ class Query:
         error_signature: normalized signature of a failure, or empty.
         at_ms: the moment it is asked for; nothing later may be read.
         budget_tokens: most that may be handed over.
-        budget_given: the caller named that budget; else it is the surface's own, less what else the block says.
+        own_budget: that budget is the surface's own, less what else the block says; no caller named it.
         session: `host/id` the query belongs to, or empty where no session is known.
         by_user: the user asks by hand, and no agent reads the answer by itself.
         about_past: it asks for what held once, so what has ended may answer it.
@@ -49,7 +49,7 @@ class Query:
     scope: ScopeFilter
     at_ms: int
     budget_tokens: int
-    budget_given: bool = False
+    own_budget: bool = False
     entities: tuple[Entity, ...] = ()
     files: tuple[str, ...] = ()
     kinds: tuple[str, ...] | None = None

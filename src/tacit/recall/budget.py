@@ -97,7 +97,7 @@ def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[P
     """
     query, settings = state.query, state.settings
     tokens = int(settings.whole_start * query.budget_tokens)
-    own = query.surface is Surface.START and not query.budget_given
+    own = query.surface is Surface.START and query.own_budget
     if own and state.pool_whole and tokens > query.budget_tokens:
         whole = pack_candidates(state, candidates, tokens=tokens)
         items, cap_chars = whole.kept.items, state.context.cap_chars

@@ -117,6 +117,7 @@ def build_query(
         scope=with_situation(scope, situation),
         at_ms=at_ms,
         budget_tokens=budget_for(budgets, surface),
+        own_budget=True,
         entities=find_entities(text),
         files=query_parts.files,
         error_signature=query_parts.signature,

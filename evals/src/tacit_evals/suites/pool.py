@@ -354,7 +354,7 @@ class Pool:
             judge=said.judge if said is not None and not said.in_pause else None,
             usage=self._usage,
         )
-        query = replace(built.kept, matching=self._matching, budget_given=True)
+        query = replace(built.kept, matching=self._matching, own_budget=False)
         _, trace = self._pipeline.run(query, settings=self.settings, context=context, trace_id="t")
         return trace
 
