@@ -64,7 +64,7 @@ from tacit.recall.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.recall.query import ReadSituation, build_query
 from tacit.recall.render import renderer
 from tacit.recall.signal import settings_for, surface_for
-from tacit.recall.stage import Context, Outcome
+from tacit.recall.stage import Context, Outcome, UseCounts
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
 from tacit.session.arming import still_armed
@@ -436,9 +436,14 @@ class SignalHandler:
             judge=self._judge.of(state, project, settings),
         )
 
-    def _usage(self) -> tuple[int, int]:
+    def _usage(self) -> UseCounts:
         totals = TOTALS.read(self._store)
-        return totals.shown, totals.used
+        return UseCounts(
+            shown=totals.shown,
+            used=totals.used,
+            control_shown=totals.control_shown,
+            control_used=totals.control_used,
+        )
 
     def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:
         layout = LAYOUTS[settings.recall.render].at(surface)

@@ -57,6 +57,16 @@ class Outcome(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UseCounts:
+    """Over all sessions of a home: memories that were given and those of them that look used; the same of others, for comparison."""
+
+    shown: int = 0
+    used: int = 0
+    control_shown: int = 0
+    control_used: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What one recall may know besides its query.
 
@@ -79,7 +89,7 @@ class Context:
         offset_ms: from UTC to the user's own clock at a moment, where hints of time are wanted.
         traced: most candidates that the trace keeps; measuring wants the whole short list.
         armed: what a model in the pause named, where it still holds.
-        usage: over all sessions of the home, memories that were given, and those of them that were used.
+        usage: over all sessions of the home, how many memories were given and used.
         judge: asks a model at the prompt; None = there is none, and the gate decides.
     """
 
@@ -102,7 +112,7 @@ class Context:
     offset_ms: Callable[[int], int] = field(default=lambda _at_ms: 0)
     traced: int = TRACED_CANDIDATES
     armed: Armed | None = None
-    usage: tuple[int, int] = (0, 0)
+    usage: UseCounts = UseCounts()
     judge: Judge | None = None
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from datetime import UTC, datetime, timedelta
+
 from e2e.drivers.machine import Machine, wait_for
 from e2e.drivers.session import Session
 from live.focused.work import COMMIT_PROMPT, DECISIONS
@@ -10,14 +13,16 @@ SETTINGS = "recall: {level: eager, budgets: {start: 0}}"
 SESSIONS = 6
 
 
-def _day(machine: Machine, memory_id: str, *, useful: bool) -> list[bool]:
-    """Whether the memory was given, session by session; the transcripts show no use of it."""
+def _day(machine: Machine, memory_id: str, *, useful: bool = False, says: str = "") -> list[bool]:
+    """Whether the memory was given, session by session; the transcripts show no use of it, only that the agent `says` something."""
     given: list[bool] = []
     for number in range(SESSIONS):
         session = Session(machine, f"s{number}")
+        if says:  # it comes after what the session was given, and at a time of its own
+            session.began = datetime.now(UTC) + timedelta(minutes=1 + number)
         session.start()
         given.append("ticket number" in session.say(COMMIT_PROMPT))
-        session.stops("Done.")
+        session.stops(says or "Done.")
         session.end()
         shown = sum(given)
         wait_for(lambda shown=shown: _counts(machine, memory_id)[0] >= shown)
@@ -39,7 +44,7 @@ def _stored(live) -> tuple[Machine, str]:
 
 def test_a_memory_that_was_never_used_stays_silent_in_the_end(live):
     machine, memory_id = _stored(live)
-    given = _day(machine, memory_id, useful=False)
+    given = _day(machine, memory_id)
     assert given[0]
     assert not given[-1]
     assert _counts(machine, memory_id)[1] == 0
@@ -48,3 +53,11 @@ def test_a_memory_that_was_never_used_stays_silent_in_the_end(live):
 def test_a_memory_that_was_useful_keeps_coming(live):
     machine, memory_id = _stored(live)
     assert _day(machine, memory_id, useful=True) == [True] * SESSIONS
+
+
+def test_silence_teaches_nothing_where_other_memories_look_used_by_chance(live):
+    machine, memory_id = _stored(live)
+    others = " ".join(DECISIONS[1:])
+    assert _day(machine, memory_id, says=others) == [True] * SESSIONS
+    impact = json.loads(machine.tacit("stats", "--json").stdout)["impact"]
+    assert impact["control_used"] > impact["used"] == 0

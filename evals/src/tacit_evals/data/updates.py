@@ -5,6 +5,7 @@ Text of a row is data. `created` null = nobody knows when it was said.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
@@ -15,6 +16,8 @@ from tacit_evals.data.rows import Row, read_rows
 
 Fate = Literal["supersede", "merge", "keep", "contradict"]
 FATES: tuple[Fate, ...] = get_args(Fate)
+CONSTRUCTED = "constructed"
+_ORIGIN = re.compile(r"real hunk (?P<hunk>.+?)__|pool (?P<pool>[\w-]+)")
 _SPEAKERS = {
     "user": TrustTier.USER,
     "assistant": TrustTier.ASSISTANT,
@@ -37,13 +40,23 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateCase:
-    """One new statement beside stored ones; `fates` says what becomes of each stored one, by its id."""
+    """One new statement beside stored ones.
+
+    Attributes:
+        id: of the case.
+        existing: what is stored.
+        new: the new statement.
+        fates: what becomes of each stored one, by its id.
+        why: the annotator's reason.
+        project: whose statements they are; `CONSTRUCTED` for those that were made up.
+    """
 
     id: str
     existing: tuple[Statement, ...]
     new: Statement
     fates: dict[str, Fate]
     why: str
+    project: str = CONSTRUCTED
 
 
 def load_updates(folder: Path) -> tuple[UpdateCase, ...]:
@@ -87,7 +100,13 @@ def _case(row: Row) -> UpdateCase:
         new=_said(row, {"id": "new", **new}),
         fates={statement.id: cast(Fate, fates[statement.id]) for statement in stored},
         why=row.maybe("why"),
+        project=_project(row.maybe("origin")),
     )
+
+
+def _project(origin: str) -> str:
+    found = None if origin.startswith(CONSTRUCTED) else _ORIGIN.match(origin)
+    return (found["hunk"] or found["pool"]) if found else CONSTRUCTED
 
 
 def _object(row: Row, value: object) -> dict[str, Any]:

@@ -31,6 +31,9 @@ def render_page(card: Scorecard) -> str:
         "<h2>Figures</h2>",
         _figures(parts),
     ]
+    if worst := card.worst():
+        named = (f"{name} {cell(value)} ({project})" for name, (project, value) in worst.items())
+        body.append(f"<p>Worst project: {escape('; '.join(named))}</p>")
     body += [f"<p><small>{escape(note)}</small></p>" for note in card.notes]
     body += ["<h2>What was promised</h2>", _promises(card.lines)] if card.lines else []
     body += ["<h2>Beside simpler methods</h2>", *(_baselines(part) for part in parts if part.baselines)]

@@ -37,6 +37,16 @@ class Part:
     curves: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+def macro_of(parts: Sequence[Part]) -> Part:
+    """The mean over projects of every figure that could be measured there."""
+    names = dict.fromkeys(name for part in parts for name in part.metrics)
+    means: dict[str, float | None] = {}
+    for name in names:
+        values = [value for part in parts if (value := part.metrics.get(name)) is not None]
+        means[name] = sum(values) / len(values) if values else None
+    return Part(name=MACRO, metrics=means)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """Findings by cause. `rows` hold texts of the data: they stand on the page alone, which goes where the user says."""
@@ -75,7 +85,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scorecard:
-    """What one run found. `total` is what the JSON document calls `metrics`; `parts` stand beside it by name."""
+    """What one run found. `total` is what the JSON document calls `metrics`; `parts` stand beside it by name.
+
+    `judged` names the figures whose worst project is named, each with whether more of it is better.
+    """
 
     suite: str
     dataset: str
@@ -86,6 +99,21 @@ class Scorecard:
     notes: tuple[str, ...] = ()
     listings: tuple[Listing, ...] = ()
     lines: tuple[Line, ...] = ()
+    judged: Mapping[str, bool] = field(default_factory=dict[str, bool])
+
+    def worst(self) -> dict[str, tuple[str, float]]:
+        """The worst project and its value by figure; of several the first in the order of parts."""
+        found: dict[str, tuple[str, float]] = {}
+        for name, more_is_better in self.judged.items():
+            values = [
+                (part.name, value)
+                for part in self.parts
+                if part.name not in (MACRO, POOLED) and (value := part.metrics.get(name)) is not None
+            ]
+            if values:
+                sign = 1.0 if more_is_better else -1.0
+                found[name] = min(values, key=lambda entry: sign * entry[1])
+        return found
 
     def document(self) -> dict[str, Any]:
         """The JSON document."""
@@ -109,6 +137,10 @@ class Scorecard:
                     "curves": _plain(part.curves),
                 }
                 for part in self.parts
+            },
+            "worst": {
+                name: {"project": project, "value": _plain(value)}
+                for name, (project, value) in self.worst().items()
             },
             "lines": [
                 {

@@ -44,6 +44,9 @@ def print_card(card: Scorecard, *, console: Console | None = None) -> None:
     for name, figures in card.total.baselines.items():
         table.add_row(name, *(_known(figures, column) for column in card.columns))
     out.print(table)
+    if worst := card.worst():
+        named = (f"{name} {cell(value)} ({project})" for name, (project, value) in worst.items())
+        out.print(f"worst project: {'; '.join(named)}")
     if card.lines:
         out.print(_promises(card.lines))
     for name, value in card.settings.items():

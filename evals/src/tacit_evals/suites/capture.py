@@ -27,7 +27,7 @@ from tacit_evals.fit.passages import LabelledPassage, digest, fit_passages, labe
 from tacit_evals.metrics.counts import Array
 from tacit_evals.metrics.matching import likeness
 from tacit_evals.metrics.resample import percentile_interval, resampled_sums
-from tacit_evals.report.scorecard import POOLED, Figures, Listing, Part, Scorecard
+from tacit_evals.report.scorecard import POOLED, Figures, Listing, Part, Scorecard, macro_of
 from tacit_evals.suites.capturing import Captured, Kept, candidate_places, capture_session
 from tacit_evals.suites.running import Run
 
@@ -37,6 +37,12 @@ COLUMNS = (
 )  # fmt: skip
 FIGURES = tuple(name for name in COLUMNS if name != "explicit2_kept")
 """What has an interval: a count is of these sessions alone."""
+JUDGED: Mapping[str, bool] = {
+    "precision": True,
+    "recall_strength2": True,
+    "kind_accuracy": True,
+    "review_per_session": False,
+}
 TYPED = "typed seed's patterns"
 LISTED = ("cause", "session", "turns", "kind", "confidence", "words", "gold says")
 MOST_LISTED = 400
@@ -190,8 +196,9 @@ def _card(
         dataset=str(run.data),
         settings={"embedder": str(run.embedder.identity), "candidates": weights.described()},
         total=total,
-        parts=parts if len(parts) > 1 else (),
+        parts=(*parts, macro_of(parts)) if len(parts) > 1 else (),
         columns=COLUMNS,
+        judged=JUDGED,
         listings=(_alarms(judged), _hits(judged), _misses(judged)),
     )
 

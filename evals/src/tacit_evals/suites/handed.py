@@ -109,15 +109,20 @@ def scorecard(
         columns=COLUMNS,
         notes=notes,
         listings=_listings(measured),
-        lines=_lines(measured, total, pooled, settings) if suite == "inject" else (),
+        judged={"prompt_precision": True, "prompt_coverage_all": True, "wrongful_rate": False, "ece": False},
+        lines=_lines(measured, total, pooled, parts, settings) if suite == "inject" else (),
     )
 
 
 def _lines(
-    measured: Sequence[Measured], total: Part, pooled: Part, settings: Mapping[str, Any]
+    measured: Sequence[Measured],
+    total: Part,
+    pooled: Part,
+    parts: Sequence[Part],
+    settings: Mapping[str, Any],
 ) -> tuple[Line, ...]:
     triggers = "given" if settings.get("triggers") == "given" else "local"
-    return promised(measured, total, pooled, triggers=triggers)
+    return promised(measured, total, pooled, parts=parts, triggers=triggers)
 
 
 def _listings(measured: Sequence[Measured]) -> tuple[Listing, ...]:

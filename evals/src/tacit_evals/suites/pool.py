@@ -47,7 +47,7 @@ from tacit.reading.trigger import make_trigger
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.query import build_query
 from tacit.recall.signal import surface_for
-from tacit.recall.stage import Context, JudgeAnswer, Tools
+from tacit.recall.stage import Context, JudgeAnswer, Tools, UseCounts
 from tacit.session.transitions import apply_signal
 from tacit_evals.data.judged import Call, PoolRow, Project, Prompt
 from tacit_evals.fit.parts import SHIPPED, Fitted
@@ -182,7 +182,7 @@ class Pool:
             for name, model in {"": fitted.situation, **dict(fitted.situations)}.items()
         }
         self._starts: dict[tuple[int, int], Start] = {}
-        self._usage = (0, 0)
+        self._usage = UseCounts()
 
     def _fill(self, embedder: Embedder) -> None:
         rows = list(self.memories.values())
@@ -194,10 +194,17 @@ class Pool:
             )
         self.store.settle()
 
-    def count_usage(self, *, shown: Collection[str], used: Collection[str]) -> None:
-        """Note what a session was given, and what it was seen to use."""
+    def count_usage(
+        self, *, shown: Collection[str], used: Collection[str], controls: int = 0, controls_used: int = 0
+    ) -> None:
+        """Note what a session was given, what it was seen to use, and how many memories that it was not given look used."""
         self.store.count_usage(shown=sorted(shown), used=sorted(used))
-        self._usage = (self._usage[0] + len(shown), self._usage[1] + len(used))
+        self._usage = UseCounts(
+            shown=self._usage.shown + len(shown),
+            used=self._usage.used + len(used),
+            control_shown=self._usage.control_shown + controls,
+            control_used=self._usage.control_used + controls_used,
+        )
 
     def close(self) -> None:
         """Release the store and its folder."""

@@ -7,8 +7,8 @@ centroids of vectors (the cosine between a text's vector and the mean vector of 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +40,7 @@ from tacit_evals.metrics.classes import (
     ranked_above,
     said,
 )
-from tacit_evals.report.scorecard import MACRO, Figures, Part, Scorecard
+from tacit_evals.report.scorecard import Part, Scorecard, macro_of
 from tacit_evals.suites.running import Run
 
 LEAST_ROWS = 40
@@ -54,6 +54,7 @@ COLUMNS = (
     "trigger_precision", "trigger_recall", "breadth_rank", "auc_given_labelled", "auc_given_read", "auc_local_labelled",
     "auc_local_read", "ap_given_read", "ap_local_read",
 )  # fmt: skip
+JUDGED: Mapping[str, bool] = {"situation_ap": True, "trigger_ap": True, "auc_local_read": True}
 
 
 @dataclass(slots=True)
@@ -249,13 +250,9 @@ def _card(by_project: dict[str, Found], run: Run) -> Scorecard:
         for name, figures in by_project.items()
     )
     methods = dict.fromkeys(method for figures in by_project.values() for method in figures.simpler)
-    total = Part(
-        name=MACRO,
-        metrics=_means([figures.own for figures in by_project.values()]),
-        baselines={
-            method: _means([figures.simpler.get(method, {}) for figures in by_project.values()])
-            for method in methods
-        },
+    total = replace(
+        macro_of(parts),
+        baselines={method: macro_of(_parts_of(by_project, method)).metrics for method in methods},
     )
     return Scorecard(
         suite="reading",
@@ -264,17 +261,13 @@ def _card(by_project: dict[str, Found], run: Run) -> Scorecard:
         total=total,
         parts=parts,
         columns=COLUMNS,
+        judged=JUDGED,
         notes=("every project is read by models fitted without it; macro figures are means over projects",),
     )
 
 
-def _means(figures: Sequence[Figures]) -> dict[str, float | None]:
-    names = dict.fromkeys(name for row in figures for name in row)
-    means: dict[str, float | None] = {}
-    for name in names:
-        values = [value for row in figures if (value := row.get(name)) is not None]
-        means[name] = sum(values) / len(values) if values else None
-    return means
+def _parts_of(by_project: Mapping[str, Found], method: str) -> list[Part]:
+    return [Part(name=name, metrics=figures.simpler.get(method, {})) for name, figures in by_project.items()]
 
 
 SCALE = 10.0

@@ -2,7 +2,8 @@
 
 The judged prompts of every project below DIR (the `inject` format) are asked in the order of their sessions. After each session the store
 is told what was given (the start pack of 1,000 tokens and what prompts got) and which of it was used: what a prompt of the
-session needed, observed with an error: a use is seen with the chance `seen`, and `false` of the unused ones are taken for used. Three arms:
+session needed, observed with an error: a use is seen with the chance `seen`, and `false` of the unused ones are taken for used; the same is
+observed of memories that were not given (controls), as capture does. Three arms:
 *static* tells the store nothing, *learned* tells it that, *shuffled* tells it the same of other memories, drawn once for a run. Models are those that ship,
 in all arms. A memory that the start pack holds is not scored, and a marginal one counts neither way.
 
@@ -24,6 +25,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from tacit.capture.pipeline import MAX_CONTROLS
 from tacit.config.environment import one_thread_for_arrays
 from tacit.config.settings import EmbedderSettings, RecallSettings
 from tacit.ports.models import Embedder
@@ -38,8 +40,8 @@ from tacit_evals.timing import write_json
 START_TOKENS = 1_000
 DRAWS = 2_000
 Arm = Literal["static", "learned", "shuffled"]
-ERRORS = ((1.0, 0.0), (0.5, 0.02))
-"""(a use is seen, an unused memory is taken for used)."""
+ERRORS = ((1.0, 0.0), (0.5, 0.02), (0.33, 0.25))
+"""(a use is seen, an unused memory is taken for used): without error, a good detector, and ours as `use_errors` measured it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,15 +105,17 @@ def replay(
                     for memory_id, relevance in sorted(result.predicted.items())
                     if memory_id not in start.ids and memory_id not in judgment.marginal
                 ]
-            used = {
-                memory_id
-                for memory_id in sorted(shown)
-                if chance.random() < (seen if memory_id in needed else false)
+            looks_used = {
+                memory_id for memory_id in ids if chance.random() < (seen if memory_id in needed else false)
             }
+            others = sorted(set(ids) - shown)
+            controls = set(chance.sample(others, min(MAX_CONTROLS, len(others))))
             if arm != "static":
                 pool.count_usage(
                     shown={stand_in.get(memory_id, memory_id) for memory_id in shown},
-                    used={stand_in.get(memory_id, memory_id) for memory_id in used},
+                    used={stand_in.get(memory_id, memory_id) for memory_id in shown & looks_used},
+                    controls=len(controls),
+                    controls_used=len(controls & looks_used),
                 )
     finally:
         pool.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +40,7 @@ from tacit_evals.data.recognise import folders_of
 from tacit_evals.data.updates import FATES, Fate, Statement, UpdateCase, load_updates
 from tacit_evals.metrics.counts import Array
 from tacit_evals.metrics.resample import paired_p, percentile_interval, resampled_sums
-from tacit_evals.report.scorecard import POOLED, Listing, Part, Scorecard
+from tacit_evals.report.scorecard import POOLED, Listing, Part, Scorecard, macro_of
 from tacit_evals.suites.running import Run
 
 DAY_MS = 86_400_000
@@ -345,11 +345,8 @@ def _card(
     settings: dict[str, object],
 ) -> Scorecard:
     counts = _counts(decided)
-    sums = _figures(resampled_sums(counts))
-    total = Part(
-        name=POOLED,
-        metrics={name: float(value) for name, value in _figures(counts.sum(axis=0)).items()},
-        intervals={name: percentile_interval(values) for name, values in sums.items()},
+    total = replace(
+        _part(POOLED, counts),
         baselines={
             name: {key: float(value) for key, value in _figures(_counts(rival).sum(axis=0)).items()}
             for name, rival in simpler.items()
@@ -364,17 +361,32 @@ def _card(
         },
         curves={"confusion": confusion(decided)},
     )
+    projects = sorted({decision.case.project for decision in decided})
+    parts = tuple(
+        _part(name, counts[[decision.case.project == name for decision in decided]]) for name in projects
+    )
     return Scorecard(
         suite="update",
         dataset=dataset,
         settings=settings,
         total=total,
+        parts=(*parts, macro_of(parts)) if len(parts) > 1 else (),
         columns=COLUMNS,
+        judged={"case_accuracy": True, "wrongful_supersession": False},
         notes=(
             "a case is right when every stored memory has the right fate",
             "wrongful_supersession = pairs that were superseded, of those labelled otherwise",
         ),
         listings=_listings(decided),
+    )
+
+
+def _part(name: str, counts: Array) -> Part:
+    sums = _figures(resampled_sums(counts))
+    return Part(
+        name=name,
+        metrics={figure: float(value) for figure, value in _figures(counts.sum(axis=0)).items()},
+        intervals={figure: percentile_interval(values) for figure, values in sums.items()},
     )
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +50,7 @@ from tacit_evals.data.learnings import NEEDED, LabelledSession, Learning, load_l
 from tacit_evals.data.recognise import folders_of
 from tacit_evals.metrics.counts import Array
 from tacit_evals.metrics.resample import percentile_interval, resampled_sums
-from tacit_evals.report.scorecard import POOLED, Figures, Part, Scorecard
+from tacit_evals.report.scorecard import POOLED, Figures, Part, Scorecard, macro_of
 from tacit_evals.suites.capture import Judged, judge
 from tacit_evals.suites.capturing import HOST, NOTES, TASKS, Kept, captured_of
 from tacit_evals.suites.running import Run
@@ -61,6 +61,12 @@ COLUMNS = (
     "precision", "recall_strength2", "kind_accuracy", "precision_at_80", "recall_strength2_at_80", "active_precision", "active_recall_strength2",
     "review_per_session", "checked_share", "cut_keeps_turns", "cut_keeps_spans", "tokens_per_session",
 )  # fmt: skip
+JUDGED: Mapping[str, bool] = {
+    "precision": True,
+    "recall_strength2": True,
+    "kind_accuracy": True,
+    "review_per_session": False,
+}
 _NOW_MS = 1_767_225_600_000
 _WORD = re.compile(r"\w+")
 
@@ -292,8 +298,9 @@ def _card(measured: Sequence[_Written], run: Run, *, plain: bool) -> Scorecard:
             "answers": f"{'plain, not made for these requests' if plain else 'recorded'}: {run.answers}",
         },
         total=total,
-        parts=parts if len(parts) > 1 else (),
+        parts=(*parts, macro_of(parts)) if len(parts) > 1 else (),
         columns=COLUMNS,
+        judged=JUDGED,
     )
 
 

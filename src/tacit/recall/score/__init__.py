@@ -9,7 +9,7 @@ from tacit.recall.score.armed import ArmedWeights, fuse, judge_threshold
 from tacit.recall.score.gate import Gate
 from tacit.recall.score.moment import judge_moment
 from tacit.recall.score.question import ANSWER_RELEVANCE, ANSWERS, find_answer
-from tacit.recall.score.usage import use_rate, with_usage
+from tacit.recall.score.usage import use_rates, with_usage
 from tacit.recall.stage import LAST_SESSION, Judgment, Outcome, RecallState
 
 ARMED = "armed"
@@ -111,9 +111,9 @@ def _judge_locally(gate: Gate, state: RecallState) -> Sequence[Judgment]:
             among=state.memories_asked,
             domain_similarity=state.domain_similarity,
         )
-        rate = use_rate(*state.context.usage)
+        rates = use_rates(state.context.usage)
         return [
-            with_usage(judgment, candidate.memory, rate)
+            with_usage(judgment, candidate.memory, rates)
             for candidate, judgment in zip(candidates, judged, strict=True)
         ]
     return [
