@@ -37,6 +37,7 @@ from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
 from tacit.app.reasons import cause_text, change_text, in_words, summary_text
 from tacit.app.stats import InjectionStats, stats_of
+from tacit.app.team import SharedFile
 from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
@@ -50,7 +51,7 @@ from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.replay import Replayed
 from tacit.state.counted import Verdict
 
-Tier = Literal["import", "tool", "assistant", "user"]
+Tier = Literal["import", "tool", "assistant", "teammate", "user"]
 
 
 _Shape = TypeVar("_Shape")
@@ -141,6 +142,8 @@ def etag_of(memory: Memory) -> str:
     """What changes with every change of a memory but a use: uses are counted without a new version."""
     view = _fill(MemoryView, memory, provenance=_fill(_Origin, memory.provenance), etag="")
     version = _versions().dump_python(view, mode="json", exclude={"etag", "use_count", "shown_count"})
+    if not memory.provenance.author:  # as written before there were teammates
+        del version["provenance"]["author"]
     return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
 
 
@@ -549,6 +552,22 @@ class FolderProject(_Answer):
     project: ProjectRecord
     related: Sequence[Related]
     notice: str
+
+
+class TeamView(_Answer):
+    """What a team shares in its repository. `problem` is why that is not known, or empty."""
+
+    project: ProjectRecord
+    joined: bool = Field(description="what stands on the default branch counts as the word of teammates here")
+    files: Sequence[SharedFile]
+    problem: str
+    changed: int = Field(description="files that this request imported, changed or ended")
+
+
+class SharedView(_Answer):
+    """The file of a shared memory, as it was written or removed."""
+
+    file: SharedFile
 
 
 class KindRow(_Answer):

@@ -93,6 +93,7 @@ _SESSION = "/v1/sessions/{host}/{session_id}"
 _CHANGE = "change memories"
 _REVIEW = "decide what waits for review"
 _SHARING = "decide which folders share a project"
+_TEAM = "decide what is shared with a team, and which team is believed"
 
 
 def _group(name: str, *endpoints: Callable[[str], Endpoint]) -> tuple[Endpoint, ...]:
@@ -187,6 +188,11 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/projects/here", admin_handlers.membership),
         _send("POST", "/v1/projects/join", admin_handlers.join, users=_SHARING),
         _send("POST", "/v1/projects/separate", admin_handlers.separate, users=_SHARING),
+        _get("/v1/team", admin_handlers.team),
+        _send("POST", "/v1/team/join", admin_handlers.join_team, users=_TEAM),
+        _send("POST", "/v1/team/leave", admin_handlers.leave_team, users=_TEAM),
+        _send("POST", "/v1/team/share", admin_handlers.share, users=_TEAM),
+        _send("POST", "/v1/team/unshare", admin_handlers.unshare, users=_TEAM),
         _get("/v1/kinds", admin_handlers.kinds),
         _get("/v1/spaces", admin_handlers.spaces),
     ),

@@ -230,6 +230,18 @@ class AtFolder(Request):
     cwd: Folder = Field(min_length=1, description="working folder")
 
 
+class Unshare(AtFolder):
+    """A memory whose file is to be removed."""
+
+    id: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
+
+
+class Share(Unshare):
+    """A memory to write into the team's folder."""
+
+    by: str = Field(min_length=1, max_length=80, description="the name that teammates are shown")
+
+
 class InitProject(AtFolder):
     """A project to set up."""
 
@@ -263,8 +275,8 @@ class ListMemories(Request):
         max_length=100,
         description="only these scopes; a project's stands for its paths and tasks, too",
     )
-    tier: tuple[Literal["user", "assistant", "tool", "import"], ...] = Field(
-        default=(), max_length=4, description="only with these trust tiers"
+    tier: tuple[Literal["user", "teammate", "assistant", "tool", "import"], ...] = Field(
+        default=(), max_length=5, description="only with these trust tiers"
     )
     sensitivity: tuple[SensitivityName, ...] = Field(
         default=(), max_length=4, description="only of these levels"

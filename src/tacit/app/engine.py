@@ -67,6 +67,7 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.app.admin.admin import Admin
     from tacit.app.maintenance.maintenance import Maintenance
     from tacit.app.maintenance.review import Review
+    from tacit.app.team import Team
     from tacit.app.transfer.transfer import Transfer
     from tacit.app.tuning import TuneReport
     from tacit.capture.backfill import BackfillOptions
@@ -181,6 +182,11 @@ class Engine:
     def transfer(self) -> Transfer:
         """Export and import."""
         return self._writing().transfer
+
+    @property
+    def team(self) -> Team:
+        """Sharing memories through the repository."""
+        return self._writing().team
 
     @property
     def admin(self) -> Admin:
@@ -661,10 +667,10 @@ class Engine:
         memory = self.show(id_or_prefix, speaker=speaker)
         if memory.status == "retired" and speaker is Speaker.AGENT:
             return memory  # a command that the user typed for the agent to run has ended it already
-        users = memory.provenance.tier is TrustTier.USER
+        users = memory.provenance.tier >= TrustTier.TEAMMATE
         require(
             authorized=speaker is Speaker.USER or not users,
-            what=f"end {memory.id}, which you said or confirmed",
+            what=f"end {memory.id}, which you or a teammate said",
         )
         forgotten = self._writing().memories.forget(
             memory, reason=ChangeReason(cause=ChangeCause.FORGOTTEN, detail=reason)

@@ -31,7 +31,7 @@ from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, Sess
 from tacit.ports.store import Handover, ProjectRecord
 from tacit.session import ledger
 from tacit.session.answer_priority import run_after_answer
-from tacit.state.registry import FOLLOWED_FOLDER
+from tacit.state.registry import FOLLOWED_FOLDER, TEAM_JOINED
 
 if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.capture.bootstrap import RulesImport
@@ -138,8 +138,14 @@ class Learning:
         """
         record = self._projects.register(project)
         self._projects.read_languages(record)
-        if settings.rule_files and FOLLOWED_FOLDER.find(self._parts.store, record.id) == project.root:
+        followed = FOLLOWED_FOLDER.find(self._parts.store, record.id) == project.root
+        if settings.rule_files and followed:
             self.capture.import_rules(Path(project.root), record, project_files=settings.project_files)
+        joined = TEAM_JOINED.find(self._parts.store, record.id) == project.root
+        if joined or (settings.rule_files and followed):
+            imported = self.capture.import_team(Path(project.root), record, joined=joined)
+            if imported.changes:
+                self._changed()
 
     def _explicit(self, signal: PromptSubmitted, handled: SignalResult) -> None:
         state = handled.state

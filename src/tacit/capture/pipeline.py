@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions
-from tacit.capture.bootstrap import RulesImport, import_rule_files
+from tacit.capture.bootstrap import RulesImport, import_rule_files, import_team_files
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.session_end import TurnStatement
@@ -397,6 +397,21 @@ class CapturePipeline:
             project_files=project_files,
             confirmed=confirmed,
             dry_run=dry_run,
+        )
+
+    def import_team(
+        self, root: Path, project: ProjectRecord, *, joined: bool, left: bool = False
+    ) -> RulesImport:
+        """Bring the memories of the team's files under `root` up to date; see `import_team_files`."""
+        return import_team_files(
+            root,
+            project,
+            store=self._store,
+            preparer=self._preparer,
+            reconciler=self._reconciler,
+            now_ms=self._clock.now_ms(),
+            joined=joined,
+            left=left,
         )
 
     def _capture_source(

@@ -149,7 +149,7 @@ def _must_wait(draft: Draft, content: str) -> bool:
     """Whether a statement waits for the user: they may not have said it themselves, or it would have agents do harm."""
     if draft.doubtful:
         return True
-    if draft.confirmed or draft.provenance.tier is not TrustTier.USER or draft.kind in _NO_ORDERS:
+    if draft.confirmed or draft.provenance.tier < TrustTier.TEAMMATE or draft.kind in _NO_ORDERS:
         return False
     return bool(danger_of(content))
 

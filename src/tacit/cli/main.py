@@ -22,7 +22,20 @@ import typer
 from typer.core import TyperGroup
 
 from tacit import __version__
-from tacit.cli import config, demo, doctor, evaluate, memories, service, setup, status, traces, tuning, ui
+from tacit.cli import (
+    config,
+    demo,
+    doctor,
+    evaluate,
+    memories,
+    service,
+    setup,
+    status,
+    team,
+    traces,
+    tuning,
+    ui,
+)
 from tacit.cli.maintenance import learn, learned, purge, review, token
 from tacit.cli.statistics import stats
 from tacit.cli.transfer import exporting, importing
@@ -122,6 +135,8 @@ for _panel, _commands in (
             "learned": learned.learned,
             "tune": tuning.tune,
             "export": exporting.export,
+            "share": team.share,
+            "unshare": team.unshare,
         },
     ),
     (
@@ -146,6 +161,7 @@ for _panel, _commands in (
         app.command(_name, rich_help_panel=_panel)(_command)
 app.add_typer(importing.app, rich_help_panel=MEMORIES)
 app.add_typer(review.app, name="review", rich_help_panel=MEMORIES)
+app.add_typer(team.app, name="team", rich_help_panel=MEMORIES)
 app.add_typer(config.app, name="config", rich_help_panel=RUNNING)
 app.add_typer(token.app, name="token", rich_help_panel=RUNNING)
 # What another package brings may take options that only it knows.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from functools import total_ordering
 from typing import Literal
 
 from tacit.errors import InvalidInput
@@ -13,13 +14,28 @@ from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
 
 
-class TrustTier(IntEnum):
-    """Who vouches for a statement. A lower tier never supersedes a higher one."""
+@total_ordering
+class TrustTier(Enum):
+    """Who vouches for a statement, from the least trusted to the most trusted. A lower tier never supersedes a higher one.
+
+    The values are what is stored; the order is that of this list.
+    """
 
     IMPORT = 0
     TOOL = 1
     ASSISTANT = 2
+    TEAMMATE = 4
     USER = 3
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, TrustTier):
+            return NotImplemented
+        return self.rank < other.rank
+
+    @property
+    def rank(self) -> int:
+        """The place in the order; the least trusted tier has 0."""
+        return list(TrustTier).index(self)
 
 
 PROVEN = 2
@@ -84,6 +100,7 @@ class Provenance:
         span: the verbatim words it was made from, or empty.
         extractor: name of the model of language that found it; empty = it was found without one.
         original_tier: the tier that another home's export claims; None = it came from none. It grants nothing.
+        author: name of the teammate who shared it, or empty.
     """
 
     tier: TrustTier
@@ -94,6 +111,7 @@ class Provenance:
     span: str = ""
     extractor: str = ""
     original_tier: TrustTier | None = None
+    author: str = ""
 
     @property
     def speaker(self) -> str:

@@ -66,6 +66,8 @@ def source_of(candidate: Candidate) -> str:
         and memory.status == "active"
     ):
         return f"worked before, {since}{_STALE[candidate.freshness]}"
+    if memory.provenance.tier is TrustTier.TEAMMATE:
+        return f"{memory.provenance.author or 'a teammate'}, {since}{mark_of(candidate)}"
     source = (
         origin if memory.provenance.read_from or "." in origin or "/" in origin else memory.provenance.speaker
     )

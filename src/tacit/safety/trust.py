@@ -19,6 +19,7 @@ ENDED_STATUSES: tuple[MemoryStatus, ...] = ("superseded", "retired")
 """Of memories that hold no more."""
 _SURFACES: dict[TrustTier, frozenset[Surface]] = {
     TrustTier.USER: frozenset(Surface),
+    TrustTier.TEAMMATE: frozenset(Surface),
     TrustTier.ASSISTANT: frozenset({Surface.PROMPT, Surface.FAILURE, Surface.ON_DEMAND}),
     TrustTier.TOOL: frozenset({Surface.FAILURE, Surface.ON_DEMAND}),
     TrustTier.IMPORT: frozenset({Surface.ON_DEMAND}),
@@ -58,7 +59,7 @@ def may_store_as(
     Returns:
         `active`, `quarantined`, or None with the reason. Source: the specification's table of trust.
     """
-    if tier is TrustTier.USER:
+    if tier >= TrustTier.TEAMMATE:
         return StoreDecision(status="active")
     if tier is TrustTier.ASSISTANT:
         if confirmed:
@@ -164,7 +165,7 @@ def may_supersede(new: TrustTier, old: TrustTier) -> TrustDecision:
 
 def is_marked(memory: Memory) -> bool:
     """Whether the block must say that `memory` is unconfirmed."""
-    vouched = memory.provenance.tier is TrustTier.USER or memory.proven
+    vouched = memory.provenance.tier >= TrustTier.TEAMMATE or memory.proven
     return not vouched or memory.status == "quarantined"
 
 

@@ -275,6 +275,14 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TeamFileState:
+    """The state of a team file after its last import: a hash of it and of whose word it is; the id of its memory, "" = it became none."""
+
+    digest: str
+    memory_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleFileState:
     """The state of a rule file after its last import.
 

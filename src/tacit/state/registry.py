@@ -23,6 +23,7 @@ from tacit.state.captured import (
     Pending,
     PendingSession,
     RuleFileState,
+    TeamFileState,
 )
 from tacit.state.counted import Record, SessionSpending, SessionUsage, Spending, Totals, Verdict
 from tacit.state.named_value import AtPurge, Codec, KeyedBy, NamedValue, Retention, as_json
@@ -164,6 +165,18 @@ RULE_FILE: Final = NamedValue(
     retention=Retention.WORK,
 )
 """What was imported of one file; removed once the file is gone."""
+TEAM_FILES: Final = NamedValue(
+    prefix="team-files/",
+    keyed_by=PROJECT,
+    codec=as_json(Mapping[str, TeamFileState], empty=dict),
+    at_purge=AtPurge.DELETE,
+    words=True,
+)
+"""What was imported of the team's files of a project, by path."""
+TEAM_JOINED: Final = NamedValue(
+    prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
+)
+"""The folder in which the user joined the team of the project."""
 RULES_CONFIRMED: Final = NamedValue(
     prefix="rules-confirmed/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )

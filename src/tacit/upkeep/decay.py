@@ -63,7 +63,7 @@ def is_stated(memory: Memory, kinds: KindRegistry) -> bool:
     if memory.pinned or kinds.of_stored(memory.kind).standing:
         return True
     # Tacit writes digests in the user's name; nobody stated them.
-    return memory.provenance.tier is TrustTier.USER and memory.kind != DIGEST
+    return memory.provenance.tier >= TrustTier.TEAMMATE and memory.kind != DIGEST
 
 
 def freshness(memory: Memory, kinds: KindRegistry, *, now_ms: int) -> float:
@@ -128,7 +128,7 @@ def _consolidated(
             group,
             key=lambda memory: (
                 not is_stated(memory, kinds),
-                -memory.provenance.tier,
+                -memory.provenance.tier.rank,
                 memory.created_at_ms,
                 memory.id,
             ),

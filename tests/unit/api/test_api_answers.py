@@ -81,6 +81,7 @@ WIRE = json.dumps(
             "span": "",
             "extractor": "",
             "original_tier": None,
+            "author": "",
             "speaker": "agent",
         },
         "validity": {"valid_from_ms": 5, "valid_to_ms": None, "superseded_by": None},

@@ -36,6 +36,21 @@ def test_the_user_may_store_anything(kind: object) -> None:
     assert may_store_as(TrustTier.USER, KINDS.get(kind.name)).status == "active"  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("kind", BUILTIN, ids=lambda kind: kind.name)
+def test_a_teammate_may_store_anything_and_ends_nothing_of_the_users(kind: object) -> None:
+    assert may_store_as(TrustTier.TEAMMATE, KINDS.get(kind.name)).status == "active"  # type: ignore[attr-defined]
+    assert not may_supersede(TrustTier.TEAMMATE, TrustTier.USER)
+    assert may_supersede(TrustTier.USER, TrustTier.TEAMMATE)
+    assert may_supersede(TrustTier.TEAMMATE, TrustTier.ASSISTANT)
+    assert not is_marked(memory(TrustTier.TEAMMATE))
+
+
+def test_the_order_of_tiers() -> None:
+    assert sorted(TrustTier, key=lambda tier: tier.rank) == sorted(TrustTier) == list(TrustTier)
+    assert TrustTier.USER > TrustTier.TEAMMATE > TrustTier.ASSISTANT > TrustTier.TOOL > TrustTier.IMPORT
+    assert [tier.value for tier in TrustTier] == [0, 1, 2, 4, 3], "the values stand in stored memories"
+
+
 def test_the_assistant_may_not_make_rules_alone() -> None:
     assert may_store_as(TrustTier.ASSISTANT, KINDS.get("preference")).status == "quarantined"
     assert may_store_as(TrustTier.ASSISTANT, KINDS.get("preference"), confirmed=True).status == "active"
@@ -58,6 +73,7 @@ def test_imports_wait() -> None:
 
 ALLOWED = {
     TrustTier.USER: set(Surface),
+    TrustTier.TEAMMATE: set(Surface),
     TrustTier.ASSISTANT: {Surface.PROMPT, Surface.FAILURE, Surface.ON_DEMAND},
     TrustTier.TOOL: {Surface.FAILURE, Surface.ON_DEMAND},
     TrustTier.IMPORT: {Surface.ON_DEMAND},

@@ -24,6 +24,7 @@ from tacit.state.captured import (
     RuleFileState,
     SessionWork,
     Solution,
+    TeamFileState,
 )
 from tacit.state.counted import (
     Record,
@@ -58,6 +59,8 @@ STORED = [
     (registry.LANGUAGES, ("shop-1",), "languages:shop-1", "go,python", ("go", "python")),
     (registry.RULE_FILES, ("shop-1",), "rules/shop-1", '["AGENTS.md", "docs/a.md"]', ("AGENTS.md", "docs/a.md")),
     (registry.RULE_FILE, ("shop-1", "docs/a.md"), "rules/shop-1/docs/a.md", '{"digest":"d","items":{"h":"mem_1"}}', RuleFileState(digest="d", items={"h": "mem_1"})),
+    (registry.TEAM_FILES, ("shop-1",), "team-files/shop-1", '{".tacit/team/a.md":{"digest":"d","memory_id":"mem_1"}}', {".tacit/team/a.md": TeamFileState(digest="d", memory_id="mem_1")}),
+    (registry.TEAM_JOINED, ("shop-1",), "team-joined/shop-1", "/home/u/shop", "/home/u/shop"),
     (registry.RULES_CONFIRMED, ("shop-1",), "rules-confirmed/shop-1", "/home/u/shop", "/home/u/shop"),
     (registry.HOLDOUT_ERRORS, ("shop-1",), "trial/errors/shop-1", '{"00ff":["abcd",3]}', {"00ff": ("abcd", 3)}),
     (registry.REJECTED, (SHOP,), "capture/rejected/project:shop-1", '["Use caf\u00e9."]', ("Use caf\u00e9.",)),
@@ -154,6 +157,8 @@ def test_a_purge_of_a_project_deletes_what_belongs_to_it(store):
         "rules-confirmed/shop-1",
         "rules/shop-1",
         "rules/shop-1/docs/a.md",
+        "team-files/shop-1",
+        "team-joined/shop-1",
         "told:shop-1",
         "trial/errors/shop-1",
     ]

@@ -348,6 +348,91 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/team": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the memories that the team of a project shares in its repository. */
+        get: operations["get_team"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take what the team's default branch holds for the word of teammates. Only the user can do this. */
+        post: operations["post_team_join"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the memories that came from the team's files. Only the user can do this. */
+        post: operations["post_team_leave"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/share": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write a memory into the team's folder of its repository, for the user to commit. */
+        post: operations["post_team_share"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/team/unshare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Remove the file of a memory from the team's folder, for the user to commit. */
+        post: operations["post_team_unshare"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/kinds": {
         parameters: {
             query?: never;
@@ -3100,7 +3185,7 @@ export interface components {
              * Tier
              * @enum {string}
              */
-            tier: "import" | "tool" | "assistant" | "user";
+            tier: "import" | "tool" | "assistant" | "teammate" | "user";
             /** Source */
             source: string;
             /** Host */
@@ -3114,6 +3199,8 @@ export interface components {
             /** Extractor */
             extractor: string;
             original_tier: components["schemas"]["TrustTier"] | null;
+            /** Author */
+            author: string;
             /**
              * Speaker
              * @description the tier, or `agent` for what an agent stated through a tool
@@ -4335,6 +4422,76 @@ export interface components {
             projects: components["schemas"]["ProjectSettingsRow"][];
         };
         /**
+         * Share
+         * @description A memory to write into the team's folder.
+         */
+        Share: {
+            /**
+             * Cwd
+             * @description working folder
+             */
+            cwd: string;
+            /**
+             * Id
+             * @description id, or its beginning or ending
+             */
+            id: string;
+            /**
+             * By
+             * @description the name that teammates are shown
+             */
+            by: string;
+        };
+        /**
+         * SharedFile
+         * @description A file of the team.
+         *
+         *     Attributes:
+         *         path: relative to the project root.
+         *         merged: it stands on the default branch.
+         *         kind, by, day: as it says.
+         *         memory_id: the memory that it became, or empty.
+         *         problem: why it cannot be read, or empty.
+         */
+        SharedFile: {
+            /** Path */
+            path: string;
+            /** Merged */
+            merged: boolean;
+            /**
+             * Kind
+             * @default
+             */
+            kind: string;
+            /**
+             * By
+             * @default
+             */
+            by: string;
+            /**
+             * Day
+             * @default
+             */
+            day: string;
+            /**
+             * Memory Id
+             * @default
+             */
+            memory_id: string;
+            /**
+             * Problem
+             * @default
+             */
+            problem: string;
+        };
+        /**
+         * SharedView
+         * @description The file of a shared memory, as it was written or removed.
+         */
+        SharedView: {
+            file: components["schemas"]["SharedFile"];
+        };
+        /**
          * SilenceCause
          * @description Why a recall handed nothing over: what statistics count. See `SilenceReason` for the fields beside it.
          * @enum {string}
@@ -4693,6 +4850,27 @@ export interface components {
             target: string;
         };
         /**
+         * TeamView
+         * @description What a team shares in its repository. `problem` is why that is not known, or empty.
+         */
+        TeamView: {
+            project: components["schemas"]["ProjectRecord"];
+            /**
+             * Joined
+             * @description what stands on the default branch counts as the word of teammates here
+             */
+            joined: boolean;
+            /** Files */
+            files: components["schemas"]["SharedFile"][];
+            /** Problem */
+            problem: string;
+            /**
+             * Changed
+             * @description files that this request imported, changed or ended
+             */
+            changed: number;
+        };
+        /**
          * TimelinePage
          * @description Recalls in one line each, newest first; `next_cursor` is null at the end.
          */
@@ -5005,10 +5183,12 @@ export interface components {
         };
         /**
          * TrustTier
-         * @description Who vouches for a statement. A lower tier never supersedes a higher one.
+         * @description Who vouches for a statement, from the least trusted to the most trusted. A lower tier never supersedes a higher one.
+         *
+         *     The values are what is stored; the order is that of this list.
          * @enum {integer}
          */
-        TrustTier: 0 | 1 | 2 | 3;
+        TrustTier: 0 | 1 | 2 | 4 | 3;
         /**
          * Tune
          * @description Fit the levels before a prompt to this store, and the cosine bars of the preset to an embedder of the user's own.
@@ -5186,6 +5366,22 @@ export interface components {
              * @default false
              */
             keep_both?: boolean;
+        };
+        /**
+         * Unshare
+         * @description A memory whose file is to be removed.
+         */
+        Unshare: {
+            /**
+             * Cwd
+             * @description working folder
+             */
+            cwd: string;
+            /**
+             * Id
+             * @description id, or its beginning or ending
+             */
+            id: string;
         };
         /**
          * Use
@@ -5416,7 +5612,7 @@ export interface operations {
                 /** @description only these scopes; a project's stands for its paths and tasks, too */
                 scope?: string[];
                 /** @description only with these trust tiers */
-                tier?: ("user" | "assistant" | "tool" | "import")[];
+                tier?: ("user" | "teammate" | "assistant" | "tool" | "import")[];
                 /** @description only of these levels */
                 sensitivity?: ("public" | "project" | "session" | "restricted")[];
                 /** @description only pinned ones, or only others */
@@ -6089,6 +6285,135 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FolderProject"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_team: {
+        parameters: {
+            query: {
+                /** @description working folder */
+                cwd: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_team_join: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AtFolder"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_team_leave: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AtFolder"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_team_share: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Share"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_team_unshare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Unshare"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedView"];
                 };
             };
             "4XX": components["responses"]["Problem"];

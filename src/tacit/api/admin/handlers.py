@@ -8,11 +8,13 @@ from tacit.api import answers as shapes
 from tacit.api.admin import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
-from tacit.api.requests import AtFolder, NoBody, SessionName
+from tacit.api.requests import AtFolder, NoBody, SessionName, Share, Unshare
 from tacit.app.admin.digests import Digests
 from tacit.app.admin.purging import Purged
 from tacit.app.admin.series import BUCKETS_MS, DAY_MS
 from tacit.app.projects import Membership
+from tacit.app.team import TeamFolder
+from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import MemoryFilter, TraceFilter
@@ -141,6 +143,44 @@ def join(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.Fo
 def separate(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
     """Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares."""
     return Answer(_folder_project(engine.admin.separate(request.cwd)))
+
+
+def team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001
+    """List the memories that the team of a project shares in its repository."""
+    return Answer(_team_view(engine.team.folder(request.cwd)))
+
+
+def join_team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001
+    """Take what the team's default branch holds for the word of teammates. Only the user can do this."""
+    folder, files = engine.team.join(request.cwd)
+    return Answer(_team_view(folder, files))
+
+
+def leave_team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001
+    """End the memories that came from the team's files. Only the user can do this."""
+    folder, files = engine.team.leave(request.cwd)
+    return Answer(_team_view(folder, files))
+
+
+def share(engine: Service, at: Parameters, request: Share) -> Answer[shapes.SharedView]:  # noqa: ARG001
+    """Write a memory into the team's folder of its repository, for the user to commit."""
+    memory = engine.show(request.id)
+    return Answer(shapes.SharedView(file=engine.team.share(memory, request.cwd, by=request.by)))
+
+
+def unshare(engine: Service, at: Parameters, request: Unshare) -> Answer[shapes.SharedView]:  # noqa: ARG001
+    """Remove the file of a memory from the team's folder, for the user to commit."""
+    return Answer(shapes.SharedView(file=engine.team.unshare(engine.show(request.id), request.cwd)))
+
+
+def _team_view(folder: TeamFolder, files: Sequence[RuleFile] = ()) -> shapes.TeamView:
+    return shapes.TeamView(
+        project=folder.project,
+        joined=folder.joined,
+        files=folder.files,
+        problem=folder.problem,
+        changed=sum(file.status in ("imported", "changed", "gone") for file in files),
+    )
 
 
 def _folder_project(membership: Membership) -> shapes.FolderProject:

@@ -276,6 +276,8 @@ def believed_in_words(memory: Memory) -> str:
     provenance = memory.provenance
     if provenance.tier is TrustTier.USER:
         word = "your words, quoted by the agent" if provenance.vouched else "your word"
+    elif provenance.tier is TrustTier.TEAMMATE:
+        word = f"the word of {provenance.author or 'a teammate'}"
     elif memory.proven:
         word = "a proven fix"
     elif provenance.tier is TrustTier.ASSISTANT:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tacit.app.admin.admin import Admin
     from tacit.app.projects import Projects
     from tacit.app.sessions import LiveSessions
+    from tacit.app.team import Team
     from tacit.app.transfer.transfer import Transfer
 
 REQUEST_MARGIN = 1.0
@@ -123,6 +124,18 @@ class Writing:
             memories=self.memories,
             projects=self._made_of.projects,
             settle=self._made_of.settle,
+            changed=self._made_of.changed,
+        )
+
+    @cached_property
+    def team(self) -> Team:
+        """Sharing through the repository."""
+        from tacit.app.team import Team  # noqa: PLC0415 - hardly ever asked for
+
+        return Team(
+            self._parts,
+            projects=self._made_of.projects,
+            capture=self.capture,
             changed=self._made_of.changed,
         )
 

@@ -249,7 +249,7 @@ class AgentTools:
             RefusedByTrust: if the user said it, and `user_words` are none of theirs that speak of it.
         """
         memory = self.seen(caller, id_or_prefix)
-        if memory.provenance.tier is TrustTier.USER and not self.speaks_of(caller, memory, user_words):
+        if memory.provenance.tier >= TrustTier.TEAMMATE and not self.speaks_of(caller, memory, user_words):
             raise RefusedByTrust(
                 f"{memory.id} is the user's own word: only they can end it.",
                 hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",

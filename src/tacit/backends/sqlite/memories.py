@@ -247,7 +247,7 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
         tests.append("lower(json_extract(body, '$.content')) >= lower(:begins)")
         tests.append("lower(json_extract(body, '$.content')) < lower(:begins) || :greatest")
     if where.tiers is not None:
-        values["tiers"] = json_list([int(tier) for tier in where.tiers])
+        values["tiers"] = json_list([tier.value for tier in where.tiers])
         tests.append("json_extract(body, '$.provenance.tier') IN (SELECT value FROM json_each(:tiers))")
     if where.sensitivities is not None:
         values["sensitivities"] = json_list([int(level) for level in where.sensitivities])

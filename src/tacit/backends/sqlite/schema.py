@@ -259,6 +259,11 @@ def _add_shown_counts(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _allow_teammates(connection: sqlite3.Connection) -> None:
+    """Memories may have the trust tier `teammate` from here on, which earlier versions cannot read."""
+    del connection
+
+
 def _index_moments(connection: sqlite3.Connection) -> None:
     from tacit.backends.sqlite.documents import index_moments  # noqa: PLC0415 - breaks an import cycle
 
@@ -276,6 +281,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _index_moments,  # again: more wordings are read (ADR 47), and a rule is found under the keys of its words alone
     _index_kinds,
     _add_shown_counts,
+    _allow_teammates,
 )
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 

@@ -2,5 +2,14 @@
 
 from tacit.capture.bootstrap.project_import import RuleFile, RulesImport, import_rule_files
 from tacit.capture.bootstrap.sources import MAX_FILES, find_rule_files, read_drafts
+from tacit.capture.bootstrap.team_files import import_team_files
 
-__all__ = ["MAX_FILES", "RuleFile", "RulesImport", "find_rule_files", "import_rule_files", "read_drafts"]
+__all__ = [
+    "MAX_FILES",
+    "RuleFile",
+    "RulesImport",
+    "find_rule_files",
+    "import_rule_files",
+    "import_team_files",
+    "read_drafts",
+]

@@ -23,8 +23,11 @@ MAX_OBJECT_BYTES = 200_000
 """A larger commit says more than anybody wrote by hand."""
 MAX_DELTAS = 60
 MAX_PACKS = 200
+_REMOTE_BRANCHES = ("refs/remotes/origin/main", "refs/remotes/origin/master")
+_LOCAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
 _ID = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _COMMIT, _TREE, _BLOB, _OFS_DELTA, _REF_DELTA = 1, 2, 3, 6, 7
+_FILE_MODES = (b"100644", b"100755")
 _KINDS = {b"commit": _COMMIT, b"tree": _TREE, b"blob": _BLOB}
 
 
@@ -58,6 +61,34 @@ def head_of(root: Path) -> Head | None:
     except OSError:
         return None
     return Head(commit=commit, objects=shared / "objects") if commit else None
+
+
+def default_branch_of(root: Path) -> Head | None:
+    """The newest commit known of the default branch; None outside a repository or where nothing names that branch.
+
+    Where there is a remote called `origin`, that is what was fetched of its default branch: what stands there was pushed or merged. A
+    repository that was never connected to a remote has its own `main` or `master`.
+    """
+    checkout = find_checkout(root)
+    if checkout is None or checkout.root != root or checkout.own is None or checkout.common is None:
+        return None
+    shared = checkout.common
+    try:
+        names = [*_REMOTE_BRANCHES, *(() if _has_remotes(shared) else _LOCAL_BRANCHES)]
+        head = shared / "refs" / "remotes" / "origin" / "HEAD"
+        if head.is_file():
+            names.insert(0, head.read_text("utf-8", "replace").strip().removeprefix("ref:").strip())
+        commit = next(filter(None, (_resolve(shared, shared, name) for name in names)), "")
+    except OSError:
+        return None
+    return Head(commit=commit, objects=shared / "objects") if commit else None
+
+
+def _has_remotes(shared: Path) -> bool:
+    """Whether the repository was ever connected to a remote."""
+    config = shared / "config"
+    named = config.is_file() and "[remote " in config.read_text("utf-8", "replace")
+    return named or (shared / "refs" / "remotes").is_dir()
 
 
 class Unreadable(Exception):
@@ -116,17 +147,41 @@ def file_at(objects: Path, commit: str, path: str) -> str:
     return _whole(objects, at, _BLOB).decode("utf-8", "replace")
 
 
+def files_at(objects: Path, commit: str, folder: str) -> dict[str, bytes]:
+    """The ordinary files that lie directly in `folder` of a commit, by name; links are left out. Empty where there is no such folder.
+
+    Raises:
+        Unreadable: if anything on the way cannot be read.
+    """
+    raw = _whole(objects, commit, _COMMIT)
+    at = raw[5:].partition(b"\n")[0].decode("ascii", "replace")
+    for segment in folder.split("/"):
+        entry = _entry_of(_whole(objects, at, _TREE), segment.encode(), len(at) // 2)
+        if entry is None:
+            return {}
+        at = entry
+    return {
+        name.decode("utf-8", "replace"): _whole(objects, blob, _BLOB)
+        for mode, name, blob in _entries(_whole(objects, at, _TREE), len(at) // 2)
+        if mode in _FILE_MODES
+    }
+
+
 def _entry_of(tree: bytes, name: bytes, size: int) -> str | None:
     """The id of the entry called `name` of a tree."""
+    return next((found for _, entry, found in _entries(tree, size) if entry == name), None)
+
+
+def _entries(tree: bytes, size: int) -> Iterator[tuple[bytes, bytes, str]]:
+    """Mode, name and id of every entry of a tree, whose ids have `size` bytes."""
     at = 0
     while at < len(tree):
         end = tree.find(b"\0", at)
         if end < 0:
             raise Unreadable("a tree that is cut off")
-        if tree[at:end].partition(b" ")[2] == name:
-            return tree[end + 1 : end + 1 + size].hex()
+        mode, _, name = tree[at:end].partition(b" ")
+        yield mode, name, tree[end + 1 : end + 1 + size].hex()
         at = end + 1 + size
-    return None
 
 
 def _whole(objects: Path, name: str, kind: int) -> bytes:

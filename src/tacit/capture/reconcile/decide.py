@@ -125,7 +125,11 @@ def _may_not_replace(memory: Memory, stored: Memory, spoken_of: Collection[str])
         return ruling.reason
     if memory.status == "quarantined" and stored.status == "active":
         return ChangeReason(cause=ChangeCause.UNCONFIRMED)
-    if memory.provenance.vouched and stored.provenance.tier is TrustTier.USER and stored.id not in spoken_of:
+    if (
+        memory.provenance.vouched
+        and stored.provenance.tier >= TrustTier.TEAMMATE
+        and stored.id not in spoken_of
+    ):
         return ChangeReason(cause=ChangeCause.NOT_SPOKEN_OF)
     if memory.provenance.source in AGENT_SOURCES and stored.scope != memory.scope:
         return ChangeReason(cause=ChangeCause.HOLDS_ELSEWHERE)
@@ -361,7 +365,7 @@ def _conflict(memory: Memory, conflicts: Sequence[tuple[Memory, Judgment]]) -> C
 
 def _forbidden(memory: Memory, stored: Memory) -> ChangeReason | None:
     """Why neither may end the other without a person's word; None = one may."""
-    if memory.provenance.vouched and stored.provenance.tier is TrustTier.USER:
+    if memory.provenance.vouched and stored.provenance.tier >= TrustTier.TEAMMATE:
         return ChangeReason(cause=ChangeCause.QUOTED_BY_AGENT)
     ruling = may_supersede(memory.provenance.tier, stored.provenance.tier)
     if not ruling:

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, TrustTier
 from tacit.model.trigger import GREATEST_BREADTH
 from tacit.text.stemming import light_stem
 from tacit.text.tokens import ALPHANUMERIC
@@ -34,6 +34,8 @@ def words_in(text: str) -> frozenset[str]:
 def from_rule_file(memory: Memory) -> bool:
     """Whether the memory was read from a rule file, which the host itself may load; its source is a path then."""
     source = memory.provenance.source
+    if memory.provenance.tier is TrustTier.TEAMMATE:  # no host reads the team's files
+        return False
     return ("." in source or "/" in source) and not source.startswith("session")
 
 

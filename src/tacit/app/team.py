@@ -1,0 +1,251 @@
+"""Sharing memories through the repository: one file a memory below `.tacit/team`, reviewed in pull requests.
+
+In: memories, folders. Out: files written or removed, and what was imported. Only the user's act writes a file; nothing is committed, fetched or
+pushed. What may not leave (secrets, a session's own, restricted memories) is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.capture.bootstrap import RuleFile
+from tacit.capture.bootstrap.git_objects import Unreadable
+from tacit.capture.bootstrap.team_files import (
+    TEAM_FOLDER,
+    TeamStatement,
+    find_team_files,
+    read_team_file,
+    write_team_file,
+)
+from tacit.capture.prepare import secrets_in, words_of
+from tacit.errors import InvalidInput, InvalidPayload, NotFound, RefusedByRedaction, RefusedByTrust
+from tacit.model.memory import Memory, Sensitivity, TrustTier
+from tacit.model.scope import project_scope
+from tacit.ports.store import ProjectRecord
+from tacit.reading.when import format_when
+from tacit.state.registry import TEAM_FILES, TEAM_JOINED
+from tacit.text.tokens import ALPHANUMERIC
+
+if TYPE_CHECKING:
+    from tacit.capture.pipeline import CapturePipeline
+
+SLUG_WORDS, SLUG_CHARS, ENDING = 6, 50, 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedFile:
+    """A file of the team.
+
+    Attributes:
+        path: relative to the project root.
+        merged: it stands on the default branch.
+        kind, by, day: as it says.
+        memory_id: the memory that it became, or empty.
+        problem: why it cannot be read, or empty.
+    """
+
+    path: str
+    merged: bool
+    kind: str = ""
+    by: str = ""
+    day: str = ""
+    memory_id: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamFolder:
+    """The team's folder of a project. `problem` = why nobody knows what the team says, or empty."""
+
+    project: ProjectRecord
+    joined: bool
+    files: tuple[SharedFile, ...] = ()
+    problem: str = ""
+
+
+class Team:
+    """The team of a project, over one open store."""
+
+    def __init__(
+        self, parts: Parts, *, projects: Projects, capture: CapturePipeline, changed: Callable[[], None]
+    ) -> None:
+        self._parts = parts
+        self._projects = projects
+        self._capture = capture
+        self._changed = changed
+
+    def folder(self, cwd: str) -> TeamFolder:
+        """What the team of the project around `cwd` shares, as it stands in the files now."""
+        project = self._project(cwd)
+        joined = TEAM_JOINED.find(self._parts.store, project.id) == project.root
+        states = TEAM_FILES.read(self._parts.store, project.id)
+        try:
+            found = find_team_files(Path(project.root), joined=True)
+        except Unreadable:
+            return TeamFolder(
+                project=project, joined=joined, problem="the default branch of the repository cannot be read"
+            )
+        rows: list[SharedFile] = []
+        for path, file in found.items():
+            merged = file.tier is TrustTier.TEAMMATE
+            memory_id = states[path].memory_id if path in states else ""
+            try:
+                said = read_team_file(file.raw.decode("utf-8", "replace"), kinds=self._parts.kinds)
+            except InvalidPayload as error:
+                rows.append(SharedFile(path=path, merged=merged, memory_id=memory_id, problem=error.message))
+                continue
+            rows.append(
+                SharedFile(
+                    path=path,
+                    merged=merged,
+                    kind=said.kind,
+                    by=said.by,
+                    day=said.day.isoformat() if said.day else "",
+                    memory_id=memory_id,
+                )
+            )
+        return TeamFolder(project=project, joined=joined, files=tuple(rows))
+
+    def join(self, cwd: str) -> tuple[TeamFolder, tuple[RuleFile, ...]]:
+        """Take what stands on the default branch for the word of teammates, in this folder, from now on."""
+        project = self._projects.register(self._project(cwd))
+        TEAM_JOINED.write(self._parts.store, project.root, project.id)
+        imported = self._capture.import_team(Path(project.root), project, joined=True)
+        self._changed()
+        return self.folder(cwd), imported.files
+
+    def leave(self, cwd: str) -> tuple[TeamFolder, tuple[RuleFile, ...]]:
+        """End what came from the team's files. What the user made their own stays.
+
+        Raises:
+            InvalidInput: if the user did not join in this folder.
+        """
+        project = self._project(cwd)
+        if TEAM_JOINED.find(self._parts.store, project.id) != project.root:
+            raise InvalidInput(
+                f"You have not joined the team of {project.name} in {project.root}.",
+                hint="`tacit team` shows the state.",
+            )
+        TEAM_JOINED.write(self._parts.store, None, project.id)
+        imported = self._capture.import_team(Path(project.root), project, joined=False, left=True)
+        self._changed()
+        return self.folder(cwd), imported.files
+
+    def share(self, memory: Memory, cwd: str, *, by: str) -> SharedFile:
+        """Write the file of `memory`, for the user to commit.
+
+        Args:
+            memory: of the project around `cwd`.
+            cwd: a folder of the project.
+            by: the name that teammates are shown.
+
+        Raises:
+            InvalidInput: if it cannot be shared from here, or a file says the same already.
+            RefusedByTrust: if it is restricted, or limited to one session.
+            RefusedByRedaction: if it holds a secret.
+        """
+        project = self._project(cwd)
+        self._require_shareable(memory, project)
+        for shared in self.folder(cwd).files:
+            if self._holds(project, shared, memory):
+                raise InvalidInput(f"{shared.path} says this already.", hint="Edit that file to change it.")
+        statement = TeamStatement(
+            content=memory.content,
+            kind=memory.kind,
+            by=by,
+            day=datetime.fromtimestamp(memory.validity.valid_from_ms / 1000, tz=UTC).date(),
+            when=_when(memory),
+            files=memory.files,
+        )
+        path = f"{TEAM_FOLDER}/{_file_name(memory)}"
+        file = Path(project.root) / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if file.parent.resolve() != Path(project.root).resolve() / TEAM_FOLDER:
+            raise InvalidInput(f"{TEAM_FOLDER} leads out of the project.", hint="Remove the link.")
+        with file.open("x", encoding="utf-8", newline="\n") as opened:
+            opened.write(write_team_file(statement))
+        return SharedFile(
+            path=path, merged=False, kind=memory.kind, by=by, day=str(statement.day), memory_id=memory.id
+        )
+
+    def unshare(self, memory: Memory, cwd: str) -> SharedFile:
+        """Remove the file of `memory`, for the user to commit.
+
+        Raises:
+            NotFound: if no file in the folder holds it.
+        """
+        project = self._project(cwd)
+        for shared in self.folder(cwd).files:
+            file = Path(project.root) / shared.path
+            if self._holds(project, shared, memory) and file.is_file():
+                file.unlink()
+                return shared
+        raise NotFound(
+            f"No file below {Path(project.root) / TEAM_FOLDER} holds {memory.id}.",
+            hint="`tacit team` lists the files; one of another branch is removed there.",
+        )
+
+    def _project(self, cwd: str) -> ProjectRecord:
+        project = self._projects.of(cwd)
+        if project is None:
+            raise InvalidInput("No folder was given.", hint="Name the project's folder.")
+        return project
+
+    def _holds(self, project: ProjectRecord, shared: SharedFile, memory: Memory) -> bool:
+        """Whether a file is that of `memory`: by its name, what it became, or its words."""
+        return (
+            shared.path.endswith(f"-{memory.id[-ENDING:]}.md")
+            or shared.memory_id == memory.id
+            or self._says(project, shared, memory)
+        )
+
+    def _says(self, project: ProjectRecord, shared: SharedFile, memory: Memory) -> bool:
+        """Whether the file in the folder holds the words of `memory`."""
+        file = Path(project.root) / shared.path
+        if shared.problem or not file.is_file():
+            return False
+        try:
+            said = read_team_file(file.read_text("utf-8", "replace"), kinds=self._parts.kinds)
+        except InvalidPayload:
+            return False
+        return said.content.split() == memory.content.split()
+
+    def _require_shareable(self, memory: Memory, project: ProjectRecord) -> None:
+        if memory.status != "active" or memory.is_session_note:
+            what = "belongs to one session" if memory.is_session_note else f"is {memory.status}"
+            raise InvalidInput(f"{memory.id} {what} and cannot be shared.", hint="Share an active memory.")
+        if memory.scope != project_scope(project.id):
+            raise InvalidInput(
+                f"{memory.id} has the scope {memory.scope}; a repository shares memories of its own project.",
+                hint=f"`tacit edit {memory.id} --scope project` moves it into {project.name} first.",
+            )
+        if memory.sensitivity > Sensitivity.PROJECT:
+            raise RefusedByTrust(
+                f"{memory.id} has the sensitivity {memory.sensitivity.name.lower()} and never leaves this machine.",
+                hint=f"`tacit edit {memory.id} --sensitivity project` lifts that.",
+            )
+        redactor = self._parts.redactor.at(memory.scope)
+        if secrets := secrets_in((memory.content, *memory.files, *words_of(memory.trigger)), redactor):
+            raise RefusedByRedaction(
+                f"{memory.id} holds a secret ({secrets}); nothing was written.", hint="Edit it first."
+            )
+
+
+def _when(memory: Memory) -> tuple[str, ...]:
+    """When it applies, as somebody said it; what was only read from the words is read again from the file."""
+    trigger = memory.trigger
+    if trigger.empty or trigger.maker == "local":
+        return ()
+    return tuple(part for part in format_when(trigger).split(", ") if part != "blocking")
+
+
+def _file_name(memory: Memory) -> str:
+    words = ALPHANUMERIC.findall(memory.content.lower())[:SLUG_WORDS]
+    slug = "-".join(words)[:SLUG_CHARS].rstrip("-") or memory.kind
+    return f"{slug}-{memory.id[-ENDING:]}.md"

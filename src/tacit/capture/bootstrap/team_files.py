@@ -1,0 +1,388 @@
+"""Memories that a team keeps in its repository: `.tacit/team/*.md`, one a file. In: a folder. Out: changes made; a memory as a file.
+
+What stands on the default branch was reviewed when it was merged: in a folder whose user joined the team it is a teammate's word. All else
+(other branches, uncommitted files, folders whose user did not join) is found on demand only. A file that changes supersedes its memory, and
+one that is removed ends it. What the user made their own stays. Conflicts are git's: a file that cannot be read changes nothing.
+
+    ---
+    kind: decision
+    by: Ana Ruiz
+    date: 2026-11-02
+    when: commit, path:src/**
+    files: [src/app.py]
+    ---
+    Commit messages begin with the ticket number.
+
+Never runs git, never follows links, never writes into the project; `tacit.app.team` writes the files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from tacit.capture.bootstrap.git_objects import Unreadable, default_branch_of, files_at, has_commits
+from tacit.capture.bootstrap.project_import import RuleFile, RulesImport
+from tacit.capture.prepare import Preparer
+from tacit.capture.store import Item, Reconciler
+from tacit.errors import InvalidInput, InvalidPayload
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.changes import Change, Draft, Edit, Retire, Skip, Supersede
+from tacit.model.kinds import SESSION_NOTES, KindRegistry
+from tacit.model.memory import Memory, Provenance, TrustTier
+from tacit.model.scope import ScopeFilter, project_scope
+from tacit.model.trigger import Trigger
+from tacit.ports.store import ProjectRecord, Store, ValueChanges
+from tacit.reading.trigger import make_trigger, parse_when
+from tacit.state.captured import TeamFileState
+from tacit.state.registry import TEAM_FILES
+
+TEAM_FOLDER = ".tacit/team"
+MAX_FILES = 500
+MAX_BYTES = 20_000
+MAX_NAME = 80
+FIELDS = ("kind", "by", "date", "when", "files", "source")
+_FORM = re.compile(r"\A---[ \t]*\r?\n(?P<front>.*?)\r?\n---[ \t]*\r?\n(?P<content>.*)\Z", re.DOTALL)
+_CONFLICT = re.compile(r"^(?:<{7}|>{7}|={7})(?:\s|$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamStatement:
+    """What a file says.
+
+    Attributes:
+        content: the statement.
+        kind: its kind.
+        by: who shared it.
+        day: since when it holds; None = nobody says.
+        when: when it applies, as `--when` reads it.
+        files: files that it is about, relative to the project root.
+        source: where it came from, in words.
+    """
+
+    content: str
+    kind: str
+    by: str
+    day: date | None = None
+    when: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    source: str = ""
+
+
+def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
+    """The statement of a file.
+
+    Raises:
+        InvalidPayload: naming what is wrong with it.
+    """
+    if _CONFLICT.search(text):
+        raise InvalidPayload("it holds the marks of a merge conflict")
+    form = _FORM.match(text.removeprefix("\ufeff"))
+    if form is None:
+        raise InvalidPayload("it does not begin with a front matter between two lines of `---`")
+    try:
+        read: object = cast("Any", YAML(typ="safe", pure=True)).load(form["front"])
+    except (YAMLError, ValueError) as error:
+        raise InvalidPayload("its front matter is no YAML") from error
+    if not isinstance(read, dict):
+        raise InvalidPayload("its front matter holds no fields")
+    fields = cast("dict[object, Any]", read)
+    if unknown := sorted(str(name) for name in fields if name not in FIELDS):
+        raise InvalidPayload(f"there is no field `{unknown[0]}`; known: {', '.join(FIELDS)}")
+    kind = _kind(fields, kinds)
+    content = form["content"].strip()
+    if not content:
+        raise InvalidPayload("it says nothing below the front matter")
+    return TeamStatement(
+        content=content,
+        kind=kind,
+        by=_line(fields, "by") or "",
+        day=_day(fields),
+        when=_list(fields, "when"),
+        files=_list(fields, "files"),
+        source=_line(fields, "source") or "",
+    )
+
+
+def write_team_file(statement: TeamStatement) -> str:
+    """The text of the file of `statement`; `read_team_file` reads the same statement from it."""
+    rows: list[tuple[str, str]] = [("kind", statement.kind)]
+    if statement.by:
+        rows.append(("by", _quoted(statement.by)))
+    if statement.day is not None:
+        rows.append(("date", statement.day.isoformat()))
+    rows += [
+        (name, f"[{', '.join(map(_quoted, values))}]")
+        for name, values in (("when", statement.when), ("files", statement.files))
+        if values
+    ]
+    if statement.source:
+        rows.append(("source", _quoted(statement.source)))
+    front = "\n".join(f"{name}: {value}" for name, value in rows)
+    return f"---\n{front}\n---\n{statement.content.strip()}\n"
+
+
+def _quoted(text: str) -> str:
+    """A text as a YAML scalar in single quotes, on one line."""
+    return "'" + " ".join(text.split()).replace("'", "''") + "'"
+
+
+def _kind(fields: Mapping[object, Any], kinds: KindRegistry) -> str:
+    name = _line(fields, "kind")
+    if not name:
+        raise InvalidPayload("the field `kind` is missing")
+    try:
+        kind = kinds.get(name).name
+    except InvalidInput as error:
+        raise InvalidPayload(str(error).rstrip(".")) from error
+    if kind in SESSION_NOTES:
+        raise InvalidPayload(f"a {kind} belongs to one session and is not shared")
+    return kind
+
+
+def _line(fields: Mapping[object, Any], name: str) -> str | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str | int | float) or len(str(value)) > MAX_NAME:
+        raise InvalidPayload(f"`{name}` must be a text of at most {MAX_NAME} characters")
+    return " ".join(str(value).split())
+
+
+def _list(fields: Mapping[object, Any], name: str) -> tuple[str, ...]:
+    value = fields.get(name)
+    if value is None:
+        return ()
+    listed: list[object] = cast("list[object]", value) if isinstance(value, list) else [value]
+    if len(listed) > 20 or not all(isinstance(entry, str) and len(entry) <= 200 for entry in listed):
+        raise InvalidPayload(f"`{name}` must be a text or a list of at most 20 texts")
+    return tuple(text for entry in listed if (text := " ".join(str(entry).split())))
+
+
+def _day(fields: Mapping[object, Any]) -> date | None:
+    value = fields.get("date")
+    if value is None or (isinstance(value, date) and not isinstance(value, datetime)):
+        return value
+    raise InvalidPayload("`date` must be a day, as in 2026-11-02")
+
+
+def import_team_files(
+    root: Path,
+    project: ProjectRecord,
+    *,
+    store: Store,
+    preparer: Preparer,
+    reconciler: Reconciler,
+    now_ms: int,
+    joined: bool,
+    left: bool = False,
+) -> RulesImport:
+    """Bring the memories of the team's files below `root` up to date, in one transaction.
+
+    Args:
+        root: the project root.
+        project: whose memories these become.
+        store: where they go.
+        preparer: redacts them.
+        reconciler: reconciles and writes.
+        now_ms: the time.
+        joined: the user joined the team in this folder.
+        left: the user left it: all of them end.
+
+    Raises:
+        StoreError: as the store; nothing is changed.
+    """
+    states = dict(TEAM_FILES.read(store, project.id))
+    try:
+        found = {} if left else find_team_files(root, joined=joined)
+    except Unreadable:
+        return RulesImport(files=(), changes=())  # nobody knows what the team says: all stays as it is
+    run = _TeamImport(project=project, store=store, preparer=preparer, now_ms=now_ms)
+    for path, file in found.items():
+        run.follow(path, file, states.get(path))
+    for path, state in states.items():
+        if path not in found:
+            run.forget(path, state)
+    if run.after == states:
+        return RulesImport(files=tuple(run.files), changes=())
+
+    def finish(changes: Sequence[Change]) -> ValueChanges:
+        after = dict(run.after)
+        for path, change in zip(run.paths, changes, strict=True):
+            if path in after:
+                memory_id = "" if isinstance(change, Skip | Retire) else change.memory.id
+                if isinstance(change, Skip) and change.memory_id:
+                    memory_id = change.memory_id
+                after[path] = replace(after[path], memory_id=memory_id)
+        return TEAM_FILES.change(after, project.id)
+
+    changes = reconciler.keep(run.items, write=reconciler.apply, finish=finish)
+    return RulesImport(files=tuple(run.files), changes=changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamFile:
+    """A file as it was found: its bytes, and whose word it is."""
+
+    raw: bytes
+    tier: TrustTier
+
+    @property
+    def digest(self) -> str:
+        """Changes with the bytes and with whose word it is."""
+        return hashlib.sha256(self.tier.name.encode() + b"\0" + self.raw).hexdigest()[:16]
+
+
+def find_team_files(root: Path, *, joined: bool) -> dict[str, TeamFile]:
+    """The team's files by path relative to `root`: those of the default branch, then those that stand in the folder alone.
+
+    Raises:
+        Unreadable: if the default branch cannot be read.
+    """
+    branch = default_branch_of(root)
+    if branch is None and joined and has_commits(root):
+        raise Unreadable("the default branch")
+    merged = files_at(branch.objects, branch.commit, TEAM_FOLDER) if branch else {}
+    found = {
+        f"{TEAM_FOLDER}/{name}": TeamFile(raw=raw, tier=TrustTier.TEAMMATE if joined else TrustTier.IMPORT)
+        for name, raw in sorted(merged.items())
+        if name.endswith(".md") and len(raw) <= MAX_BYTES
+    }
+    folder = root / TEAM_FOLDER
+    if folder.is_dir() and folder.resolve() == root.resolve() / TEAM_FOLDER:
+        for file in sorted(islice(folder.glob("*.md"), MAX_FILES)):
+            path = f"{TEAM_FOLDER}/{file.name}"
+            if path in found or file.is_symlink() or not file.is_file():
+                continue
+            try:
+                with file.open("rb") as opened:
+                    raw = opened.read(MAX_BYTES + 1)
+            except OSError:
+                continue
+            if len(raw) <= MAX_BYTES:
+                found[path] = TeamFile(raw=raw, tier=TrustTier.IMPORT)
+    return dict(islice(found.items(), MAX_FILES))
+
+
+class _TeamImport:
+    """An import: what is to be done, and the states afterwards."""
+
+    def __init__(self, *, project: ProjectRecord, store: Store, preparer: Preparer, now_ms: int) -> None:
+        self._project = project
+        self._store = store
+        self._preparer = preparer
+        self._now_ms = now_ms
+        self.items: list[Item] = []
+        self.paths: list[str] = []
+        """The file of each item."""
+        self.after: dict[str, TeamFileState] = {}
+        self.files: list[RuleFile] = []
+
+    def follow(self, path: str, file: TeamFile, before: TeamFileState | None) -> None:
+        """Bring the memory of one file up to date."""
+        if before is not None and before.digest == file.digest:
+            self.after[path] = before
+            self.files.append(RuleFile(path=path, memories=int(bool(before.memory_id)), status="unchanged"))
+            return
+        try:
+            prepared = self._preparer.prepare(self._draft(path, file))
+        except InvalidPayload as error:
+            if before is not None:
+                self.after[path] = before
+            reason = ChangeReason(cause=ChangeCause.UNREADABLE_FILE, detail=str(error))
+            self.files.append(RuleFile(path=path, memories=0, status="unreadable", left_out=(reason,)))
+            return
+        old = self._owned(path, before)
+        if isinstance(prepared, Skip):
+            if old is not None:
+                self._add(self._retired(old, ChangeCause.REMOVED_FROM_FILE, path), path)
+            self.files.append(
+                RuleFile(path=path, memories=0, status="unreadable", left_out=(prepared.reason,))
+            )
+        else:
+            self._add(self._change(path, prepared, old), path)
+            self.files.append(RuleFile(path=path, memories=1, status="changed" if before else "imported"))
+        self.after[path] = TeamFileState(digest=file.digest)
+
+    def forget(self, path: str, state: TeamFileState) -> None:
+        """The file is gone, and with it what only it said."""
+        old = self._owned(path, state)
+        if old is not None:
+            self._add(self._retired(old, ChangeCause.FILE_REMOVED, path), path)
+        self.files.append(RuleFile(path=path, memories=0, status="gone"))
+
+    def _add(self, item: Item, path: str) -> None:
+        self.items.append(item)
+        self.paths.append(path)
+
+    def _change(self, path: str, prepared: Memory, old: Memory | None) -> Item:
+        reason = ChangeReason(cause=ChangeCause.CHANGED_IN_FILE, terms=(path,))
+        if old is None:
+            return prepared
+        if old.content != prepared.content:
+            return Supersede(memory=prepared, old_id=old.id, at_ms=self._now_ms, reason=reason)
+        same = replace(
+            old,
+            kind=prepared.kind,
+            provenance=prepared.provenance,
+            trigger=prepared.trigger,
+            files=prepared.files,
+            entities=prepared.entities,
+            status=prepared.status,
+            validity=replace(old.validity, valid_from_ms=prepared.validity.valid_from_ms),
+            updated_at_ms=self._now_ms,
+        )
+        return Edit(memory=same, reason=reason)
+
+    def _owned(self, path: str, state: TeamFileState | None) -> Memory | None:
+        """The memory of the file, if it still holds and nobody made it their own."""
+        if state is None or not state.memory_id:
+            return None
+        scope = ScopeFilter.of(project_scope(self._project.id))
+        stored = next(iter(self._store.get((state.memory_id,), scope=scope)), None)
+        if stored is None or stored.status not in ("active", "quarantined"):
+            return None
+        provenance = stored.provenance
+        return stored if provenance.source == path and provenance.tier is not TrustTier.USER else None
+
+    def _retired(self, memory: Memory, cause: ChangeCause, path: str) -> Retire:
+        return Retire(
+            memory_id=memory.id, at_ms=self._now_ms, reason=ChangeReason(cause=cause, terms=(path,))
+        )
+
+    def _draft(self, path: str, file: TeamFile) -> Draft:
+        statement = read_team_file(file.raw.decode("utf-8", "replace"), kinds=self._preparer.kinds)
+        day = statement.day
+        at = datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None
+        return Draft(
+            content=statement.content,
+            kind=statement.kind,
+            scope=project_scope(self._project.id),
+            provenance=Provenance(
+                tier=file.tier, source=path, span=statement.content[:500], author=statement.by
+            ),
+            at_ms=min(int(at.timestamp() * 1000), self._now_ms) if at else self._now_ms,
+            trigger=self._trigger(statement),
+            files=statement.files,
+            read_off=file.tier is TrustTier.IMPORT,
+        )
+
+    def _trigger(self, statement: TeamStatement) -> Trigger:
+        """When it applies. A file of the team never has a call refused: the user decides that."""
+        if not statement.when:
+            return make_trigger(statement.content, kind=statement.kind, files=statement.files)
+        try:
+            first, *more = statement.when
+            trigger = parse_when((first, *more) if more else first, maker="agent")
+        except InvalidInput as error:
+            raise InvalidPayload(f"`when`: {error}".rstrip(".")) from error
+        return replace(trigger, blocking=False)

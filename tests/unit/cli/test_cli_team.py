@@ -1,0 +1,86 @@
+"""`share`, `unshare` and `team`: what is written, what is refused, what is said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SAID = "Commit messages begin with the ticket number"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=folder, check=True)
+    subprocess.run(["git", "config", "user.name", "Ana Ruiz"], cwd=folder, check=True)
+    return folder
+
+
+def remember(tacit, folder: Path, text: str = SAID, **options: str) -> str:
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    done = tacit("remember", text, "--cwd", str(folder), "--json", *words)
+    return json.loads(done.out)["changes"][0]["memory"]["id"]
+
+
+def test_share_writes_a_file_that_says_who_and_when(tacit, repository):
+    memory = remember(tacit, repository, when="commit")
+    done = tacit("share", memory, "--git", "--cwd", str(repository))
+    (file,) = (repository / ".tacit" / "team").iterdir()
+    assert file.name in done.out
+    assert "Commit it and open a pull request" in done.out
+    text = file.read_text()
+    assert "by: 'Ana Ruiz'" in text
+    assert "when: ['commit']" in text
+    assert text.endswith(f"---\n{SAID}\n")
+    listed = tacit("team", "--cwd", str(repository)).out
+    assert "You have not joined the team of shop. 0 memories are shared." in listed
+    assert "not merged" in listed
+
+
+def test_the_same_is_not_shared_twice_and_unshare_takes_it_back(tacit, repository):
+    memory = remember(tacit, repository)
+    tacit("share", memory, "--git", "--cwd", str(repository))
+    again = tacit("share", memory, "--git", "--cwd", str(repository))
+    assert (again.code, "says this already" in again.err) == (3, True)
+    tacit("unshare", memory, "--cwd", str(repository))
+    assert list((repository / ".tacit" / "team").iterdir()) == []
+    gone = tacit("unshare", memory, "--cwd", str(repository))
+    assert (gone.code, "No file below" in gone.err) == (4, True)
+    assert json.loads(tacit("show", memory, "--json").out)["memory"]["status"] == "active"
+
+
+def test_what_may_not_leave_is_refused_and_nothing_is_written(tacit, repository):
+    restricted = remember(tacit, repository, sensitivity="restricted")
+    assert "never leaves this machine" in tacit("share", restricted, "--git", "--cwd", str(repository)).err
+    universal = remember(tacit, repository, "Answer me in German", scope="universal")
+    assert "a repository shares memories of its own project" in (
+        tacit("share", universal, "--git", "--cwd", str(repository)).err
+    )
+    assert "Say how to share it" in tacit("share", restricted, "--cwd", str(repository)).err
+    assert not (repository / ".tacit").exists()
+
+
+def test_leaving_without_having_joined_is_an_error(tacit, repository):
+    done = tacit("team", "leave", "--cwd", str(repository))
+    assert (done.code, "You have not joined" in done.err) == (3, True)
+
+
+def test_joining_says_what_is_shared(tacit, repository):
+    memory = remember(tacit, repository)
+    tacit("share", memory, "--git", "--cwd", str(repository))
+    for words in (("add", "-A"), ("-c", "user.email=x@example.org", "commit", "-q", "-m", "x")):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    assert "1 memory is shared" in tacit("team", "join", "--cwd", str(repository)).out
+    joined = json.loads(tacit("team", "--cwd", str(repository), "--json").out)
+    assert joined["joined"] is True
+    # What is mine already stays mine.
+    stored = json.loads(tacit("list", "--cwd", str(repository), "--json").out)["memories"]
+    assert [(m["content"], m["provenance"]["tier"]) for m in stored] == [(SAID, "user")]
+    assert json.loads(tacit("team", "leave", "--cwd", str(repository), "--json").out)["joined"] is False
+    assert [
+        m["content"] for m in json.loads(tacit("list", "--cwd", str(repository), "--json").out)["memories"]
+    ] == [SAID]
