@@ -22,6 +22,9 @@ TacitError
  ├── DaemonError             the daemon cannot be reached or refuses
  │    ├── DaemonUnavailable  nothing answers, and it could not be started in time
  │    └── DaemonNewer        a newer daemon runs; this version steps back
+ ├── SyncError               devices or a server do not agree, or cannot be reached
+ │    ├── LogForked          two devices wrote to one log
+ │    └── NotLoggedIn        the server does not know the device, or no longer
  ├── DeadlineExceeded        the work did not finish in its time
  └── HostError               a host's files cannot be read or written as needed
 
@@ -180,6 +183,24 @@ class DaemonNewer(DaemonError):
     """A newer daemon runs; this version steps back."""
 
     code = "daemon_newer"
+
+
+class SyncError(TacitError):
+    """Devices do not agree, or the server cannot be reached."""
+
+    code = "sync_error"
+
+
+class LogForked(SyncError):
+    """Two devices wrote to the log of one: a home was copied, or restored from an old backup."""
+
+    code = "log_forked"
+
+
+class NotLoggedIn(SyncError):
+    """The token or the code is not known, was used, or is no longer valid."""
+
+    code = "not_logged_in"
 
 
 class DeadlineExceeded(TacitError):

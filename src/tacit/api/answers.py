@@ -36,8 +36,8 @@ from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
 from tacit.app.reasons import cause_text, change_text, in_words, summary_text
+from tacit.app.sharing.team import SharedFile
 from tacit.app.stats import InjectionStats, stats_of
-from tacit.app.team import SharedFile
 from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
@@ -50,6 +50,7 @@ from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.replay import Replayed
 from tacit.state.counted import Verdict
+from tacit.sync.views import DeviceView, Exchanged, LoginResult, SyncStatus
 
 Tier = Literal["import", "tool", "assistant", "teammate", "user"]
 
@@ -552,6 +553,37 @@ class FolderProject(_Answer):
     project: ProjectRecord
     related: Sequence[Related]
     notice: str
+
+
+class SyncView(_Answer):
+    """What is known of the sync of this home."""
+
+    sync: SyncStatus
+
+
+class SyncedView(SyncView):
+    """What an exchange with the server did."""
+
+    exchanged: Exchanged
+
+
+class LoggedInView(_Answer):
+    """A login, or with `dry_run` what it would send."""
+
+    shared: int = Field(description="memories that other devices of the account get")
+    login: LoginResult | None
+
+
+class InviteView(_Answer):
+    """A code for one more device."""
+
+    code: str
+
+
+class DevicesView(_Answer):
+    """The devices of an account."""
+
+    devices: Sequence[DeviceView]
 
 
 class TeamView(_Answer):

@@ -93,6 +93,7 @@ _SESSION = "/v1/sessions/{host}/{session_id}"
 _CHANGE = "change memories"
 _REVIEW = "decide what waits for review"
 _SHARING = "decide which folders share a project"
+_DEVICES = "decide which devices share this memory"
 _TEAM = "decide what is shared with a team, and which team is believed"
 
 
@@ -193,6 +194,13 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/team/leave", admin_handlers.leave_team, users=_TEAM),
         _send("POST", "/v1/team/share", admin_handlers.share, users=_TEAM),
         _send("POST", "/v1/team/unshare", admin_handlers.unshare, users=_TEAM),
+        _get("/v1/sync", admin_handlers.sync_status),
+        _send("POST", "/v1/sync", admin_handlers.sync_now, users=_DEVICES),
+        _send("POST", "/v1/sync/login", admin_handlers.sync_login, users=_DEVICES),
+        _send("POST", "/v1/sync/logout", admin_handlers.sync_logout, users=_DEVICES),
+        _send("POST", "/v1/sync/invites", admin_handlers.sync_invite, users=_DEVICES),
+        _get("/v1/sync/devices", admin_handlers.sync_devices),
+        _send("POST", "/v1/sync/devices/revoke", admin_handlers.sync_revoke, users=_DEVICES),
         _get("/v1/kinds", admin_handlers.kinds),
         _get("/v1/spaces", admin_handlers.spaces),
     ),

@@ -40,6 +40,9 @@ STATUS: Mapping[str, int] = {
     "daemon_newer": 409,
     "deadline_exceeded": 408,
     "host_error": 500,
+    "sync_error": 422,
+    "log_forked": 409,
+    "not_logged_in": 403,
     # The API's own, for requests that reach no engine.
     "no_such_path": 404,
     "method_not_allowed": 405,

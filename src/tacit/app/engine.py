@@ -67,7 +67,8 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.app.admin.admin import Admin
     from tacit.app.maintenance.maintenance import Maintenance
     from tacit.app.maintenance.review import Review
-    from tacit.app.team import Team
+    from tacit.app.sharing.syncing import Syncing
+    from tacit.app.sharing.team import Team
     from tacit.app.transfer.transfer import Transfer
     from tacit.app.tuning import TuneReport
     from tacit.capture.backfill import BackfillOptions
@@ -182,6 +183,20 @@ class Engine:
     def transfer(self) -> Transfer:
         """Export and import."""
         return self._writing().transfer
+
+    @property
+    def sync(self) -> Syncing:
+        """The sync with the person's other devices."""
+        return self._writing().syncing
+
+    def start_sync(self) -> None:
+        """Sync in the background from now on, where this home is logged in; loads nothing where it is not."""
+        if self._syncs:
+            self.sync.start()
+
+    @property
+    def _syncs(self) -> bool:
+        return (self._parts.home.root / "sync.db").exists()
 
     @property
     def team(self) -> Team:
@@ -793,7 +808,8 @@ class Engine:
         """Return the facts of `tacit status`, without records that `speaker` may not see."""
         self._sessions.flush()  # the counts include the session that just asked
         status = status_of(self._parts, settings=self.settings, sessions_cached=self._sessions.live)
-        return replace(status, store=self.visibility(speaker).stats(status.store))
+        sync = self.sync.status() if self._syncs else None
+        return replace(status, store=self.visibility(speaker).stats(status.store), sync=sync)
 
     def check(self) -> tuple[str, ...]:
         """Integrity problems of the store, as sentences; () = sound."""

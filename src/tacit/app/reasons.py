@@ -204,6 +204,7 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.SESSION_NOTE: lambda _: "session note",
     ChangeCause.SESSION_WENT_ON: lambda _: "the session went on",
     ChangeCause.NOTHING_LEFT: lambda _: "nothing left",
+    ChangeCause.SYNCED: lambda _: "taken over from another device",
     ChangeCause.QUOTES_ENDED: lambda _: "what it quotes holds no more or is restricted",
     ChangeCause.EMPTY: lambda _: "empty",
     ChangeCause.SECRET: lambda why: f"holds a secret ({', '.join(why.terms)})",

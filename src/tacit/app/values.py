@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tacit.model.pack import Block, Pack, Surface
 from tacit.model.trace import SilenceCause, Trace
 from tacit.ports.store import StoreStats
+from tacit.sync.views import SyncStatus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +132,7 @@ class EngineStatus:
         recall_enabled, shadow: switches in force.
         extractor: what the model that reads sessions has cost and brought; None = there is none.
         anticipation, judge: the same of the models that name memories in the pause, and at the prompt.
+        sync: of the sync with other devices; None = this home is not logged in.
     """
 
     version: str
@@ -148,3 +150,4 @@ class EngineStatus:
     extractor: ExtractorStatus | None = None
     anticipation: NamingStatus | None = None
     judge: NamingStatus | None = None
+    sync: SyncStatus | None = None

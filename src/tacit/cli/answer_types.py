@@ -201,6 +201,7 @@ class EngineStatus(TypedDict):
     extractor: ExtractorStatus | None
     anticipation: NamingStatus | None
     judge: NamingStatus | None
+    sync: SyncStatus | None
     silence: list[tuple[str, int]]
 
 
@@ -415,6 +416,21 @@ class StoreUse(TypedDict):
     impact: Totals
     rate: float | None
     baseline: float | None
+
+
+class SyncStatus(TypedDict):
+    """What is known of the sync of this home."""
+
+    logged_in: bool
+    url: str
+    account: str
+    name: str
+    device: str
+    entries: int
+    waiting: int
+    changed: bool
+    synced_at_ms: int
+    error: str
 
 
 class Totals(TypedDict):

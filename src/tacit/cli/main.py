@@ -31,6 +31,7 @@ from tacit.cli import (
     service,
     setup,
     status,
+    sync,
     team,
     traces,
     tuning,
@@ -137,6 +138,9 @@ for _panel, _commands in (
             "export": exporting.export,
             "share": team.share,
             "unshare": team.unshare,
+            "login": sync.login,
+            "logout": sync.logout,
+            "sync": sync.sync,
         },
     ),
     (
@@ -162,6 +166,7 @@ for _panel, _commands in (
 app.add_typer(importing.app, rich_help_panel=MEMORIES)
 app.add_typer(review.app, name="review", rich_help_panel=MEMORIES)
 app.add_typer(team.app, name="team", rich_help_panel=MEMORIES)
+app.add_typer(sync.app, name="devices", rich_help_panel=MEMORIES)
 app.add_typer(config.app, name="config", rich_help_panel=RUNNING)
 app.add_typer(token.app, name="token", rich_help_panel=RUNNING)
 # What another package brings may take options that only it knows.

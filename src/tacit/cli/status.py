@@ -16,7 +16,7 @@ import typer
 from tacit.cli.terminal.arguments import AsJson, Here
 
 if TYPE_CHECKING:
-    from tacit.cli.answer_types import EngineStatus, ExtractorStatus, NamingStatus, TraceView
+    from tacit.cli.answer_types import EngineStatus, ExtractorStatus, NamingStatus, SyncStatus, TraceView
 
 HARMLESS = "an earlier start block stood in"
 MOST_COUNTED = 500
@@ -316,6 +316,8 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         ("recalls", recalls_line(engine)),
         *(("silent", line) for line in silence_lines(engine)),
     ]
+    if engine["sync"]:
+        rows.append(("sync", _sync_line(engine["sync"])))
     if engine["extractor"]:
         rows.append(("writer", _extractor_line(engine["extractor"])))
     for label, model in (("anticipate", engine["anticipation"]), ("judge", engine["judge"])):
@@ -324,6 +326,24 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
     if store["handovers_pending"]:
         rows.append(("learning", f"{store['handovers_pending']} transcripts wait"))
     return rows
+
+
+def _sync_line(sync: SyncStatus) -> str:
+    """With whom and since when this memory is shared, and what waits."""
+    import time
+
+    from tacit.cli.terminal.output import format_count
+
+    minutes = max(0, int(time.time() - sync["synced_at_ms"] / 1000)) // 60
+    age = (
+        f"synced {format_count(minutes, 'minute', 'minutes')} ago"
+        if sync["synced_at_ms"]
+        else "not synced yet"
+    )
+    waiting = format_count(sync["waiting"], "entry waits", "entries wait") if sync["waiting"] else ""
+    waiting = waiting or ("changes wait" if sync["changed"] else "nothing waits")
+    error = f"; {sync['error']}" if sync["error"] else ""
+    return f"{sync['account']} at {sync['url']}: {age}, {waiting}{error}"
 
 
 def _preset_line(facts: StatusFacts) -> str:

@@ -202,6 +202,7 @@ class DaemonProcess:
                     release_free_memory()
                     self._drain(engine)
                     engine.capture_pending()
+                    engine.start_sync()
                     spooled_s = now
                 if now - spooled_s > SPOOL_EVERY_S:
                     spooled_s = now

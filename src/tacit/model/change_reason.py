@@ -97,6 +97,8 @@ class ChangeCause(StrEnum):
     SESSION_NOTE = "session_note"
     SESSION_WENT_ON = "session_went_on"
     NOTHING_LEFT = "nothing_left"
+    SYNCED = "synced"
+    """Taken over from another device."""
     QUOTES_ENDED = "quotes_ended"
     """A digest quotes what holds no more or is restricted."""
 

@@ -433,6 +433,109 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get what is known of the sync of this home, without asking the server. */
+        get: operations["get_sync"];
+        put?: never;
+        /** Exchange with the server now. */
+        post: operations["post_sync"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Join an account of a server. With `dry_run` only say how many memories would leave. */
+        post: operations["post_sync_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Leave the account. The memories stay here. */
+        post: operations["post_sync_logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync/invites": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a code with which one more device may log in, once and within an hour. */
+        post: operations["post_sync_invites"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the devices of the account, as the server knows them. */
+        get: operations["get_sync_devices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync/devices/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Refuse a device of the account from now on. */
+        post: operations["post_sync_devices_revoke"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/kinds": {
         parameters: {
             query?: never;
@@ -1560,7 +1663,7 @@ export interface components {
          * @description Why something was changed or left out. What the fields of `ChangeReason` hold is said beside each cause.
          * @enum {string}
          */
-        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "quoted_by_agent" | "neither_newer" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
+        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "quoted_by_agent" | "neither_newer" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
         /**
          * ChangeEntry
          * @description One version as it was written, and what stood before it; versions of one change share its id.
@@ -1825,6 +1928,51 @@ export interface components {
             guidance: string;
         };
         /**
+         * DeviceView
+         * @description A device of the account, as the server knows it.
+         *
+         *     Attributes:
+         *         device: its public key in hexadecimal digits.
+         *         name: as its user called it.
+         *         created_at_ms, seen_at_ms: when it logged in, and when it synced last.
+         *         revoked_at_ms: since when it may no longer sync; None = it may.
+         *         entries: how many entries its log has.
+         *         behind: entries of others that it has not taken over yet.
+         */
+        DeviceView: {
+            /** Device */
+            device: string;
+            /** Name */
+            name: string;
+            /** Created At Ms */
+            created_at_ms: number;
+            /** Seen At Ms */
+            seen_at_ms: number;
+            /**
+             * Revoked At Ms
+             * @default null
+             */
+            revoked_at_ms: number | null;
+            /**
+             * Entries
+             * @default 0
+             */
+            entries: number;
+            /**
+             * Behind
+             * @default 0
+             */
+            behind: number;
+        };
+        /**
+         * DevicesView
+         * @description The devices of an account.
+         */
+        DevicesView: {
+            /** Devices */
+            devices: components["schemas"]["DeviceView"][];
+        };
+        /**
          * Differences
          * @description Settings whose value is not the shipped one.
          */
@@ -2029,6 +2177,7 @@ export interface components {
          *         recall_enabled, shadow: switches in force.
          *         extractor: what the model that reads sessions has cost and brought; None = there is none.
          *         anticipation, judge: the same of the models that name memories in the pause, and at the prompt.
+         *         sync: of the sync with other devices; None = this home is not logged in.
          */
         EngineStatus: {
             /** Version */
@@ -2057,6 +2206,7 @@ export interface components {
             extractor: components["schemas"]["ExtractorStatus"] | null;
             anticipation: components["schemas"]["NamingStatus"] | null;
             judge: components["schemas"]["NamingStatus"] | null;
+            sync: components["schemas"]["SyncStatus"] | null;
             /**
              * Silence
              * @deprecated
@@ -2108,6 +2258,56 @@ export interface components {
              * @default
              */
             span: string;
+        };
+        /**
+         * Exchanged
+         * @description What an exchange did.
+         *
+         *     Attributes:
+         *         recorded: entries that this device appended.
+         *         received: entries of others that came in.
+         *         sent: entries that went out.
+         *         applied: memories that were written here.
+         *         purged: memories that were removed here.
+         *         left: memories that are written here right now, for the next time.
+         *         renewed: this device goes on under a new name.
+         */
+        Exchanged: {
+            /**
+             * Recorded
+             * @default 0
+             */
+            recorded: number;
+            /**
+             * Received
+             * @default 0
+             */
+            received: number;
+            /**
+             * Sent
+             * @default 0
+             */
+            sent: number;
+            /**
+             * Applied
+             * @default 0
+             */
+            applied: number;
+            /**
+             * Purged
+             * @default 0
+             */
+            purged: number;
+            /**
+             * Left
+             * @default 0
+             */
+            left: number;
+            /**
+             * Renewed
+             * @default false
+             */
+            renewed: boolean;
         };
         /**
          * ExposurePage
@@ -2629,6 +2829,14 @@ export interface components {
             avg_relevance: number;
         };
         /**
+         * InviteView
+         * @description A code for one more device.
+         */
+        InviteView: {
+            /** Code */
+            code: string;
+        };
+        /**
          * Job
          * @description One piece of long work.
          *
@@ -2819,6 +3027,68 @@ export interface components {
             tokens: number | null;
             /** Tuned */
             tuned: boolean;
+        };
+        /**
+         * LogIn
+         * @description A server's account to join.
+         */
+        LogIn: {
+            /**
+             * Url
+             * @description address of the server
+             */
+            url: string;
+            /**
+             * Code
+             * @description of an invitation
+             * @default
+             */
+            code?: string;
+            /**
+             * Phrase
+             * @description recovery phrase of the account; left out for its first device
+             * @default
+             */
+            phrase?: string;
+            /**
+             * Name
+             * @description of this device; left out = the machine's
+             * @default
+             */
+            name?: string;
+            /**
+             * Dry Run
+             * @description only say how many memories would leave
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /**
+         * LoggedInView
+         * @description A login, or with `dry_run` what it would send.
+         */
+        LoggedInView: {
+            /**
+             * Shared
+             * @description memories that other devices of the account get
+             */
+            shared: number;
+            login: components["schemas"]["LoginResult"] | null;
+        };
+        /**
+         * LoginResult
+         * @description A login. `phrase` = the recovery phrase where it was made just now: it is shown once.
+         */
+        LoginResult: {
+            /** Account */
+            account: string;
+            /** Device */
+            device: string;
+            /**
+             * Phrase
+             * @default
+             */
+            phrase: string;
         };
         /**
          * Loss
@@ -4137,6 +4407,17 @@ export interface components {
             text?: string;
         };
         /**
+         * Revoke
+         * @description A device to refuse.
+         */
+        Revoke: {
+            /**
+             * Device
+             * @description its name, or the beginning of its key
+             */
+            device: string;
+        };
+        /**
          * RuleFileView
          * @description One rule file: its path in the project, how many memories it stands for now, and what happened to it.
          */
@@ -4842,6 +5123,83 @@ export interface components {
          */
         Surface: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent" | "on_demand" | "host";
         /**
+         * SyncStatus
+         * @description What is known of the sync of this home.
+         *
+         *     Attributes:
+         *         logged_in: there is a login.
+         *         url, account, name, device: of it.
+         *         entries: entries of all logs that are known here.
+         *         waiting: entries that the server did not have at the last exchange.
+         *         changed: something was written here since.
+         *         synced_at_ms: when the last exchange succeeded; 0 = none did.
+         *         error: what went wrong at the last attempt, or empty.
+         */
+        SyncStatus: {
+            /** Logged In */
+            logged_in: boolean;
+            /**
+             * Url
+             * @default
+             */
+            url: string;
+            /**
+             * Account
+             * @default
+             */
+            account: string;
+            /**
+             * Name
+             * @default
+             */
+            name: string;
+            /**
+             * Device
+             * @default
+             */
+            device: string;
+            /**
+             * Entries
+             * @default 0
+             */
+            entries: number;
+            /**
+             * Waiting
+             * @default 0
+             */
+            waiting: number;
+            /**
+             * Changed
+             * @default false
+             */
+            changed: boolean;
+            /**
+             * Synced At Ms
+             * @default 0
+             */
+            synced_at_ms: number;
+            /**
+             * Error
+             * @default
+             */
+            error: string;
+        };
+        /**
+         * SyncView
+         * @description What is known of the sync of this home.
+         */
+        SyncView: {
+            sync: components["schemas"]["SyncStatus"];
+        };
+        /**
+         * SyncedView
+         * @description What an exchange with the server did.
+         */
+        SyncedView: {
+            sync: components["schemas"]["SyncStatus"];
+            exchanged: components["schemas"]["Exchanged"];
+        };
+        /**
          * Target
          * @description Where a copy was written.
          */
@@ -5537,7 +5895,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, method_not_allowed, no_such_path, not_found, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, too_large, unauthorized, unknown_kind, unknown_setting, unsupported_media_type, wrong_host */
+        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, log_forked, method_not_allowed, no_such_path, not_found, not_logged_in, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, sync_error, too_large, unauthorized, unknown_kind, unknown_setting, unsupported_media_type, wrong_host */
         Problem: {
             headers: {
                 [name: string]: unknown;
@@ -6414,6 +6772,168 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SharedView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_sync: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SyncView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_sync: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SyncedView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_sync_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LogIn"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoggedInView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_sync_logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SyncView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_sync_invites: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InviteView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_sync_devices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DevicesView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_sync_devices_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Revoke"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DevicesView"];
                 };
             };
             "4XX": components["responses"]["Problem"];

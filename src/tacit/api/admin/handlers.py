@@ -8,12 +8,12 @@ from tacit.api import answers as shapes
 from tacit.api.admin import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
-from tacit.api.requests import AtFolder, NoBody, SessionName, Share, Unshare
+from tacit.api.requests import AtFolder, LogIn, NoBody, Revoke, SessionName, Share, Unshare
 from tacit.app.admin.digests import Digests
 from tacit.app.admin.purging import Purged
 from tacit.app.admin.series import BUCKETS_MS, DAY_MS
 from tacit.app.projects import Membership
-from tacit.app.team import TeamFolder
+from tacit.app.sharing.team import TeamFolder
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey
@@ -143,6 +143,49 @@ def join(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.Fo
 def separate(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.FolderProject]:  # noqa: ARG001
     """Keep a folder apart from the projects that it may belong to, or take it out of the one that it shares."""
     return Answer(_folder_project(engine.admin.separate(request.cwd)))
+
+
+def sync_status(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncView]:  # noqa: ARG001
+    """Get what is known of the sync of this home, without asking the server."""
+    return Answer(shapes.SyncView(sync=engine.sync.status()))
+
+
+def sync_now(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncedView]:  # noqa: ARG001
+    """Exchange with the server now."""
+    return Answer(shapes.SyncedView(exchanged=engine.sync.run(), sync=engine.sync.status()))
+
+
+def sync_login(engine: Service, at: Parameters, request: LogIn) -> Answer[shapes.LoggedInView]:  # noqa: ARG001
+    """Join an account of a server. With `dry_run` only say how many memories would leave."""
+    shared = engine.sync.count_shared()
+    login = (
+        None
+        if request.dry_run
+        else engine.sync.log_in(request.url, code=request.code, phrase=request.phrase, name=request.name)
+    )
+    return Answer(shapes.LoggedInView(shared=shared, login=login))
+
+
+def sync_logout(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncView]:  # noqa: ARG001
+    """Leave the account. The memories stay here."""
+    engine.sync.log_out()
+    return Answer(shapes.SyncView(sync=engine.sync.status()))
+
+
+def sync_invite(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.InviteView]:  # noqa: ARG001
+    """Make a code with which one more device may log in, once and within an hour."""
+    return Answer(shapes.InviteView(code=engine.sync.invite()))
+
+
+def sync_devices(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.DevicesView]:  # noqa: ARG001
+    """List the devices of the account, as the server knows them."""
+    return Answer(shapes.DevicesView(devices=engine.sync.devices()))
+
+
+def sync_revoke(engine: Service, at: Parameters, request: Revoke) -> Answer[shapes.DevicesView]:  # noqa: ARG001
+    """Refuse a device of the account from now on."""
+    engine.sync.revoke(request.device)
+    return Answer(shapes.DevicesView(devices=engine.sync.devices()))
 
 
 def team(engine: Service, at: Parameters, request: AtFolder) -> Answer[shapes.TeamView]:  # noqa: ARG001

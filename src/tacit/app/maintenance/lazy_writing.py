@@ -47,9 +47,7 @@ class LazyWriting:
     def close(self) -> None:
         """End the jobs that still run."""
         if self._made is not None:
-            if self._made.capture.paid is not None:
-                self._made.capture.paid.stop()
-            self._made.maintenance.jobs.close()
+            self._made.close()
 
     def _make(self) -> Writing:
         from tacit.app.maintenance.writing import Writing, WritingParts  # noqa: PLC0415 - see the module docstring

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from tacit.app.admin.admin import Admin
     from tacit.app.projects import Projects
     from tacit.app.sessions import LiveSessions
-    from tacit.app.team import Team
+    from tacit.app.sharing.syncing import Syncing
+    from tacit.app.sharing.team import Team
     from tacit.app.transfer.transfer import Transfer
 
 REQUEST_MARGIN = 1.0
@@ -128,9 +129,24 @@ class Writing:
         )
 
     @cached_property
+    def syncing(self) -> Syncing:
+        """The sync with other devices."""
+        from tacit.app.sharing.syncing import Syncing  # noqa: PLC0415 - for those who logged in
+
+        return Syncing(self._parts, purger=self.admin.purging, changed=self._made_of.changed)
+
+    def close(self) -> None:
+        """End what still runs."""
+        if "syncing" in self.__dict__:
+            self.syncing.close()
+        if self.capture.paid is not None:
+            self.capture.paid.stop()
+        self.maintenance.jobs.close()
+
+    @cached_property
     def team(self) -> Team:
         """Sharing through the repository."""
-        from tacit.app.team import Team  # noqa: PLC0415 - hardly ever asked for
+        from tacit.app.sharing.team import Team  # noqa: PLC0415 - hardly ever asked for
 
         return Team(
             self._parts,

@@ -24,6 +24,7 @@ from tacit.errors import (
     RefusedByRedaction,
     RefusedByTrust,
     StoreError,
+    SyncError,
     TacitError,
 )
 
@@ -38,6 +39,7 @@ EXIT_CODES: tuple[tuple[type[TacitError], int], ...] = (
     (DeadlineExceeded, 7),
     (ProviderError, 8),
     (HostError, 9),
+    (SyncError, 11),
     (TacitError, 1),
 )
 """Error class -> exit status; the first that fits holds. 0 = done, 1 = something broke, 2 = wrong usage, 130 = interrupted."""

@@ -1,0 +1,382 @@
+"""Syncs this home with the person's other devices through a server that cannot read what it keeps. In: logins, time. Out: exchanges, a status.
+
+Recall never waits for it: exchanges run on a thread of their own, with growing pauses while the server is away. Nothing leaves before the user
+logged in. Keys, token and logs are in `sync.db` of the home, which its owner alone may read.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import TypeVar
+
+import msgspec
+
+from tacit.app.admin.purging import Purger
+from tacit.app.parts import Parts
+from tacit.errors import InvalidInput, NotLoggedIn, ProviderError, TacitError
+from tacit.model.memory import Memory
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.ports.store import MemoryFilter
+from tacit.reading.memory_vectors import memory_vectors
+from tacit.sync.exchange import Exchange
+from tacit.sync.http_server import HttpServer, checked_url
+from tacit.sync.keys import AccountKey, DeviceKey
+from tacit.sync.replica import Replica
+from tacit.sync.replicating import CURSOR, Replicating, is_shared
+from tacit.sync.views import DeviceView, Exchanged, LoggedIn, LoginResult, SyncStatus
+
+_LOG = logging.getLogger(__name__)
+LOOK_S = 1.0
+"""So often it is looked whether something changed here."""
+LISTEN_S = 25.0
+"""The server is asked to answer as soon as something changed there, or after so long."""
+LEAST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
+"""Pauses after failures: doubled each time, with a random part so that devices do not come back all at once."""
+_ACCOUNT = "account"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """The login of this home, as it is kept."""
+
+    url: str
+    account: str
+    token: str
+    secret: bytes
+    device: bytes
+    name: str
+
+
+class Syncing:
+    """The sync of one home. Safe to use from several threads; exchanges run one after the other."""
+
+    def __init__(self, parts: Parts, *, purger: Purger, changed: Callable[[], None]) -> None:
+        """Sync the store of `parts`; `changed` is called when memories came in."""
+        self._parts = parts
+        self._purger = purger
+        self._changed = changed
+        self._exchanging = Lock()
+        self._closing = Event()
+        self._wake = Event()
+        self._threads: list[Thread] = []
+        self._replica: Replica | None = None
+        self._listening: HttpServer | None = None
+        self._synced_at_ms = 0
+        self._synced_change = -1
+        self._error = ""
+
+    @property
+    def file(self) -> Path:
+        """The database with logs and keys."""
+        return self._parts.home.root / "sync.db"
+
+    # --- logging in and out
+
+    def count_shared(self) -> int:
+        """How many memories would leave this home at the first sync."""
+        everything = self._parts.store.scopes()
+        count = offset = 0
+        while page := self._parts.store.list_memories(
+            MemoryFilter(statuses=None), scope=everything, limit=500, offset=offset
+        ):
+            offset += len(page)
+            count += sum(map(is_shared, page))
+        return count
+
+    def log_in(self, url: str, *, code: str, phrase: str = "", name: str = "") -> LoginResult:
+        """Join the account that `code` invites to.
+
+        Args:
+            url: of the server.
+            code: of an invitation.
+            phrase: the recovery phrase; "" = this is the first device of the account, and a phrase is made.
+            name: of this device; "" = the machine's.
+
+        Raises:
+            InvalidInput: if this home is logged in already, or the phrase is none.
+            SyncError: if the server cannot be reached or does not let the device in.
+        """
+        with self._exchanging:
+            if (member := self._membership()) is not None:
+                raise InvalidInput(
+                    f"This home is logged in at {member.url} as {member.account}.",
+                    hint="`tacit logout` first.",
+                )
+            account = AccountKey.from_phrase(phrase) if phrase else AccountKey.new()
+            key = DeviceKey.new()
+            called = name.strip() or socket.gethostname() or "device"
+            server = HttpServer(checked_url(url))
+            try:
+                done = server.log_in(
+                    code=code.strip(),
+                    key=account.account,
+                    device=key.device,
+                    name=called[:60],
+                    signature=key.sign(key.device.encode()),
+                )
+            finally:
+                server.close()
+            self._keep(
+                Membership(
+                    url=checked_url(url),
+                    account=done.account,
+                    token=done.token,
+                    secret=account.secret,
+                    device=key.private,
+                    name=called[:60],
+                )
+            )
+        self.start()
+        return LoginResult(account=done.account, device=key.device, phrase="" if phrase else account.phrase)
+
+    def log_out(self) -> None:
+        """Leave the account: the server refuses this device from now on, as far as it can be told. The memories stay.
+
+        Raises:
+            InvalidInput: if this home is not logged in.
+        """
+        member = self._required()
+        self._stop()
+        with self._exchanging:
+            server = self._server(member)
+            try:
+                server.revoke(DeviceKey(member.device).device)
+            except TacitError as error:
+                _LOG.warning("The server was not told of the logout: %s", error)
+            finally:
+                server.close()
+            if self._replica is not None:
+                self._replica.close()
+                self._replica = None
+            for ending in ("", "-wal", "-shm"):
+                self.file.with_name(self.file.name + ending).unlink(missing_ok=True)
+        self._closing.clear()
+
+    def devices(self) -> Sequence[DeviceView]:
+        """The devices of the account."""
+        return self._asking(lambda server: server.devices())
+
+    def invite(self) -> str:
+        """A code for one more device."""
+        return self._asking(lambda server: server.invite())
+
+    def revoke(self, device: str) -> DeviceView:
+        """Refuse a device from now on; `device` is the beginning of its name or key.
+
+        Raises:
+            InvalidInput: if none or several fit.
+        """
+        fitting = [
+            view
+            for view in self.devices()
+            if view.revoked_at_ms is None and (view.device.startswith(device) or view.name == device)
+        ]
+        if len(fitting) != 1:
+            what = "No device" if not fitting else f"{len(fitting)} devices"
+            raise InvalidInput(f"{what} of the account fit {device!r}.", hint="`tacit devices` lists them.")
+        self._asking(lambda server: server.revoke(fitting[0].device))
+        return fitting[0]
+
+    # --- exchanging
+
+    def run(self) -> Exchanged:
+        """Exchange once, now.
+
+        Raises:
+            InvalidInput: if this home is not logged in.
+            SyncError: the server cannot be reached or refuses.
+        """
+        with self._exchanging:
+            member = self._required()
+            change = self._parts.store.change()
+            server = self._server(member)
+            try:
+                done = Exchange(
+                    replica=self._opened(),
+                    server=server,
+                    key=DeviceKey(member.device),
+                    replicating=lambda key: self._replicating(member, key),
+                    keep=lambda key, logged_in: self._renewed(member, key, logged_in),
+                ).run()
+            except TacitError as error:
+                self._error = str(error)
+                raise
+            finally:
+                server.close()
+            self._error = ""
+            self._synced_at_ms = self._parts.clock.now_ms()
+            self._opened().put_fact("synced_at_ms", str(self._synced_at_ms).encode())
+            self._synced_change = change
+        if done.applied or done.purged:
+            self._changed()
+        return done
+
+    def status(self) -> SyncStatus:
+        """What is known without asking the server, and without waiting for an exchange that runs."""
+        member = self._membership()
+        if member is None:
+            return SyncStatus(logged_in=False)
+        replica = self._opened()
+        return SyncStatus(
+            logged_in=True,
+            url=member.url,
+            account=member.account,
+            name=member.name,
+            device=DeviceKey(member.device).device,
+            entries=sum(replica.heads().values()),
+            waiting=replica.unsent(),
+            changed=self._parts.store.change() != int(replica.fact(CURSOR) or b"-1"),
+            synced_at_ms=int(replica.fact("synced_at_ms") or b"0"),
+            error=self._error,
+        )
+
+    def start(self) -> None:
+        """Exchange in the background from now on, where this home is logged in; safe to call again."""
+        if self._threads or self._closing.is_set() or not self.file.exists():
+            return
+        self._threads = [
+            Thread(target=self._exchange_soon, name="tacit-sync", daemon=True),
+            Thread(target=self._listen, name="tacit-sync-listen", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """End the background work, and let go of the files."""
+        self._stop()
+        with self._exchanging:
+            if self._replica is not None:
+                self._replica.close()
+                self._replica = None
+
+    def _stop(self) -> None:
+        self._closing.set()
+        self._wake.set()
+        listening = self._listening
+        if listening is not None:
+            listening.close()
+        for thread in self._threads:
+            thread.join(timeout=5.0)
+        self._threads = []
+
+    def _exchange_soon(self) -> None:
+        failures = 0
+        while not self._closing.is_set():
+            try:
+                self.run()
+                failures = 0
+            except (NotLoggedIn, InvalidInput) as error:
+                _LOG.warning("sync ended: %s", error)
+                return
+            except TacitError as error:
+                failures += 1
+                _LOG.info("sync failed: %s", error)
+            except Exception:  # noqa: BLE001 - a background job's boundary: the daemon answers on
+                failures += 1
+                _LOG.exception("sync failed")
+            self._pause(failures)
+
+    def _pause(self, failures: int) -> None:
+        """Wait until something changed, here or there; after failures for a while at least."""
+        if failures:
+            pause = min(MOST_PAUSE_S, LEAST_PAUSE_S * 2 ** (failures - 1))
+            self._closing.wait(pause * random.uniform(0.5, 1.5))
+        while not self._closing.is_set() and not self._wake.is_set():
+            if self._parts.store.change() != self._synced_change:
+                break
+            self._wake.wait(LOOK_S)
+        self._wake.clear()
+
+    def _listen(self) -> None:
+        """Wake the exchanges as soon as another device has written something."""
+        failures = 0
+        while not self._closing.is_set():
+            member = self._membership()
+            if member is None:
+                return
+            self._listening = server = self._server(member)
+            try:
+                with self._exchanging:
+                    known = sum(self._opened().heads().values())
+                if server.wait(known, wait_s=LISTEN_S):
+                    self._wake.set()
+                    self._closing.wait(LOOK_S)
+                failures = 0
+            except TacitError:
+                failures += 1
+                self._closing.wait(min(MOST_PAUSE_S, LEAST_PAUSE_S * 2**failures))
+            except Exception:  # noqa: BLE001 - a background job's boundary
+                failures += 1
+                _LOG.exception("listening for other devices failed")
+                self._closing.wait(MOST_PAUSE_S)
+            finally:
+                server.close()
+
+    # --- parts
+
+    def _replicating(self, member: Membership, key: DeviceKey) -> Replicating:
+        return Replicating(
+            store=self._parts.store,
+            replica=self._opened(),
+            account=AccountKey(member.secret),
+            device=key,
+            embed=self._embed,
+            purge=self._purge,
+            now_ms=self._parts.clock.now_ms,
+        )
+
+    def _embed(self, memories: Sequence[Memory]) -> tuple[Vectors, EmbedderIdentity] | None:
+        """Vectors of this home's own embedder; where it is away they are made later."""
+        if not memories:
+            return None
+        try:
+            return memory_vectors(memories, embedder=self._parts.embedder), self._parts.embedder.identity
+        except ProviderError as error:
+            _LOG.warning("memories of other devices have no vectors yet: %s", error)
+            return None
+
+    def _purge(self, memory_ids: Sequence[str]) -> None:
+        self._purger.purge(self._purger.still_there(tuple(memory_ids)), dry_run=False)
+
+    def _server(self, member: Membership) -> HttpServer:
+        return HttpServer(member.url, member.token)
+
+    def _asking(self, ask: Callable[[HttpServer], _T]) -> _T:
+        server = self._server(self._required())
+        try:
+            return ask(server)
+        finally:
+            server.close()
+
+    def _opened(self) -> Replica:
+        if self._replica is None:
+            self._replica = Replica(self.file)
+            self.file.chmod(0o600)
+        return self._replica
+
+    def _membership(self) -> Membership | None:
+        if self._replica is None and not self.file.exists():
+            return None
+        kept = self._opened().fact(_ACCOUNT)
+        return msgspec.json.decode(kept, type=Membership) if kept is not None else None
+
+    def _required(self) -> Membership:
+        member = self._membership()
+        if member is None:
+            raise InvalidInput("This home is not logged in.", hint="`tacit login URL` connects it.")
+        return member
+
+    def _keep(self, member: Membership) -> None:
+        with self._opened().writing():
+            self._opened().put_fact(_ACCOUNT, msgspec.json.encode(member))
+
+    def _renewed(self, member: Membership, key: DeviceKey, logged_in: LoggedIn) -> None:
+        _LOG.warning("This home was copied or set back: it goes on as a device of its own.")
+        self._keep(replace(member, account=logged_in.account, token=logged_in.token, device=key.private))

@@ -1,0 +1,177 @@
+"""Commands for one memory on several machines: login logout sync, and the group `devices`.
+
+In: arguments. Out: what the daemon answered. The recovery phrase is printed once and asked for without echo.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson, Yes
+
+Code = Annotated[
+    str, typer.Option("--code", help="Code of an invitation. Default: ask for it.", show_default=False)
+]
+
+
+def login(
+    url: Annotated[str, typer.Argument(help="Address of the server.", show_default=False)],
+    code: Code = "",
+    phrase_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--phrase-file",
+            help="File with the recovery phrase, for further devices. Default: ask for it.",
+            show_default=False,
+        ),
+    ] = None,
+    first: Annotated[
+        bool, typer.Option("--first", help="This is the first device of the account: make a recovery phrase.")
+    ] = False,
+    name: Annotated[
+        str, typer.Option("--name", help="Name of this device. Default: the machine's.", show_default=False)
+    ] = "",
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Share this memory with your other devices through a server that cannot read it.
+
+    Everything but notes of sessions and restricted memories is encrypted here and sent, with keys that only your devices have. Nothing leaves before
+    you agree. The first device makes a recovery phrase: keep it, because nobody can restore it. Further devices ask for it.
+    """
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.interaction import confirm
+    from tacit.cli.terminal.output import format_count, print_json, print_line
+
+    shared = ask("POST", "/v1/sync/login", {"url": url, "dry_run": True})["shared"]
+    if not as_json:
+        memories = format_count(shared)
+        print_line(f"{memories} of this home would be encrypted and sent to {url}, for your other devices.")
+    confirm("Share them?", yes=yes, default=False)
+    phrase = "" if first else _phrase(phrase_file)
+    invitation = code or typer.prompt("Code of the invitation")
+    done = ask("POST", "/v1/sync/login", {"url": url, "code": invitation, "phrase": phrase, "name": name})[
+        "login"
+    ]
+    if as_json:
+        print_json(done)
+        return
+    print_line(f"Logged in as {done['account']}.")
+    if done["phrase"]:
+        print_line(
+            "Your recovery phrase, shown this once. Whoever has it can read your memories; without it no device can be added:"
+        )
+        print_line(f"\n    {done['phrase']}\n", style="bold")
+    print_line(
+        "`tacit sync` syncs now; from here on it happens by itself. `tacit devices invite` adds a device."
+    )
+
+
+def _phrase(file: Path | None) -> str:
+    from tacit.errors import InvalidInput
+
+    if file is None:
+        return str(typer.prompt("Recovery phrase", hide_input=True))
+    try:
+        return file.read_text("utf-8").strip()
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}.") from error
+
+
+def logout(yes: Yes = False, as_json: AsJson = False) -> None:
+    """Leave the account. The memories stay here; they are no longer shared."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.interaction import confirm
+    from tacit.cli.terminal.output import print_json, print_line
+
+    confirm("Stop sharing this memory with your other devices?", yes=yes, default=False)
+    left = ask("POST", "/v1/sync/logout", {})
+    if as_json:
+        print_json(left)
+        return
+    print_line("Logged out. The memories of this home stay as they are.")
+
+
+def sync(as_json: AsJson = False) -> None:
+    """Sync with your other devices now. The daemon does this by itself as soon as something changed."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import format_count, print_json, print_line
+
+    done = ask("POST", "/v1/sync", {})
+    if as_json:
+        print_json(done)
+        return
+    exchanged = done["exchanged"]
+    sent = format_count(exchanged["sent"], "entry", "entries")
+    received = format_count(exchanged["received"], "entry", "entries")
+    print_line(f"Sent {sent} and received {received}; {format_count(exchanged['applied'])} changed here.")
+    if exchanged["renewed"]:
+        print_line("This home was copied or set back, so it goes on as a device of its own.", style="yellow")
+
+
+app = typer.Typer(
+    help="The devices that share this memory.",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def devices(ctx: typer.Context, as_json: AsJson = False) -> None:
+    """List the devices that share this memory, and what each has not taken over yet."""
+    from tacit.cli.connection import ask
+
+    if ctx.invoked_subcommand is None:
+        _print(ask("GET", "/v1/sync/devices"), as_json=as_json)
+
+
+@app.command()
+def invite(as_json: AsJson = False) -> None:
+    """Make a code with which one more device may log in, once and within an hour. It also needs the recovery phrase."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    invited = ask("POST", "/v1/sync/invites", {})
+    if as_json:
+        print_json(invited)
+        return
+    url = ask("GET", "/v1/sync")["sync"]["url"]
+    print_line(f"On the other device: tacit login {url} --code {invited['code']}")
+
+
+@app.command()
+def revoke(
+    device: Annotated[str, typer.Argument(help="Name of the device, or the beginning of its key.")],
+    yes: Yes = False,
+    as_json: AsJson = False,
+) -> None:
+    """Refuse a device from now on. What it has already stays there."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.interaction import confirm
+
+    confirm(f"Refuse the device {device} from now on?", yes=yes, default=False)
+    _print(ask("POST", "/v1/sync/devices/revoke", {"device": device}), as_json=as_json)
+
+
+def _print(listed: dict[str, Any], *, as_json: bool) -> None:
+    from tacit.cli.terminal.output import format_day, print_json, print_rows
+
+    if as_json:
+        print_json(listed)
+        return
+    rows = [
+        (
+            row["name"],
+            row["device"][:12],
+            format_day(row["created_at_ms"]),
+            "revoked" if row["revoked_at_ms"] else format_day(row["seen_at_ms"]),
+            str(row["entries"]),
+            str(row["behind"]),
+        )
+        for row in listed["devices"]
+    ]
+    print_rows("", ("device", "key", "since", "synced", "entries", "behind"), rows, empty="No devices.")

@@ -1,0 +1,168 @@
+"""An entry of a change log: what is signed, what is encrypted, and how both are checked. In: changes. Out: bytes. Pure but for chance.
+
+Each device appends to a log of its own. An entry names its number, the entry before it and its subject (the memory, as a keyed hash), and holds
+an encrypted body. The signed id covers a digest of the body, so that a purge can remove the body and the log can still be checked.
+
+A body says the new state of one memory, with the entries that its device had seen of it (`parents`), or that it was purged. A body
+of a form that this version does not know stops the replica: to guess would lose what it says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import msgspec
+
+from tacit.errors import SyncError
+from tacit.model.memory import Memory, Relation
+from tacit.sync.keys import AccountKey, DeviceKey, is_signed
+
+FORMAT = 1
+EntryKind = Literal["state", "purge"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """An entry as it is stored and sent.
+
+    Attributes:
+        device: whose log; the public key of the device in hexadecimal digits.
+        number: place in that log, from 1.
+        previous: id of the entry before it; "" for the first.
+        kind: what the server must know of the body: a purge removes the bodies of its subject.
+        subject: the memory, as a keyed hash.
+        digest: hash of the sealed body.
+        sealed: the encrypted body; empty = it was purged.
+        signature: of the id, by the device.
+    """
+
+    device: str
+    number: int
+    previous: str
+    kind: EntryKind
+    subject: str
+    digest: str
+    sealed: bytes
+    signature: bytes
+
+    @property
+    def id(self) -> str:
+        """Names the entry by all that is signed: 32 hexadecimal digits."""
+        return entry_id(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateBody:
+    """The state of a memory after a change.
+
+    Attributes:
+        memory: as it is now; its counts of use belong to a device and are 0.
+        relations: those that begin at it.
+        parents: ids of the entries whose states this one replaces.
+        at_ms: when the device wrote it, by its own clock.
+    """
+
+    memory: Memory
+    relations: tuple[Relation, ...] = ()
+    parents: tuple[str, ...] = ()
+    at_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeBody:
+    """A memory was removed for good."""
+
+    memory_id: str
+    at_ms: int = 0
+
+
+Body = StateBody | PurgeBody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Envelope:
+    format: int
+    kind: str
+    body: Any = None
+
+
+def entry_id(entry: Entry) -> str:
+    """See `Entry.id`."""
+    signed = "\n".join(
+        (
+            str(FORMAT),
+            entry.device,
+            str(entry.number),
+            entry.previous,
+            entry.kind,
+            entry.subject,
+            entry.digest,
+        )
+    )
+    return hashlib.blake2b(signed.encode(), digest_size=16).hexdigest()
+
+
+def append_entry(body: Body, *, number: int, previous: str, device: DeviceKey, account: AccountKey) -> Entry:
+    """The next entry of a device's log, sealed and signed."""
+    name = device.device
+    if isinstance(body, StateBody):
+        kind: EntryKind = "state"
+        subject = account.subject(body.memory.id)
+    else:
+        kind = "purge"
+        subject = account.subject(body.memory_id)
+    envelope = _Envelope(format=FORMAT, kind=kind, body=body)
+    sealed = account.seal(msgspec.json.encode(envelope), about=_about(name, number, subject))
+    unsigned = Entry(
+        device=name,
+        number=number,
+        previous=previous,
+        kind=kind,
+        subject=subject,
+        digest=digest_of(sealed),
+        sealed=sealed,
+        signature=b"",
+    )
+    return replace(unsigned, signature=device.sign(unsigned.id.encode()))
+
+
+def digest_of(sealed: bytes) -> str:
+    """Hash of a sealed body."""
+    return hashlib.blake2b(sealed, digest_size=16).hexdigest()
+
+
+def why_invalid(entry: Entry, *, previous: str) -> str:
+    """Why an entry may not follow the one whose id is `previous`; "" = it may."""
+    if entry.previous != previous:
+        return "it does not follow the entry before it"
+    if entry.sealed and digest_of(entry.sealed) != entry.digest:
+        return "its body was changed"
+    if not is_signed(entry.device, entry.id.encode(), entry.signature):
+        return "its signature is wrong"
+    return ""
+
+
+def open_entry(entry: Entry, account: AccountKey) -> Body | None:
+    """The body of an entry; None = it was purged.
+
+    Raises:
+        SyncError: if it cannot be decrypted, or says something that this version does not know.
+    """
+    if not entry.sealed:
+        return None
+    raw = account.open(entry.sealed, about=_about(entry.device, entry.number, entry.subject))
+    envelope = msgspec.json.decode(raw, type=_Envelope)
+    bodies: dict[str, Any] = {"state": StateBody, "purge": PurgeBody}
+    if envelope.format != FORMAT or envelope.kind not in bodies:
+        raise SyncError(
+            f"Another device wrote an entry that this version does not know ({envelope.kind}, format {envelope.format}).",
+            hint="Update Tacit on this device; until then it takes nothing over, and nothing is lost.",
+        )
+    body: Body = msgspec.convert(envelope.body, type=bodies[envelope.kind])
+    return body
+
+
+def _about(device: str, number: int, subject: str) -> bytes:
+    return f"{device}\n{number}\n{subject}".encode()

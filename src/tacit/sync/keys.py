@@ -1,0 +1,143 @@
+"""Keys of a device and of an account. In: random bytes, a recovery phrase. Out: signatures, encrypted payloads, subjects.
+
+A device signs its log with a key of its own (Ed25519). All devices of one account share a secret, which no server ever sees: from it come
+the key that encrypts payloads (ChaCha20-Poly1305, RFC 8439) and the key that hides which memory an entry is about (HMAC-SHA256). The
+recovery phrase is that secret, written in letters; whoever has it can read everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from dataclasses import dataclass
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from tacit.errors import InvalidInput, SyncError
+from tacit.model.ids import encode_base32
+
+SECRET_BYTES = 20
+"""160 bits, which are 32 letters."""
+CHECK_BYTES = 5
+GROUP = 5
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+_READ_AS = str.maketrans({"o": "0", "i": "1", "l": "1", "u": "v"})
+_NONCE_BYTES = 12
+_SUBJECT_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceKey:
+    """The private key of a device, as its 32 bytes."""
+
+    private: bytes
+
+    @classmethod
+    def new(cls) -> DeviceKey:
+        """A fresh key."""
+        return cls(os.urandom(32))
+
+    @property
+    def device(self) -> str:
+        """The name of the device in logs: its public key in hexadecimal digits."""
+        return Ed25519PrivateKey.from_private_bytes(self.private).public_key().public_bytes_raw().hex()
+
+    def sign(self, message: bytes) -> bytes:
+        """A signature of 64 bytes."""
+        return Ed25519PrivateKey.from_private_bytes(self.private).sign(message)
+
+
+def is_signed(device: str, message: bytes, signature: bytes) -> bool:
+    """Whether the device whose name is its public key signed the message."""
+    try:
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(device)).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class AccountKey:
+    """The secret that the devices of one account share, `SECRET_BYTES` long."""
+
+    secret: bytes
+
+    @classmethod
+    def new(cls) -> AccountKey:
+        """A fresh secret."""
+        return cls(os.urandom(SECRET_BYTES))
+
+    @classmethod
+    def from_phrase(cls, phrase: str) -> AccountKey:
+        """The secret of a recovery phrase, whatever its case and spaces; letters that look alike are read alike.
+
+        Raises:
+            InvalidInput: if it is none; a mistyped letter is found.
+        """
+        letters = "".join(phrase.lower().split()).replace("-", "").translate(_READ_AS)
+        wrong = InvalidInput(
+            "This is not a recovery phrase.",
+            hint="It has eight groups of five letters; check them against what was shown at the first login.",
+        )
+        if len(letters) != (SECRET_BYTES + CHECK_BYTES) * 8 // 5 or set(letters) - set(_LETTERS):
+            raise wrong
+        value = 0
+        for letter in letters:
+            value = value * 32 + _LETTERS.index(letter)
+        raw = value.to_bytes(SECRET_BYTES + CHECK_BYTES, "big")
+        secret, check = raw[:SECRET_BYTES], raw[SECRET_BYTES:]
+        if not hmac.compare_digest(_check(secret), check):
+            raise wrong
+        return cls(secret)
+
+    @property
+    def phrase(self) -> str:
+        """The recovery phrase: eight groups of five letters, the last of them to find mistakes."""
+        raw = self.secret + _check(self.secret)
+        letters = encode_base32(int.from_bytes(raw, "big"), len(raw) * 8 // 5)
+        return " ".join(letters[at : at + GROUP] for at in range(0, len(letters), GROUP))
+
+    @property
+    def account(self) -> str:
+        """A name by which devices know that they share the secret; says nothing about it."""
+        return self._derived(b"account")[:16].hex()
+
+    def subject(self, memory_id: str) -> str:
+        """What stands for a memory outside of encrypted payloads, so that a purge can name what to remove."""
+        digest = hmac.new(self._derived(b"subject"), memory_id.encode(), hashlib.sha256).digest()
+        return digest[:_SUBJECT_BYTES].hex()
+
+    def seal(self, payload: bytes, *, about: bytes) -> bytes:
+        """Encrypt a payload; `about` must be the same to open it."""
+        nonce = os.urandom(_NONCE_BYTES)
+        return nonce + ChaCha20Poly1305(self._derived(b"payload")).encrypt(nonce, payload, about)
+
+    def open(self, sealed: bytes, *, about: bytes) -> bytes:
+        """Decrypt a payload.
+
+        Raises:
+            SyncError: if it was changed, or sealed with another secret.
+        """
+        try:
+            return ChaCha20Poly1305(self._derived(b"payload")).decrypt(
+                sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], about
+            )
+        except (InvalidTag, ValueError) as error:
+            raise SyncError(
+                "An entry of another device cannot be decrypted.",
+                hint="Its device uses another recovery phrase: log in again on it.",
+            ) from error
+
+    def _derived(self, purpose: bytes) -> bytes:
+        return HKDF(algorithm=SHA256(), length=32, salt=None, info=b"tacit sync " + purpose).derive(
+            self.secret
+        )
+
+
+def _check(secret: bytes) -> bytes:
+    return hashlib.sha256(b"tacit recovery phrase" + secret).digest()[:CHECK_BYTES]

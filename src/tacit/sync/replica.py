@@ -1,0 +1,322 @@
+"""The logs that a device knows, its own and those of others: a database of its own, `sync.db` in the home. In: entries. Out: entries, heads.
+
+Entries are checked before they are stored and never changed, but for a purge, which removes bodies. Opens no memory and reads no clock. One
+process writes at a time (the daemon).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from tacit.errors import LogForked, StoreError, SyncError
+from tacit.sync.entry import Entry, EntryKind, why_invalid
+
+SCHEMA_VERSION = 1
+_TABLES = (
+    """CREATE TABLE entries (
+        device TEXT NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, previous TEXT NOT NULL, kind TEXT NOT NULL,
+        subject TEXT NOT NULL, digest TEXT NOT NULL, sealed BLOB NOT NULL, signature BLOB NOT NULL,
+        PRIMARY KEY (device, number)
+    ) WITHOUT ROWID""",
+    "CREATE INDEX entries_by_subject ON entries (subject)",
+    # What the bodies say, read once.
+    """CREATE TABLE states (entry TEXT PRIMARY KEY, memory TEXT NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX states_by_memory ON states (memory)",
+    "CREATE TABLE parents (parent TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (parent, entry)) WITHOUT ROWID",
+    "CREATE TABLE purged (memory TEXT PRIMARY KEY, done INTEGER NOT NULL) WITHOUT ROWID",
+    # What the store held when it and the logs agreed last: a digest of the state, and the heads that it was made of.
+    "CREATE TABLE settled (memory TEXT PRIMARY KEY, digest TEXT NOT NULL, heads TEXT NOT NULL) WITHOUT ROWID",
+    # Memories that new entries speak of, until their state is in the store.
+    "CREATE TABLE pending (memory TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE unread (device TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (device, number)) WITHOUT ROWID",
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+)
+_COLUMNS = "device, number, previous, kind, subject, digest, sealed, signature"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What the store held of a memory when it and the logs agreed last: a digest of the state, and the heads that it was made of."""
+
+    digest: str = ""
+    heads: tuple[str, ...] = ()
+
+
+class Replica:
+    """The logs of one account on this device. Close it when done."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the database at `path`, or make it.
+
+        Raises:
+            StoreError: if it cannot be opened, or a newer version wrote it.
+        """
+        try:
+            self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+            self._base.execute("PRAGMA journal_mode = WAL")
+            self._base.execute("PRAGMA synchronous = FULL")
+            version = int(self._base.execute("PRAGMA user_version").fetchone()[0])
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{path} cannot be opened: {error}.",
+                hint="Move the file away; `tacit sync` fetches the logs again.",
+            ) from error
+        if version > SCHEMA_VERSION:
+            raise StoreError(f"A newer Tacit wrote {path}.", hint="Update Tacit on this device.")
+        if version == 0:
+            with self.writing():
+                for statement in _TABLES:
+                    self._base.execute(statement)
+                self._base.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._base.close()
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """One transaction; an error takes all of it back. May be nested: the outermost one counts."""
+        if self._base.in_transaction:
+            yield
+            return
+        self._base.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._base.execute("ROLLBACK")
+            raise
+        self._base.execute("COMMIT")
+
+    # --- facts
+
+    def fact(self, name: str) -> bytes | None:
+        """A small named value, or None."""
+        row = self._base.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return bytes(row[0]) if row else None
+
+    def put_fact(self, name: str, value: bytes | None) -> None:
+        """Set a small named value; None deletes it."""
+        if value is None:
+            self._base.execute("DELETE FROM facts WHERE name = ?", (name,))
+        else:
+            self._base.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    # --- logs
+
+    def heads(self) -> dict[str, int]:
+        """The number of the last entry known of every device."""
+        return dict(
+            self._base.execute("SELECT device, max(number) FROM entries GROUP BY device ORDER BY device")
+        )
+
+    def last(self, device: str) -> Entry | None:
+        """The last entry known of a device."""
+        row = self._base.execute(
+            f"SELECT {_COLUMNS} FROM entries WHERE device = ? ORDER BY number DESC LIMIT 1", (device,)
+        ).fetchone()
+        return _entry(row) if row else None
+
+    def entries(self, device: str, *, after: int, limit: int) -> tuple[Entry, ...]:
+        """Entries of a device behind the number `after`, in order."""
+        rows = self._base.execute(
+            f"SELECT {_COLUMNS} FROM entries WHERE device = ? AND number > ? ORDER BY number LIMIT ?",
+            (device, after, limit),
+        )
+        return tuple(map(_entry, rows.fetchall()))
+
+    def add(self, entries: Iterable[Entry]) -> int:
+        """Store entries in the order of each log; those that are known already count nothing. Returns how many were new.
+
+        Raises:
+            LogForked: another entry has the number of one of them.
+            SyncError: one does not follow the one before it, or is not signed by its device; nothing is stored.
+        """
+        new = 0
+        with self.writing():
+            for entry in entries:
+                new += self._add(entry)
+        return new
+
+    def _add(self, entry: Entry) -> bool:
+        known = self._base.execute(
+            "SELECT id FROM entries WHERE device = ? AND number = ?", (entry.device, entry.number)
+        ).fetchone()
+        if known is not None:
+            if known[0] != entry.id:
+                raise LogForked(
+                    f"The log of the device {entry.device[:12]} has two entries with the number {entry.number}.",
+                    hint="A home was copied or restored; its device gets a new name at its next sync.",
+                )
+            return False
+        before = self._base.execute(
+            "SELECT id FROM entries WHERE device = ? AND number = ?", (entry.device, entry.number - 1)
+        ).fetchone()
+        if before is None and entry.number != 1:
+            raise SyncError(
+                f"Entry {entry.number} of the device {entry.device[:12]} came before entry {entry.number - 1}."
+            )
+        if why := why_invalid(entry, previous=before[0] if before else ""):
+            raise SyncError(
+                f"Entry {entry.number} of the device {entry.device[:12]} is not accepted: {why}.",
+                hint="The server or another device sent something wrong; nothing of it was taken over.",
+            )
+        self._base.execute(
+            "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                entry.device,
+                entry.number,
+                entry.id,
+                entry.previous,
+                entry.kind,
+                entry.subject,
+                entry.digest,
+                entry.sealed,
+                entry.signature,
+            ),
+        )
+        self._base.execute("INSERT INTO unread VALUES (?, ?)", (entry.device, entry.number))
+        return True
+
+    def drop_after(self, device: str, number: int) -> frozenset[str]:
+        """Forget the entries of a device behind `number`; return the memories that they were about."""
+        with self.writing():
+            dropped = {
+                str(row[0])
+                for row in self._base.execute(
+                    "SELECT id FROM entries WHERE device = ? AND number > ?", (device, number)
+                )
+            }
+            seen: dict[str, set[str]] = {}
+            for name in dropped:
+                for (memory,) in self._base.execute("SELECT memory FROM states WHERE entry = ?", (name,)):
+                    parents = self._base.execute("SELECT parent FROM parents WHERE entry = ?", (name,))
+                    seen.setdefault(str(memory), set()).update(str(row[0]) for row in parents)
+            for name in dropped:
+                self._base.execute("DELETE FROM states WHERE entry = ?", (name,))
+                self._base.execute("DELETE FROM parents WHERE entry = ?", (name,))
+            self._base.execute("DELETE FROM entries WHERE device = ? AND number > ?", (device, number))
+            self._base.execute("DELETE FROM unread WHERE device = ? AND number > ?", (device, number))
+            for memory, parents in seen.items():
+                # The store holds what was dropped: it is a change of this device once more.
+                self.settle(memory, Settled(heads=tuple(sorted(parents - dropped))))
+        return frozenset(seen)
+
+    def note_sent(self, heads: Mapping[str, int]) -> None:
+        """The server has these heads."""
+        with self.writing():
+            self.put_fact("sent", " ".join(f"{device}:{number}" for device, number in heads.items()).encode())
+
+    def unsent(self) -> int:
+        """How many entries the server did not have at the last exchange."""
+        sent = dict(part.split(":") for part in (self.fact("sent") or b"").decode().split())
+        return sum(max(0, last - int(sent.get(device, 0))) for device, last in self.heads().items())
+
+    # --- what the entries say
+
+    def unread(self, *, limit: int) -> tuple[Entry, ...]:
+        """Entries whose bodies were not read yet, by device and number."""
+        rows = self._base.execute(
+            f"SELECT {', '.join(f'entries.{name}' for name in _COLUMNS.split(', '))} FROM unread"
+            " JOIN entries USING (device, number) ORDER BY device, number LIMIT ?",
+            (limit,),
+        )
+        return tuple(map(_entry, rows.fetchall()))
+
+    def note_state(self, entry: Entry, memory_id: str, parents: Sequence[str]) -> None:
+        """What the body of an entry says: a state of a memory, and the states that it replaces."""
+        self._base.execute("INSERT OR IGNORE INTO states VALUES (?, ?)", (entry.id, memory_id))
+        self._base.executemany(
+            "INSERT OR IGNORE INTO parents VALUES (?, ?)", [(parent, entry.id) for parent in parents]
+        )
+        self._base.execute("DELETE FROM unread WHERE device = ? AND number = ?", (entry.device, entry.number))
+
+    def note_read(self, entry: Entry) -> None:
+        """The body of an entry is gone, or says nothing of a memory."""
+        self._base.execute("DELETE FROM unread WHERE device = ? AND number = ?", (entry.device, entry.number))
+
+    def note_purge(self, memory_id: str, subject: str, *, done: bool) -> None:
+        """A memory was purged: the bodies of its entries go. `done` = the store has removed it."""
+        self._base.execute(
+            "INSERT INTO purged VALUES (?, ?) ON CONFLICT (memory) DO UPDATE SET done = max(done, excluded.done)",
+            (memory_id, int(done)),
+        )
+        self._base.execute(
+            "UPDATE entries SET sealed = x'' WHERE subject = ? AND kind = 'state' AND sealed <> x''",
+            (subject,),
+        )
+        self._base.execute("DELETE FROM settled WHERE memory = ?", (memory_id,))
+
+    def purged(self, *, done: bool | None = None) -> frozenset[str]:
+        """Memories that were purged; with `done` those that the store has removed, or has not."""
+        test = "" if done is None else f" WHERE done = {int(done)}"
+        return frozenset(str(row[0]) for row in self._base.execute(f"SELECT memory FROM purged{test}"))
+
+    def head_entries(self, memory_id: str) -> tuple[Entry, ...]:
+        """The entries of a memory whose states no known entry replaces, by id."""
+        columns = ", ".join(f"entries.{name}" for name in _COLUMNS.split(", "))
+        rows = self._base.execute(
+            f"SELECT {columns} FROM states JOIN entries ON entries.id = states.entry WHERE states.memory = ?"
+            " AND NOT EXISTS (SELECT 1 FROM parents WHERE parents.parent = states.entry) ORDER BY entries.id",
+            (memory_id,),
+        )
+        return tuple(map(_entry, rows.fetchall()))
+
+    def state_entries(self, memory_id: str) -> tuple[Entry, ...]:
+        """Every entry that says a state of a memory, by id."""
+        columns = ", ".join(f"entries.{name}" for name in _COLUMNS.split(", "))
+        rows = self._base.execute(
+            f"SELECT {columns} FROM states JOIN entries ON entries.id = states.entry"
+            " WHERE states.memory = ? ORDER BY entries.id",
+            (memory_id,),
+        )
+        return tuple(map(_entry, rows.fetchall()))
+
+    def memories(self) -> frozenset[str]:
+        """Every memory that an entry is about."""
+        return frozenset(str(row[0]) for row in self._base.execute("SELECT DISTINCT memory FROM states"))
+
+    def settled(self, memory_id: str) -> Settled | None:
+        """What the store held of a memory when it and the logs agreed last; None = they never did."""
+        row = self._base.execute(
+            "SELECT digest, heads FROM settled WHERE memory = ?", (memory_id,)
+        ).fetchone()
+        return Settled(digest=str(row[0]), heads=tuple(str(row[1]).split())) if row else None
+
+    def settle(self, memory_id: str, settled: Settled) -> None:
+        """The store and the logs agree on a state."""
+        self._base.execute(
+            "INSERT OR REPLACE INTO settled VALUES (?, ?, ?)",
+            (memory_id, settled.digest, " ".join(settled.heads)),
+        )
+
+    def pending(self, *, limit: int) -> tuple[str, ...]:
+        """Memories that new entries speak of and whose state is not in the store yet, by id."""
+        rows = self._base.execute("SELECT memory FROM pending ORDER BY memory LIMIT ?", (limit,))
+        return tuple(str(row[0]) for row in rows.fetchall())
+
+    def wait_for(self, memory_id: str) -> None:
+        """The state of a memory has to be carried into the store."""
+        self._base.execute("INSERT OR IGNORE INTO pending VALUES (?)", (memory_id,))
+
+    def done_with(self, memory_id: str) -> None:
+        """The state of a memory is in the store."""
+        self._base.execute("DELETE FROM pending WHERE memory = ?", (memory_id,))
+
+
+def _entry(row: Sequence[object]) -> Entry:
+    device, number, previous, kind, subject, digest, sealed, signature = row
+    return Entry(
+        device=str(device),
+        number=int(cast(int, number)),
+        previous=str(previous),
+        kind=cast(EntryKind, kind),
+        subject=str(subject),
+        digest=str(digest),
+        sealed=bytes(cast(bytes, sealed)),
+        signature=bytes(cast(bytes, signature)),
+    )

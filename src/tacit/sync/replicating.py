@@ -1,0 +1,357 @@
+"""Carries changes between the store and the logs. In: the store of this device, its replica, its keys. Out: entries, memories.
+
+*Recording* compares what the store holds with what the logs said last, and appends an entry for every difference: so no write can be missed, whoever
+made it, and a crash between a write and its entry loses nothing. *Applying* works out the state of every memory that new entries speak of
+(`merging`) and writes it; nothing is decided anew. Recording always comes first, and a memory that was written meanwhile is left for the next time.
+
+Stays at home: sessions, traces, vectors, counts of use, notes of sessions, and memories of the sensitivity `session` or `restricted`. What faded
+on this device because it was not used here is no news for others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tacit.errors import Conflict
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.changes import Add, Change, Edit, Removal
+from tacit.model.memory import Memory, Relation, Sensitivity
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.ports.store import MemoryFilter, Store
+from tacit.sync.entry import Entry, PurgeBody, StateBody, append_entry, open_entry
+from tacit.sync.keys import AccountKey, DeviceKey
+from tacit.sync.merging import Head, MergedState, merge_heads, shared_form, sorted_relations, state_digest
+from tacit.sync.replica import Replica, Settled
+
+BATCH = 100
+"""Memories that one transaction of the store carries."""
+MOST_CHANGED = 2_000
+"""So many changed memories are asked for by their change; for more the whole store is compared."""
+CURSOR = "cursor"
+"""Name of the fact that says up to which change of the store everything was recorded."""
+_LOCAL_CAUSES = (ChangeCause.FADED, ChangeCause.OVER_LIMIT)
+
+Embed = Callable[[Sequence[Memory]], tuple[Vectors, EmbedderIdentity] | None]
+"""Makes the vectors of memories; None = they are made later."""
+Purge = Callable[[Sequence[str]], None]
+"""Removes memories for good, from everything that is stored."""
+
+
+def is_shared(memory: Memory) -> bool:
+    """Whether a memory may leave this device at all."""
+    return not memory.is_session_note and memory.sensitivity <= Sensitivity.PROJECT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """What was carried: entries appended, memories written, memories purged, and memories left for the next time."""
+
+    recorded: int = 0
+    applied: int = 0
+    purged: int = 0
+    left: int = 0
+
+
+class Replicating:
+    """Keeps the store of a device and its replica together. Used by one thread at a time."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        replica: Replica,
+        account: AccountKey,
+        device: DeviceKey,
+        embed: Embed = lambda _memories: None,
+        purge: Purge | None = None,
+        now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+    ) -> None:
+        """Keep `store` and `replica` together; without `purge` memories are removed from the store alone."""
+        self._store = store
+        self._replica = replica
+        self._account = account
+        self._device = device
+        self._embed = embed
+        self._purge = purge or self._remove
+        self._now_ms = now_ms
+
+    def carry(self) -> Carried:
+        """Record what is new here, then apply what is new there."""
+        recorded = self.record()
+        self.read_entries()
+        applied = self.apply()
+        return replace(applied, recorded=recorded)
+
+    # --- recording
+
+    def record(self) -> int:
+        """Append an entry for every change of the store that has none; return how many."""
+        change = self._store.change()
+        cursor = int(self._replica.fact(CURSOR) or b"-1")
+        if cursor > change:  # an older store was put in the place of this one
+            self._recognize_old_states()
+            cursor = -1
+        appended = 0
+        with self._replica.writing():
+            for memory in self._changed(cursor):
+                appended += self._record(memory)
+            for memory_id in sorted(self._store.purged_memories() - self._replica.purged()):
+                appended += self._record_purge(memory_id)
+            self._replica.put_fact(CURSOR, str(change).encode())
+        return appended
+
+    def _changed(self, cursor: int) -> Iterator[Memory]:
+        everything = self._store.scopes()
+        ids = self._store.changed(cursor, scope=everything, limit=MOST_CHANGED) if cursor >= 0 else None
+        if ids is not None:
+            yield from self._store.get(ids, scope=everything)
+            return
+        offset = 0
+        while page := self._store.list_memories(
+            MemoryFilter(statuses=None), scope=everything, limit=500, offset=offset
+        ):
+            yield from page
+            offset += len(page)
+
+    def _record(self, memory: Memory) -> bool:
+        before = self._replica.settled(memory.id)
+        if memory.id in self._replica.purged():
+            return False
+        if not is_shared(memory):
+            if before is None or not before.heads:
+                return False
+            memory = self._withdrawn(memory, before)
+        relations = self._relations(memory)
+        digest = state_digest(memory, relations)
+        if before is not None and before.digest == digest:
+            return False
+        if self._ended_here_alone(memory):
+            return False
+        heads = before.heads if before is not None else ()
+        body = StateBody(memory=shared_form(memory), relations=relations, parents=heads, at_ms=self._now_ms())
+        self._append(body, Settled(digest=digest))
+        return True
+
+    def _withdrawn(self, memory: Memory, before: Settled) -> Memory:
+        """What others are told of a memory that may no longer leave: it has ended, in the words that they know."""
+        heads = [head for head in self._heads(memory.id) if head.entry in before.heads] or self._heads(
+            memory.id
+        )
+        known = merge_heads(heads).memory if heads else memory
+        return replace(
+            known, status="retired", validity=replace(known.validity, valid_to_ms=memory.updated_at_ms)
+        )
+
+    def _ended_here_alone(self, memory: Memory) -> bool:
+        """Whether a memory ended because it was not used on this device."""
+        if memory.status != "retired":
+            return False
+        newest = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=memory.id)
+        return bool(newest) and newest[0].reason.cause in _LOCAL_CAUSES
+
+    def _record_purge(self, memory_id: str) -> bool:
+        known = bool(self._replica.head_entries(memory_id))
+        if known:
+            self._append(PurgeBody(memory_id=memory_id, at_ms=self._now_ms()))
+        self._replica.note_purge(memory_id, self._account.subject(memory_id), done=True)
+        return known
+
+    def _append(self, body: StateBody | PurgeBody, settled: Settled | None = None) -> None:
+        name = self._device.device
+        last = self._replica.last(name)
+        entry = append_entry(
+            body,
+            number=last.number + 1 if last else 1,
+            previous=last.id if last else "",
+            device=self._device,
+            account=self._account,
+        )
+        self._replica.add((entry,))
+        if isinstance(body, StateBody):
+            self._replica.note_state(entry, body.memory.id, body.parents)
+            if settled is not None:
+                self._replica.settle(body.memory.id, replace(settled, heads=(entry.id,)))
+        else:
+            self._replica.note_read(entry)
+
+    def _relations(self, memory: Memory) -> tuple[Relation, ...]:
+        """The relations that begin at a memory and end at one that may leave, too."""
+        everything = self._store.scopes()
+        relations = [
+            relation
+            for relation in self._store.relations([memory.id], scope=everything)
+            if relation.source_id == memory.id and relation.weight > 0
+        ]
+        if not relations:
+            return ()
+        targets = self._store.get([relation.target_id for relation in relations], scope=everything)
+        shared = {target.id for target in targets if is_shared(target)}
+        return sorted_relations(relation for relation in relations if relation.target_id in shared)
+
+    def _recognize_old_states(self) -> None:
+        """An older store holds states that the logs know: these are no changes of this device. The logs bring it up to date."""
+        everything = self._store.scopes()
+        with self._replica.writing():
+            for memory_id in self._replica.memories():
+                self._replica.wait_for(memory_id)
+                stored = next(iter(self._store.get([memory_id], scope=everything)), None)
+                if stored is None:
+                    continue
+                digest = state_digest(stored, self._relations(stored))
+                for head in self._every_state(memory_id):
+                    if state_digest(head.memory, head.relations) == digest:
+                        self._replica.settle(memory_id, Settled(digest=digest, heads=(head.entry,)))
+                        break
+
+    # --- applying
+
+    def read_entries(self) -> int:
+        """Read the bodies of entries that came in; return how many.
+
+        Raises:
+            SyncError: at one that this version does not know, or cannot decrypt; those before it are read.
+        """
+        count = 0
+        while unread := self._replica.unread(limit=BATCH):
+            for entry in unread:
+                body = open_entry(entry, self._account)
+                with self._replica.writing():
+                    match body:
+                        case StateBody(memory=memory, parents=parents):
+                            self._replica.note_state(entry, memory.id, parents)
+                            self._replica.wait_for(memory.id)
+                        case PurgeBody(memory_id=memory_id):
+                            self._replica.note_read(entry)
+                            self._replica.note_purge(memory_id, entry.subject, done=False)
+                        case None:
+                            self._replica.note_read(entry)
+                count += 1
+        return count
+
+    def apply(self) -> Carried:
+        """Write the states of the memories that wait, and remove those that were purged elsewhere."""
+        purged = sorted(self._replica.purged(done=False))
+        if purged:
+            self._purge(purged)
+            with self._replica.writing():
+                for memory_id in purged:
+                    self._replica.note_purge(memory_id, self._account.subject(memory_id), done=True)
+        applied = left = 0
+        tried: set[str] = set()
+        while pending := [
+            name for name in self._replica.pending(limit=BATCH + len(tried)) if name not in tried
+        ]:
+            batch = pending[:BATCH]
+            tried.update(batch)
+            written, refused = self._apply(batch)
+            applied += written
+            left += refused
+        return Carried(applied=applied, purged=len(purged), left=left)
+
+    def _apply(self, memory_ids: Sequence[str]) -> tuple[int, int]:
+        everything = self._store.scopes()
+        gone = self._replica.purged()
+        stored = {memory.id: memory for memory in self._store.get(memory_ids, scope=everything)}
+        settled: dict[str, Settled] = {}
+        changes: list[Change] = []
+        relations: list[Relation] = []
+        expected: dict[str, str] = {}
+        left = 0
+        for memory_id in memory_ids:
+            heads = [] if memory_id in gone else self._heads(memory_id)
+            if not heads:
+                settled[memory_id] = Settled()
+                continue
+            state = merge_heads(heads)
+            now = stored.get(memory_id)
+            if now is not None and not is_shared(now):
+                settled[memory_id] = self._replica.settled(memory_id) or Settled()
+                continue  # it was taken back on this device
+            if now is not None:
+                newest = self._store.recorded(scope=everything, limit=1, memory_id=memory_id)
+                if self._written_since(memory_id, now):
+                    left += 1
+                    continue
+                if newest:
+                    expected[memory_id] = newest[0].change_id
+            digest = state_digest(state.memory, state.relations)
+            settled[memory_id] = Settled(digest=digest, heads=tuple(head.entry for head in heads))
+            if now is None or state_digest(now, self._relations(now)) != digest:
+                changes.append(self._change(state, now))
+                relations += state.relations
+            changes += [
+                Add(memory=other, reason=_reason())
+                for other in state.others
+                if not self._store.get([other.id], scope=everything) and other.id not in gone
+            ]
+        if changes and not self._write(changes, relations, expected):
+            return 0, left + len(settled)
+        with self._replica.writing():
+            for memory_id, state_settled in settled.items():
+                if state_settled.digest or state_settled.heads:
+                    self._replica.settle(memory_id, state_settled)
+                self._replica.done_with(memory_id)
+        return len(changes), left
+
+    def _written_since(self, memory_id: str, now: Memory) -> bool:
+        """Whether the store holds a change that has no entry yet."""
+        before = self._replica.settled(memory_id)
+        digest = state_digest(now, self._relations(now))
+        return before is not None and before.digest != digest and not self._ended_here_alone(now)
+
+    def _write(
+        self, changes: Sequence[Change], relations: Iterable[Relation], expected: dict[str, str]
+    ) -> bool:
+        """Write in one transaction; False where a memory was written meanwhile."""
+        memories = [change.memory for change in changes if isinstance(change, Add | Edit)]
+        made = self._embed(memories)
+        vectors, identity = made if made is not None else (None, None)
+        known = {memory.id for memory in memories}
+        ends = {end for relation in relations for end in (relation.source_id, relation.target_id)} - known
+        there = {memory.id for memory in self._store.get(sorted(ends), scope=self._store.scopes())} | known
+        try:
+            self._store.apply(
+                changes,
+                vectors=vectors,
+                identity=identity,
+                relations=[
+                    relation
+                    for relation in relations
+                    if relation.source_id in there and relation.target_id in there
+                ],
+                expected=expected,
+            )
+        except Conflict:
+            return False
+        return True
+
+    def _change(self, state: MergedState, now: Memory | None) -> Change:
+        if now is None:
+            return Add(memory=state.memory, reason=_reason())
+        memory = replace(state.memory, use_count=now.use_count, shown_count=now.shown_count)
+        return Edit(memory=memory, reason=_reason())
+
+    def _heads(self, memory_id: str) -> list[Head]:
+        return self._opened(self._replica.head_entries(memory_id))
+
+    def _every_state(self, memory_id: str) -> list[Head]:
+        return self._opened(self._replica.state_entries(memory_id))
+
+    def _opened(self, entries: Iterable[Entry]) -> list[Head]:
+        heads: list[Head] = []
+        for entry in entries:
+            body = open_entry(entry, self._account)
+            if isinstance(body, StateBody):
+                heads.append(Head(entry=entry.id, memory=body.memory, relations=body.relations))
+        return heads
+
+    def _remove(self, memory_ids: Sequence[str]) -> None:
+        self._store.rewrite_texts(
+            lambda text, _scope: text, dry_run=False, gone=Removal(memories=tuple(memory_ids))
+        )
+
+
+def _reason() -> ChangeReason:
+    return ChangeReason(cause=ChangeCause.SYNCED)

@@ -1,0 +1,93 @@
+"""What sync tells others: logins, devices, exchanges, the state of a home. Values only; loads no cryptography."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedIn:
+    """What a device is given at its login: the account's name and the token of the device."""
+
+    account: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceView:
+    """A device of the account, as the server knows it.
+
+    Attributes:
+        device: its public key in hexadecimal digits.
+        name: as its user called it.
+        created_at_ms, seen_at_ms: when it logged in, and when it synced last.
+        revoked_at_ms: since when it may no longer sync; None = it may.
+        entries: how many entries its log has.
+        behind: entries of others that it has not taken over yet.
+    """
+
+    device: str
+    name: str
+    created_at_ms: int
+    seen_at_ms: int
+    revoked_at_ms: int | None = None
+    entries: int = 0
+    behind: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchanged:
+    """What an exchange did.
+
+    Attributes:
+        recorded: entries that this device appended.
+        received: entries of others that came in.
+        sent: entries that went out.
+        applied: memories that were written here.
+        purged: memories that were removed here.
+        left: memories that are written here right now, for the next time.
+        renewed: this device goes on under a new name.
+    """
+
+    recorded: int = 0
+    received: int = 0
+    sent: int = 0
+    applied: int = 0
+    purged: int = 0
+    left: int = 0
+    renewed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginResult:
+    """A login. `phrase` = the recovery phrase where it was made just now: it is shown once."""
+
+    account: str
+    device: str
+    phrase: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncStatus:
+    """What is known of the sync of this home.
+
+    Attributes:
+        logged_in: there is a login.
+        url, account, name, device: of it.
+        entries: entries of all logs that are known here.
+        waiting: entries that the server did not have at the last exchange.
+        changed: something was written here since.
+        synced_at_ms: when the last exchange succeeded; 0 = none did.
+        error: what went wrong at the last attempt, or empty.
+    """
+
+    logged_in: bool
+    url: str = ""
+    account: str = ""
+    name: str = ""
+    device: str = ""
+    entries: int = 0
+    waiting: int = 0
+    changed: bool = False
+    synced_at_ms: int = 0
+    error: str = ""

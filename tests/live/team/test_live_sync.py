@@ -1,0 +1,137 @@
+"""Two machines of one person share a memory: command line, daemons, the shipped model, and a server over HTTP."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+
+from e2e.drivers.machine import Machine, wait_for
+from tacit.server.app import make_app
+from tacit.server.logs import InMemoryLogs
+
+STATEMENT = "Commit messages begin with the ticket number."
+PROMPT = "Write the commit for the booking page."
+EAGER = "recall: {level: eager, budgets: {start: 0}}"
+
+
+class Site:
+    """A server in this process that can be stopped and started again."""
+
+    def __init__(self) -> None:
+        self.logs = InMemoryLogs()
+        self.port = 0
+        self.start()
+
+    def start(self) -> None:
+        config = uvicorn.Config(
+            make_app(self.logs), host="127.0.0.1", port=self.port, log_level="warning", lifespan="off"
+        )
+        self.server = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.server.run, daemon=True)
+        self.thread.start()
+        wait_for(lambda: self.server.started)
+        self.port = self.server.servers[0].sockets[0].getsockname()[1]
+
+    def stop(self) -> None:
+        self.server.force_exit = True
+        self.server.should_exit = True
+        self.thread.join(timeout=20)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def invite(self) -> str:
+        return self.logs.add_account("ana", now_ms=int(time.time() * 1000))
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    site = Site()
+    yield site
+    site.stop()
+
+
+def log_in(machine: Machine, site: Site, code: str, phrase: str = "") -> str:
+    """Log a machine in; the recovery phrase."""
+    words = ["--first"] if not phrase else ["--phrase-file", str(machine.root / "phrase")]
+    (machine.root / "phrase").write_text(phrase)
+    done = machine.ask("login", site.url, "--code", code, "--name", machine.root.name, "--yes", *words)
+    return done["phrase"] or phrase
+
+
+def pair(live, site: Site) -> tuple[Machine, Machine]:
+    laptop, desktop = live(EAGER), live(EAGER)
+    phrase = log_in(laptop, site, site.invite())
+    log_in(desktop, site, laptop.ask("devices", "invite")["code"], phrase)
+    return laptop, desktop
+
+
+def test_what_one_machine_learns_reaches_the_prompt_of_the_other_by_itself(live, site):
+    laptop, desktop = pair(live, site)
+    # The same repository, in another folder.
+    for machine in (laptop, desktop):
+        (machine.project / ".git" / "config").write_text('[remote "origin"]\n\turl = https://example.org/shop.git\n')
+    laptop.remember(STATEMENT, kind="decision", when="")
+    wait_for(lambda: STATEMENT in desktop.contents(), timeout_s=30)
+    desktop.start(session_id="s")
+    assert STATEMENT in desktop.prompt(PROMPT, session_id="s")
+    forgotten = desktop.request("GET", "/v1/memories")["memories"][0]["id"]
+    desktop.tacit("forget", forgotten)
+    wait_for(lambda: laptop.contents() == [], timeout_s=30)
+
+
+def test_without_the_server_everything_goes_on_and_is_made_up_for(live, site):
+    laptop, desktop = pair(live, site)
+    site.stop()
+    laptop.remember(STATEMENT, kind="decision", when="")
+    desktop.remember("Releases go out on Thursdays.", kind="decision", when="")
+    assert laptop.start(session_id="s") == ""
+    assert STATEMENT in laptop.prompt(PROMPT, session_id="s")
+    assert "cannot be reached" in laptop.said("sync", code=11)
+    state = laptop.request("GET", "/v1/sync")["sync"]
+    assert state["changed"] or state["waiting"]
+    site.start()
+    laptop.tacit("sync")
+    desktop.tacit("sync")
+    laptop.tacit("sync")
+    expected = sorted([STATEMENT, "Releases go out on Thursdays."])
+    assert sorted(laptop.contents()) == sorted(desktop.contents()) == expected
+
+
+def test_nothing_leaves_before_it_is_agreed_to_and_no_word_leaves_in_the_clear(live, site):
+    machine = live(EAGER)
+    machine.remember(STATEMENT, kind="decision", when="")
+    machine.remember("The client is called Wintergreen.", kind="fact", when="", sensitivity="restricted")
+    asked = machine.tacit("login", site.url, "--code", site.invite(), "--first", code=3)
+    assert "1 memory of this home would be encrypted" in asked.stdout
+    assert site.logs._accounts["ana"].logs == {}  # noqa: SLF001
+    assert not (machine.home.root / "sync.db").exists()
+    phrase = log_in(machine, site, site.invite())
+    assert len(phrase.split()) == 8
+    machine.tacit("sync")
+    held = repr(site.logs._accounts["ana"].logs)  # noqa: SLF001
+    assert held.count("Entry(") == 1
+    assert "ticket" not in held
+    machine.tacit("logout", "--yes")
+    assert sorted(machine.contents()) == [STATEMENT, "The client is called Wintergreen."]
+
+
+def test_a_machine_that_is_killed_anywhere_loses_and_doubles_nothing(live, site):
+    laptop, desktop = pair(live, site)
+    for number in range(6):
+        laptop.remember(f"Statement number {number} about the shop.", kind="fact", when="")
+        if number % 2:
+            laptop.kill()
+        else:
+            desktop.wake()
+            desktop.kill()
+    for machine in (laptop, desktop, laptop, desktop):
+        machine.wake()
+        machine.tacit("sync")
+    assert sorted(laptop.contents()) == sorted(desktop.contents())
+    assert len(desktop.contents()) == 6

@@ -1,0 +1,258 @@
+"""What devices make of one another's logs, over stores in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from samples import memory_named
+from tacit.errors import InvalidInput, LogForked, SyncError
+from tacit.model.changes import Add, Edit, Merge, Removal, Retire, Supersede
+from tacit.model.memory import Memory, Relation, Sensitivity
+from tacit.model.scope import project_scope
+from tacit.sync.entry import StateBody, append_entry, open_entry, why_invalid
+from tacit.sync.keys import AccountKey, DeviceKey
+from unit.sync.devices import NOW, Device, Logs, settle
+
+ALPHA = project_scope("alpha")
+
+
+def memory(name: str, content: str, **fields: object) -> Memory:
+    return memory_named(name, content, scope=ALPHA, at_ms=NOW, **fields)
+
+
+@pytest.fixture
+def logs() -> Logs:
+    return Logs()
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Device, Device]:
+    account = AccountKey.new()
+    return Device(tmp_path, "a", account), Device(tmp_path, "b", account)
+
+
+def stored(device: Device, memory_id: str) -> Memory:
+    (found,) = device.store.get([memory_id], scope=device.store.scopes())
+    return found
+
+
+def test_what_one_device_learns_the_other_knows(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
+    settle(logs, [a, b])
+    assert b.contents() == ["Tabs, not spaces."]
+    assert a.state() == b.state()
+    assert sum(map(len, logs.entries.values())) == 1, "what was taken over is no news"
+
+
+def test_every_change_travels(pair, logs):
+    a, b = pair
+    first = memory("mem_1", "Tabs, not spaces.")
+    a.store.apply([Add(memory=first)])
+    settle(logs, [a, b])
+    b.store.apply([Merge(memory=replace(first, frequency=2))])
+    settle(logs, [a, b])
+    assert stored(a, "mem_1").frequency == 2
+    second = memory("mem_2", "Spaces, not tabs.")
+    a.store.apply([Supersede(memory=second, old_id="mem_1", at_ms=NOW + 5)])
+    settle(logs, [a, b])
+    assert stored(b, "mem_1").status == "superseded"
+    assert stored(b, "mem_1").validity.superseded_by == "mem_2"
+    b.store.apply([Retire(memory_id="mem_2", at_ms=NOW + 9)])
+    b.store.relate([Relation(source_id="mem_2", target_id="mem_1", type="related_to", weight=0.5)])
+    settle(logs, [a, b])
+    assert stored(a, "mem_2").status == "retired"
+    assert a.state() == b.state()
+
+
+def test_counts_of_use_stay_at_home(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
+    settle(logs, [a, b])
+    a.store.count_usage(shown=["mem_1"], used=["mem_1"])
+    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])
+    settle(logs, [a, b])
+    assert (stored(a, "mem_1").use_count, stored(b, "mem_1").use_count) == (1, 0)
+    assert stored(a, "mem_1").pinned
+
+
+def test_of_two_wordings_neither_is_lost(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
+    settle(logs, [a, b])
+    a.store.apply([Edit(memory=replace(stored(a, "mem_1"), content="Deploy on Tuesdays."))])
+    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), content="Deploy on Fridays."))])
+    settle(logs, [a, b])
+    assert a.contents() == b.contents() == ["Deploy on Fridays.", "Deploy on Tuesdays."]
+    assert a.state() == b.state()
+    (relation,) = a.store.relations(["mem_1"], scope=a.store.scopes())
+    assert relation.type == "contradicts"
+
+
+def test_what_ended_on_one_device_has_ended(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
+    settle(logs, [a, b])
+    a.store.apply([Retire(memory_id="mem_1", at_ms=NOW + 1)])
+    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])
+    settle(logs, [a, b])
+    assert a.contents() == b.contents() == []
+    assert a.state() == b.state()
+
+
+def test_a_purge_removes_the_words_everywhere_and_nothing_brings_them_back(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "The client is called Wintergreen."))])
+    settle(logs, [a, b])
+    a.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
+    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])  # not knowing of it
+    settle(logs, [a, b])
+    assert a.contents() == b.contents() == []
+    for device in (a, b):
+        left = [e for log in device.replica.heads() for e in device.replica.entries(log, after=0, limit=99)]
+        assert {entry.kind for entry in left if entry.sealed} == {"purge"}
+    assert a.state() == b.state()
+
+
+def test_what_may_not_leave_does_not_leave(pair, logs):
+    a, b = pair
+    a.store.apply(
+        [
+            Add(memory=memory("mem_1", "Only here.", sensitivity=Sensitivity.RESTRICTED)),
+            Add(memory=memory("mem_2", "Shared first.")),
+        ]
+    )
+    settle(logs, [a, b])
+    assert b.contents() == ["Shared first."]
+    a.store.apply([Edit(memory=replace(stored(a, "mem_2"), sensitivity=Sensitivity.RESTRICTED))])
+    settle(logs, [a, b])
+    assert b.contents() == []
+    assert a.contents() == ["Only here.", "Shared first."]
+
+
+def test_the_server_sees_no_word(pair, logs):
+    a, _ = pair
+    a.store.apply([Add(memory=memory("mem_1", "The client is called Wintergreen."))])
+    a.sync(logs)
+    (log,) = logs.entries.values()
+    raw = repr(log).encode()
+    assert b"Wintergreen" not in raw
+    assert b"mem_1" not in raw
+    with pytest.raises(SyncError):
+        open_entry(log[0], AccountKey.new())
+
+
+def test_a_clock_years_off_decides_nothing(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
+    settle(logs, [a, b])
+    b.clock.advance(10 * 365 * 86_400_000)
+    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True, updated_at_ms=b.clock.now_ms()))])
+    a.store.apply([Retire(memory_id="mem_1", at_ms=NOW + 2)])
+    settle(logs, [a, b])
+    assert stored(b, "mem_1").status == "retired"
+    assert a.state() == b.state()
+
+
+def test_a_copied_home_gets_a_log_of_its_own(tmp_path, pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
+    settle(logs, [a, b])
+    copy = Device(tmp_path, "copy", a.account)
+    copy.renew(a.key)  # the same key, the same entries, the same memories
+    copy.replica.add(a.replica.entries(a.key.device, after=0, limit=99))
+    copy.replicating.carry()
+    copy.store.apply([Add(memory=memory("mem_2", "Learned by the copy."))])
+    a.store.apply([Add(memory=memory("mem_3", "Learned by the original."))])
+    settle(logs, [a, b])
+    copy.replicating.record()
+    with pytest.raises(LogForked):
+        copy.replica.add(logs.entries[a.key.device])
+    copy.replica.drop_after(a.key.device, 1)
+    copy.renew(DeviceKey.new())
+    settle(logs, [a, b, copy])
+    assert a.contents() == ["Learned by the copy.", "Learned by the original.", "Tabs, not spaces."]
+    assert a.state() == b.state() == copy.state()
+
+
+def test_a_server_that_lost_its_end_gets_it_back(pair, logs):
+    a, b = pair
+    for number in range(4):
+        a.store.apply([Add(memory=memory(f"mem_{number}", f"Statement {number}."))])
+        settle(logs, [a, b])
+    logs.entries = {device: log[:1] for device, log in logs.entries.items()}
+    settle(logs, [b, a])
+    assert [len(log) for log in logs.entries.values()] == [4]
+
+
+def test_an_older_store_is_brought_up_to_date_and_is_no_news(tmp_path, pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
+    settle(logs, [a, b])
+    old = stored(a, "mem_1")
+    a.store.apply([Edit(memory=replace(old, content="Deploy on Tuesdays."))])
+    a.store.apply([Add(memory=memory("mem_2", "Learned since."))])
+    settle(logs, [a, b])
+    restored = Device(tmp_path, "restored", a.account)
+    restored.store.apply([Add(memory=old)])
+    restored.replica.close()
+    restored.replica = a.replica
+    restored.renew(a.key)
+    settle(logs, [restored, b])
+    assert restored.contents() == b.contents() == ["Deploy on Tuesdays.", "Learned since."]
+
+
+def test_an_entry_of_a_later_version_stops_the_replica_and_loses_nothing(pair, logs, monkeypatch):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
+    with monkeypatch.context() as patch:
+        patch.setattr("tacit.sync.entry.FORMAT", 2)
+        a.sync(logs)
+        entries = logs.entries[a.key.device]
+    monkeypatch.setattr("tacit.sync.replica.why_invalid", lambda entry, previous: "")
+    b.replica.add(entries)
+    with pytest.raises(SyncError, match="Update Tacit"):
+        b.replicating.carry()
+    assert len(b.replica.unread(limit=9)) == 1
+
+
+def test_entries_that_were_changed_are_refused(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
+    a.sync(logs)
+    (entry,) = logs.entries[a.key.device]
+    for wrong in (
+        replace(entry, subject="0" * 32),
+        replace(entry, sealed=entry.sealed[:-1] + b"x"),
+        replace(entry, previous="1" * 32),
+        replace(entry, device=DeviceKey.new().device),
+        replace(entry, number=2),
+    ):
+        with pytest.raises(SyncError):
+            b.replica.add([wrong])
+    assert b.replica.heads() == {}
+    assert why_invalid(entry, previous="") == ""
+
+
+def test_a_recovery_phrase_is_read_whatever_its_form_and_a_mistake_is_found():
+    key = AccountKey.new()
+    assert AccountKey.from_phrase(key.phrase) == key
+    assert AccountKey.from_phrase(key.phrase.upper().replace(" ", "-")) == key
+    assert len(key.phrase.split()) == 8
+    letters = key.phrase.replace(" ", "")
+    for at in range(0, len(letters), 7):
+        wrong = letters[:at] + ("0" if letters[at] != "0" else "1") + letters[at + 1 :]
+        with pytest.raises(InvalidInput):
+            AccountKey.from_phrase(wrong)
+
+
+def test_a_body_is_bound_to_its_place():
+    account, device = AccountKey.new(), DeviceKey.new()
+    entry = append_entry(
+        StateBody(memory=memory("mem_1", "x")), number=1, previous="", device=device, account=account
+    )
+    with pytest.raises(SyncError):
+        open_entry(replace(entry, number=2), account)
