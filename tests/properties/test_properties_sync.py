@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +36,15 @@ STEPS = st.lists(
     ),
     max_size=40,
 )
+
+
+class Killed(Exception):
+    """The process ended here."""
+
+
+def killed(_: object) -> None:
+    """End the process."""
+    raise Killed
 
 
 class World:
@@ -72,8 +82,11 @@ class World:
             device.sync(self.logs)
             return
         if verb == "crash":  # after the store was written, before the replica knows of it
-            device.replicating.record()
-            device.replicating.read_entries()
+            settle_states = device.replicating._settle
+            device.replicating._settle = killed  # type: ignore[method-assign]
+            with suppress(Killed):
+                device.sync(self.logs)
+            device.replicating._settle = settle_states  # type: ignore[method-assign]
             return
         if verb == "renew":
             device.renew(DeviceKey.new())
@@ -117,5 +130,7 @@ def test_devices_come_to_the_same_and_lose_nothing(steps: list[tuple[str, int, i
         kept = {name for name in stated if name in memories}  # type: ignore[operator]
         assert kept - world.ended <= held
         assert not (world.ended & held)
+        contents = [row[1] for row in memories.values() if row[0] == "active"]  # type: ignore[attr-defined]
+        assert len(contents) == len(set(contents)), "a wording is there twice"
         for device in world.devices:
             device.replica.close()

@@ -31,6 +31,8 @@ _TABLES = (
     "CREATE TABLE purged (memory TEXT PRIMARY KEY, done INTEGER NOT NULL) WITHOUT ROWID",
     # What the store held when it and the logs agreed last: a digest of the state, and the heads that it was made of.
     "CREATE TABLE settled (memory TEXT PRIMARY KEY, digest TEXT NOT NULL, heads TEXT NOT NULL) WITHOUT ROWID",
+    # What the store is about to hold: after a crash it is no change of this device.
+    "CREATE TABLE intended (memory TEXT PRIMARY KEY, digest TEXT NOT NULL, heads TEXT NOT NULL) WITHOUT ROWID",
     # Memories that new entries speak of, until their state is in the store.
     "CREATE TABLE pending (memory TEXT PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE unread (device TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (device, number)) WITHOUT ROWID",
@@ -294,6 +296,20 @@ class Replica:
             (memory_id, settled.digest, " ".join(settled.heads)),
         )
 
+    def intend(self, memory_id: str, settled: Settled) -> None:
+        """The store is about to hold this state."""
+        self._base.execute(
+            "INSERT OR REPLACE INTO intended VALUES (?, ?, ?)",
+            (memory_id, settled.digest, " ".join(settled.heads)),
+        )
+
+    def intended(self, memory_id: str) -> Settled | None:
+        """The state that the store was about to hold when it and the logs were brought together last."""
+        row = self._base.execute(
+            "SELECT digest, heads FROM intended WHERE memory = ?", (memory_id,)
+        ).fetchone()
+        return Settled(digest=str(row[0]), heads=tuple(str(row[1]).split())) if row else None
+
     def pending(self, *, limit: int) -> tuple[str, ...]:
         """Memories that new entries speak of and whose state is not in the store yet, by id."""
         rows = self._base.execute("SELECT memory FROM pending ORDER BY memory LIMIT ?", (limit,))
@@ -306,6 +322,7 @@ class Replica:
     def done_with(self, memory_id: str) -> None:
         """The state of a memory is in the store."""
         self._base.execute("DELETE FROM pending WHERE memory = ?", (memory_id,))
+        self._base.execute("DELETE FROM intended WHERE memory = ?", (memory_id,))
 
 
 def _entry(row: Sequence[object]) -> Entry:

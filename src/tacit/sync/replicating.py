@@ -11,7 +11,7 @@ on this device because it was not used here is no news for others.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.errors import Conflict
@@ -106,7 +106,9 @@ class Replicating:
         everything = self._store.scopes()
         ids = self._store.changed(cursor, scope=everything, limit=MOST_CHANGED) if cursor >= 0 else None
         if ids is not None:
-            yield from self._store.get(ids, scope=everything)
+            # A relation belongs to the memory that it begins at, which may be an older one.
+            sources = {relation.source_id for relation in self._store.relations(ids, scope=everything)}
+            yield from self._store.get(sorted({*ids, *sources}), scope=everything)
             return
         offset = 0
         while page := self._store.list_memories(
@@ -126,6 +128,10 @@ class Replicating:
         relations = self._relations(memory)
         digest = state_digest(memory, relations)
         if before is not None and before.digest == digest:
+            return False
+        intended = self._replica.intended(memory.id)
+        if intended is not None and intended.digest == digest:  # taken over from others just before a crash
+            self._replica.settle(memory.id, intended)
             return False
         if self._ended_here_alone(memory):
             return False
@@ -286,14 +292,21 @@ class Replicating:
                 for other in state.others
                 if not self._store.get([other.id], scope=everything) and other.id not in gone
             ]
-        if changes and not self._write(changes, relations, expected):
-            return 0, left + len(settled)
         with self._replica.writing():
             for memory_id, state_settled in settled.items():
-                if state_settled.digest or state_settled.heads:
-                    self._replica.settle(memory_id, state_settled)
-                self._replica.done_with(memory_id)
+                self._replica.intend(memory_id, state_settled)
+        if changes and not self._write(changes, relations, expected):
+            return 0, left + len(settled)
+        self._settle(settled)
         return len(changes), left
+
+    def _settle(self, settled: Mapping[str, Settled]) -> None:
+        """Note that the store and the logs agree on these states."""
+        with self._replica.writing():
+            for memory_id, state in settled.items():
+                if state.digest or state.heads:
+                    self._replica.settle(memory_id, state)
+                self._replica.done_with(memory_id)
 
     def _written_since(self, memory_id: str, now: Memory) -> bool:
         """Whether the store holds a change that has no entry yet."""
