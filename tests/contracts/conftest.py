@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contracts.stores import NOW, make_store
+from contracts.stores import NOW, STORES, make_store
 from tacit.ports.store import Store
 from tacit.providers.clock import FakeClock
 
@@ -17,7 +17,7 @@ def clock() -> FakeClock:
     return FakeClock(now_ms=NOW)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=STORES)
 def store(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
     made = make_store(request.param, tmp_path, clock)
     yield made

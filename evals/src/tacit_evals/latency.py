@@ -39,7 +39,7 @@ from tacit_evals.data.workload import PROMPTS
 from tacit_evals.plain_install import SOURCE, build_wheel, commit_copy, install_plain
 from tacit_evals.report.scorecard import commit
 from tacit_evals.timing import Row, median, paired_ratio, percentile, print_rows, ratio, write_json
-from tacit_evals.torture_worker import statement
+from tacit_evals.torture.worker import statement
 
 SMALL, LARGE = 10_000, 1_000_000
 PROMPT_TARGETS = {SMALL: 2.5, 100_000: 3.0}

@@ -60,6 +60,14 @@ class Logs(Protocol):
         """Make an account, or let one more device into it; returns the code of an invitation."""
         ...
 
+    def remove_account(self, account: str) -> int:
+        """Remove an account with all that its devices sent; returns how many entries that were.
+
+        Raises:
+            NotFound: if there is none of that name.
+        """
+        ...
+
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
         """Let a device in. The first one decides which secret the account's devices share.
 
@@ -227,6 +235,14 @@ class InMemoryLogs:
             self._accounts.setdefault(account, _Account()).invites[hash_of(code)] = now_ms + INVITE_MS
             return code
 
+    def remove_account(self, account: str) -> int:
+        """See the protocol."""
+        with self._lock:
+            removed = self._accounts.pop(account, None)
+        if removed is None:
+            raise unknown_account(account)
+        return sum(map(len, removed.logs.values()))
+
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
         """See the protocol."""
         check_login(login)
@@ -354,6 +370,11 @@ def other_secret() -> SyncError:
         "The devices of this account share another recovery phrase.",
         hint="Give the phrase that was shown at the first login.",
     )
+
+
+def unknown_account(account: str) -> NotFound:
+    """The error for an account that is not there."""
+    return NotFound(f"There is no account {account!r}.")
 
 
 def unknown_device(device: str) -> NotFound:

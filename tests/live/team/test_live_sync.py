@@ -75,7 +75,9 @@ def test_what_one_machine_learns_reaches_the_prompt_of_the_other_by_itself(live,
     laptop, desktop = pair(live, site)
     # The same repository, in another folder.
     for machine in (laptop, desktop):
-        (machine.project / ".git" / "config").write_text('[remote "origin"]\n\turl = https://example.org/shop.git\n')
+        (machine.project / ".git" / "config").write_text(
+            '[remote "origin"]\n\turl = https://example.org/shop.git\n'
+        )
     laptop.remember(STATEMENT, kind="decision", when="")
     wait_for(lambda: STATEMENT in desktop.contents(), timeout_s=30)
     desktop.start(session_id="s")
@@ -109,12 +111,12 @@ def test_nothing_leaves_before_it_is_agreed_to_and_no_word_leaves_in_the_clear(l
     machine.remember("The client is called Wintergreen.", kind="fact", when="", sensitivity="restricted")
     asked = machine.tacit("login", site.url, "--code", site.invite(), "--first", code=3)
     assert "1 memory of this home would be encrypted" in asked.stdout
-    assert site.logs._accounts["ana"].logs == {}  # noqa: SLF001
+    assert site.logs._accounts["ana"].logs == {}
     assert not (machine.home.root / "sync.db").exists()
     phrase = log_in(machine, site, site.invite())
     assert len(phrase.split()) == 8
     machine.tacit("sync")
-    held = repr(site.logs._accounts["ana"].logs)  # noqa: SLF001
+    held = repr(site.logs._accounts["ana"].logs)
     assert held.count("Entry(") == 1
     assert "ticket" not in held
     machine.tacit("logout", "--yes")

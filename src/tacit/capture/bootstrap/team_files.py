@@ -13,7 +13,7 @@ one that is removed ends it. What the user made their own stays. Conflicts are g
     ---
     Commit messages begin with the ticket number.
 
-Never runs git, never follows links, never writes into the project; `tacit.app.team` writes the files.
+Never runs git, never follows links, never writes into the project; `tacit.app.sharing.team` writes the files.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ def torture(
 
 
 def _worker(role: str, number: int, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "tacit_evals.torture_worker", role, str(number)]
+    command = [sys.executable, "-m", "tacit_evals.torture.worker", role, str(number)]
     return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
 
 
@@ -306,7 +306,3 @@ def main() -> None:
     if options.json:
         options.json.write_text(json.dumps(asdict(outcome), indent=1) + "\n", "utf-8")
     raise SystemExit(0 if outcome.sound else 1)
-
-
-if __name__ == "__main__":
-    main()

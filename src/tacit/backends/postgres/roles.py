@@ -1,0 +1,105 @@
+"""The two roles: an owner, who makes the tables, and an application, whom row-level security binds. In: a superuser's connection. Out: roles.
+
+Tacit never works as a superuser, nor as a role with BYPASSRLS: the policies that keep tenants apart would silently do nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from tacit.errors import StoreError
+
+OWNER, APPLICATION = "tacit_owner", "tacit_app"
+TENANT_TABLES = (
+    "tenants", "scopes", "identities", "memories", "versions", "vectors", "postings", "terms", "relations", "sessions",
+    "exposures", "traces", "handovers", "projects", "named_values", "purges",
+    "accounts", "invites", "devices", "logs", "entries",
+)  # fmt: skip
+"""Every table that the application reads and writes; each has a policy for its tenant."""
+SEQUENCES = ("memory_numbers", "version_numbers")
+
+_BOUND = """
+    SELECT rolcanlogin AND NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole) FROM pg_roles
+    WHERE rolname = %(name)s"""
+_HINT = "Connect as a role without these rights; `create_roles` makes one."
+
+
+def create_roles(
+    superuser_dsn: str,
+    *,
+    owner: str = OWNER,
+    application: str = APPLICATION,
+    owner_password: str | None = None,
+    application_password: str | None = None,
+) -> None:
+    """Make both roles and the extension in the database of `superuser_dsn`. What is there already is left as it is, but for the rights.
+
+    Args:
+        superuser_dsn: a connection that may create roles and extensions.
+        owner: makes tables, and moves tenants.
+        application: reads and writes.
+        owner_password: None leaves it as it is.
+        application_password: None leaves it as it is.
+    """
+    with psycopg.connect(superuser_dsn, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        for name, password in ((owner, owner_password), (application, application_password)):
+            role = sql.Identifier(name)
+            bound = connection.execute(_BOUND, {"name": name}).fetchone()
+            if (
+                bound is None or not bound[0]
+            ):  # a role belongs to all databases: where nothing is wrong, nothing is touched
+                form = "CREATE ROLE {}" if bound is None else "ALTER ROLE {}"
+                rights = " LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE"
+                connection.execute(sql.SQL(form + rights).format(role))
+            if password is not None:
+                secret = sql.Literal(password)
+                connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, secret))
+        connection.execute(
+            sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(sql.Identifier(owner))
+        )
+        connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(sql.Identifier(application)))
+
+
+def grant_application(connection: psycopg.Connection[tuple[Any, ...]], application: str) -> None:
+    """Let the application use the tables, as their owner. Partitions are reached through their tables alone, where the policies are."""
+    role = sql.Identifier(application)
+    tables = sql.SQL(", ").join(map(sql.Identifier, TENANT_TABLES))
+    sequences = sql.SQL(", ").join(map(sql.Identifier, SEQUENCES))
+    connection.execute(sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO {}").format(tables, role))
+    connection.execute(sql.SQL("GRANT USAGE ON SEQUENCE {} TO {}").format(sequences, role))
+    connection.execute(sql.SQL("GRANT SELECT ON alembic_version TO {}").format(role))
+
+
+def refuse_unbound_role(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+    """Refuse a connection that row-level security does not bind.
+
+    Raises:
+        StoreError: naming what is wrong.
+    """
+    row = connection.execute(
+        "SELECT current_user, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user"
+    ).fetchone()
+    assert row is not None
+    name, superuser, bypasses = row
+    if superuser or bypasses:
+        right = "is a superuser" if superuser else "has BYPASSRLS"
+        raise StoreError(
+            f"The role {name} {right}: nothing would keep the tenants apart, and nothing was read.",
+            hint=_HINT,
+        )
+    open_tables = [
+        table
+        for table, active in connection.execute(
+            "SELECT name, row_security_active(name) FROM unnest(%s::text[]) AS name", (list(TENANT_TABLES),)
+        )
+        if not active
+    ]
+    if open_tables:
+        raise StoreError(
+            f"Row-level security does not bind the role {name} on {', '.join(open_tables)}; nothing was read.",
+            hint="Somebody switched it off: `ALTER TABLE ... ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`.",
+        )

@@ -1,0 +1,92 @@
+"""Scopes as small numbers. In: a scope filter. Out: the scopes of the filter that the tenant holds, each with its counts.
+
+Every statement that reads memories takes these numbers; a filter that names no stored scope gives no numbers and so no rows.
+Never widens a filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tacit.backends.text import clean_text
+from tacit.errors import StoreCorrupt
+from tacit.model.scope import Scope, ScopeFilter, ScopeKind
+
+if TYPE_CHECKING:
+    from tacit.backends.postgres.connection import Transaction
+
+_STORED = """
+    SELECT scope, name, change, moved, total, active, words, code FROM scopes
+    WHERE tenant = %(tenant)s AND name = ANY(%(names)s) ORDER BY scope"""
+_EVERY = "SELECT name FROM scopes WHERE tenant = %(tenant)s AND total > 0"
+_ADD = """
+    INSERT INTO scopes (tenant, scope, name)
+    SELECT %(tenant)s, (SELECT coalesce(max(scope), 0) FROM scopes WHERE tenant = %(tenant)s) + place, name
+    FROM unnest(%(names)s::text[]) WITH ORDINALITY AS new (name, place)
+    RETURNING name, scope"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredScope:
+    """A scope of the tenant.
+
+    Attributes:
+        number: how its rows name it.
+        name: the scope, as text.
+        change: the tenant's change counter when a memory of this scope was last written.
+        moved: the counter when a memory last left this scope; what was derived earlier must be made again.
+        total: how many memories it holds.
+        active: how many of them are active.
+        words: the words of the active ones.
+        code: the words of their code indexes.
+    """
+
+    number: int
+    name: str
+    change: int
+    moved: int
+    total: int
+    active: int
+    words: int
+    code: int
+
+
+def stored_scopes(transaction: Transaction, scope: ScopeFilter) -> tuple[StoredScope, ...]:
+    """The stored scopes that `scope` shows, by number; some may be empty today."""
+    if not scope.scopes:
+        return ()
+    return _named(transaction, [clean_text(str(one)) for one in scope.scopes])
+
+
+def _named(transaction: Transaction, names: list[str]) -> tuple[StoredScope, ...]:
+    return tuple(
+        StoredScope(
+            number=row[0], name=row[1], change=row[2], moved=row[3], total=row[4], active=row[5], words=row[6], code=row[7]
+        )
+        for row in transaction.rows(_STORED, {"names": names})
+    )  # fmt: skip
+
+
+def scope_numbers(transaction: Transaction, scopes: Iterable[Scope]) -> dict[Scope, int]:
+    """The number of each scope, which is added where it is new. For the writer who is alone."""
+    names = {one: clean_text(str(one)) for one in dict.fromkeys(scopes)}
+    numbers = {stored.name: stored.number for stored in _named(transaction, list(names.values()))}
+    if new := sorted(set(names.values()) - numbers.keys()):
+        numbers |= dict(transaction.rows(_ADD, {"names": new}))
+    return {one: numbers[name] for one, name in names.items()}
+
+
+def every_scope(transaction: Transaction) -> ScopeFilter:
+    """A filter of all scopes that hold memories."""
+    return ScopeFilter.of(*(_read_name(str(row[0])) for row in transaction.rows(_EVERY)))
+
+
+def _read_name(name: str) -> Scope:
+    # Not Scope.parse: a key may begin with a space, and what is stored must come back as it was.
+    kind, _, key = name.partition(":")
+    try:
+        return Scope(kind=ScopeKind(kind), key=key)
+    except ValueError:
+        raise StoreCorrupt(f"The store holds a scope {name!r} of no known kind.") from None

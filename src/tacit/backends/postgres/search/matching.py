@@ -1,0 +1,259 @@
+"""Scores by BM25 over postings. In: terms, a scope. Out: hits, or a table of words. Never turns words into syntax.
+
+Okapi BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) with a word counted once per memory: a memory is one statement, and in
+one statement a repeated word says nothing more. With n of the N active memories in scope holding the word, l words in the memory and
+a words in the mean memory in scope,
+
+    score = sum over the words of ln(1 + (N - n + 0.5) / (n + 0.5)) * (k1 + 1) / (1 + k1 * (1 - b + b * l / a))
+
+N, n and the sum of l are kept as memories are written. Weights are added as whole numbers of 1 / `UNIT`, so that memories that hold the same
+words get the same sum in whatever order their postings are read.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.backends.postgres.documents import CODE, WORDS
+from tacit.backends.text import clean_text
+from tacit.model.evidence import Hit
+
+if TYPE_CHECKING:
+    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.scopes import StoredScope
+
+K1 = 1.2
+B = 0.75
+UNIT = 100_000_000
+"""Weights are whole numbers of 1 / `UNIT`."""
+
+MAX_TERMS = 32
+"""The rarest terms of a query that count; the others say little."""
+MAX_POSTINGS = 6_000
+"""Most postings, summed over the terms, that one query reads to find memories; those of the rarest term are always read.
+
+Reading and weighing one takes half a microsecond to a microsecond (measured). More frequent terms find nothing by themselves: they are looked up in the
+memories that the rarer ones found, for an index lookup each.
+"""
+ASKED_TERMS = 64
+ASKED_POSTINGS = 60_000
+"""The same bounds where somebody waits for an answer."""
+_AHEAD = 4
+"""So many times as many as are wanted are looked up at first; where too few of them may be shown, all are."""
+_LEAST_AHEAD = 200
+"""At least so many are looked up where more frequent terms may change the order."""
+
+_OWN = "tenant = %(tenant)s AND placement = ANY(%(placements)s)"
+HOLDS = "valid_from_ms <= %(now_ms)s AND (valid_to_ms IS NULL OR valid_to_ms > %(now_ms)s)"
+OF_KINDS = " AND kind = ANY(%(kinds)s)"
+
+_FREQUENCIES = """
+    SELECT term, sum(documents) FROM terms
+    WHERE tenant = %(tenant)s AND space = %(space)s AND term = ANY(%(terms)s) AND scope = ANY(%(scopes)s) GROUP BY term"""
+_NORM = f"({UNIT} * (1 + {K1}::float8 * ({1 - B}::float8 + {B}::float8 * length / %(mean)s::float8)))"
+_FOUND = """
+    WITH found AS (
+        SELECT p.number, sum(asked.weight) AS total, min(p.value) AS length
+        FROM unnest(%(terms)s::text[], %(weights)s::int[]) AS asked (term, weight)
+        JOIN postings AS p ON p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s) AND p.term = asked.term
+        WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s)
+        GROUP BY p.number
+    )"""
+_KEPT = """, kept AS (
+        SELECT f.number, f.total, f.length FROM found AS f
+        JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
+        WHERE m.status = 'active' AND m.scope = ANY(%(scopes)s) AND {tests}
+    )"""
+_FIRST = f""", first AS MATERIALIZED (
+        SELECT number, total, length FROM {{source}} ORDER BY total / {_NORM} DESC FETCH FIRST %(ahead)s ROWS WITH TIES
+    )"""
+_PROBED = """, more AS (
+        SELECT p.number, sum(asked.weight) AS total
+        FROM unnest(%(frequent)s::text[], %(frequent_weights)s::int[]) AS asked (term, weight)
+        JOIN postings AS p ON p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s) AND p.term = asked.term
+        WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s) AND p.number = ANY(ARRAY(SELECT number FROM first))
+        GROUP BY p.number
+    ), whole AS (
+        SELECT number, f.total + coalesce(m.total, 0) AS total, f.length
+        FROM first AS f LEFT JOIN more AS m USING (number)
+    )"""
+_BEST = f"""
+    SELECT m.number, m.id, f.total * {K1 + 1}::float8 / {_NORM} AS score FROM {{source}} AS f
+    JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
+    WHERE m.status = 'active' AND m.scope = ANY(%(scopes)s) AND {{tests}}
+    ORDER BY score DESC, m.id LIMIT %(limit)s"""
+_ALSO = f"""
+    SELECT number, id FROM memories
+    WHERE {_OWN} AND status = 'active' AND scope = ANY(%(scopes)s) AND id = ANY(%(ids)s) AND {HOLDS}"""
+_HELD = f"""
+    SELECT number, term, value FROM postings
+    WHERE {_OWN} AND space = %(space)s AND term = ANY(%(terms)s) AND scope = ANY(%(scopes)s) AND number = ANY(%(numbers)s)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """The terms of a query that count, in a scope.
+
+    Attributes:
+        space: `WORDS` or `CODE`.
+        weights: the idf, in units, of each term whose postings are read.
+        frequent: the same of each that is looked up in what those found.
+        frequencies: how many memories in scope hold each asked-for term.
+        total: how many memories are in scope.
+        mean: words of the mean one.
+        postings: how many postings are read.
+        complete: whether the postings of all terms are read that any memory holds.
+    """
+
+    space: int
+    weights: Mapping[str, int]
+    frequent: Mapping[str, int]
+    frequencies: Mapping[str, int]
+    total: int
+    mean: float
+    postings: int
+    complete: bool
+
+
+def idf(total: int, holding: int) -> float:
+    """ln(1 + (N - n + 0.5) / (n + 0.5))."""
+    return math.log1p((total - holding + 0.5) / (holding + 0.5))
+
+
+def count_documents(
+    transaction: Transaction, space: int, terms: Sequence[str], scopes: Sequence[StoredScope]
+) -> dict[str, int]:
+    """How many active memories in `scopes` hold each of `terms`; one that none holds may be left out."""
+    values = {"space": space, "terms": list(terms), "scopes": [stored.number for stored in scopes]}
+    rows = transaction.rows(_FREQUENCIES, values) if terms else []
+    return {term: int(count) for term, count in rows}
+
+
+def choose_terms(
+    transaction: Transaction,
+    space: int,
+    terms: Sequence[str],
+    scopes: Sequence[StoredScope],
+    *,
+    on_demand: bool = False,
+) -> Terms:
+    """The rarest of `terms` that may be read; with `on_demand` somebody waits for the answer, and more of them."""
+    frequencies = count_documents(transaction, space, list(dict.fromkeys(terms)), scopes)
+    total = sum(stored.active for stored in scopes)
+    length = sum(stored.words if space == WORDS else stored.code for stored in scopes)
+    most_terms, most = (ASKED_TERMS, ASKED_POSTINGS) if on_demand else (MAX_TERMS, MAX_POSTINGS)
+    held = sorted((count, term) for term, count in frequencies.items() if count > 0)
+    read: dict[str, int] = {}
+    frequent: dict[str, int] = {}
+    postings = 0
+    for frequency, term in held[:most_terms]:
+        postings += frequency
+        among = read if not read or postings <= most else frequent
+        among[term] = round(idf(total, frequency) * UNIT)
+    return Terms(
+        space=space,
+        weights=read,
+        frequent=frequent,
+        frequencies=frequencies,
+        total=total,
+        mean=length / total if total and length else 1.0,
+        postings=sum(frequencies[term] for term in read),
+        complete=len(read) == len(held),
+    )
+
+
+def _values(
+    terms: Terms, scopes: Sequence[StoredScope], now_ms: int, kinds: Sequence[str] | None
+) -> dict[str, object]:
+    return {
+        "space": terms.space,
+        "terms": list(terms.weights),
+        "weights": list(terms.weights.values()),
+        "frequent": list(terms.frequent),
+        "frequent_weights": list(terms.frequent.values()),
+        "scopes": [stored.number for stored in scopes],
+        "mean": terms.mean,
+        "now_ms": now_ms,
+        "kinds": None if kinds is None else [clean_text(kind) for kind in kinds],
+    }
+
+
+def _best(
+    transaction: Transaction, terms: Terms, values: dict[str, object], limit: int
+) -> list[tuple[int, str, float]]:
+    """Number, id and score of the best that may be shown."""
+    if not terms.weights:
+        return []
+    of_kinds = values["kinds"] is not None
+    tests = HOLDS + (OF_KINDS if of_kinds else "")
+    ahead = max(_AHEAD * limit, _LEAST_AHEAD)
+    values = {**values, "limit": limit, "ahead": ahead}
+    rows: list[tuple[int, str, float]] = []
+    # Nearly all that are found may be shown, so that is asked of the first alone; of a kind there may be few among those.
+    for keep in (True,) if of_kinds else (False, True):
+        statement, source = _FOUND, "found"
+        if keep:
+            statement, source = statement + _KEPT.format(tests=tests), "kept"
+        statement, source = statement + _FIRST.format(source=source), "first"
+        if terms.frequent:
+            statement, source = statement + _PROBED, "whole"
+        statement += _BEST.format(source=source, tests=tests)
+        rows = [(number, name, float(score)) for number, name, score in transaction.rows(statement, values)]
+        if len(rows) == limit or terms.postings <= ahead:
+            break
+    return rows
+
+
+def best_by_words(
+    transaction: Transaction,
+    terms: Terms,
+    scopes: Sequence[StoredScope],
+    *,
+    limit: int,
+    now_ms: int,
+    kinds: Sequence[str] | None,
+) -> list[Hit]:
+    """The best memories that hold any of the terms, ties by id."""
+    rows = _best(transaction, terms, _values(terms, scopes, now_ms, kinds), limit)
+    return [Hit(memory_id=name, score=score) for _, name, score in rows]
+
+
+def scores_by_term(
+    transaction: Transaction,
+    terms: Terms,
+    scopes: Sequence[StoredScope],
+    *,
+    limit: int,
+    also: Sequence[str],
+    now_ms: int,
+    kinds: Sequence[str] | None,
+) -> tuple[list[str], dict[str, NDArray[np.float32]]]:
+    """Memories, best sum first, and of every term chosen what it gives each of them, shape (memories,)."""
+    values = _values(terms, scopes, now_ms, kinds)
+    best = _best(transaction, terms, values, limit)
+    values["ids"] = [clean_text(name) for name in also]
+    more = transaction.rows(_ALSO + (OF_KINDS if kinds is not None else ""), values) if also else []
+    ids = {number: str(name) for number, name in more} | {number: name for number, name, _ in best}
+    values["numbers"] = list(ids)
+    weights = {**terms.weights, **terms.frequent}
+    values["terms"] = list(weights)
+    held: dict[str, dict[int, float]] = {term: {} for term in weights}
+    for number, term, length in transaction.rows(_HELD, values) if weights and ids else []:
+        norm = (K1 + 1) / (1 + K1 * (1 - B + B * length / terms.mean))
+        held[term][number] = weights[term] / UNIT * norm
+    sums = {number: math.fsum(column.get(number, 0.0) for column in held.values()) for number in ids}
+    order = sorted(ids, key=lambda number: (-sums[number], ids[number]))
+    columns = {
+        term: np.array([column.get(number, 0.0) for number in order], np.float32)
+        for term, column in held.items()
+    }
+    return [ids[number] for number in order], columns
+
+
+SPACES: dict[str, int] = {"lexical": WORDS, "code": CODE}

@@ -1,0 +1,160 @@
+"""The memories nearest to a vector. In: a vector, a scope. Out: hits, and the background that they stand out from.
+
+Three ways, by the number of memories in scope: every vector is compared; or the signs of all, which an index holds, choose candidates that
+are then compared; or, for a tenant with partitions of its own, the graph of its HNSW index. The first is exact. A graph over several
+tenants is never asked: under a filter it finds next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tacit.backends.postgres.search.matching import HOLDS, OF_KINDS
+from tacit.backends.postgres.vectors import vector_text
+from tacit.backends.text import clean_text
+from tacit.errors import EmbedderMismatch
+from tacit.model.evidence import Background, Hit
+from tacit.ports.models import EmbedderIdentity, Vectors
+
+if TYPE_CHECKING:
+    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.scopes import StoredScope
+
+EXACT_ROWS = 10_000
+"""In scopes of no more memories every vector is compared."""
+SIGNS_ROWS = 25_000
+"""In larger ones the graph is asked, where there is one: it takes half of the time and finds more."""
+CANDIDATES = 400
+"""Candidates that signs choose."""
+GRAPH_BREADTH = 400
+"""HNSW's `ef_search`."""
+SAMPLE = 512
+"""The background of a large scope is that of about so many memories."""
+EVERY = 64
+"""Of so many vectors one is in the index that samples are drawn from."""
+_LEAST_SAMPLE = 32
+
+_MINE = """v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.identity = %(identity)s AND v.active
+            AND v.scope = ANY(%(scopes)s)"""
+_EXACT = f"""
+    WITH scored AS MATERIALIZED (
+        SELECT v.id, v.kind, v.valid_from_ms, v.valid_to_ms, -(v.vector <#> %(query)s::halfvec) AS score FROM vectors AS v
+        WHERE {_MINE}
+    )
+    SELECT NULL AS id, count(*)::float8, avg(score), stddev_pop(score) FROM scored
+    UNION ALL
+    (SELECT id, score, NULL, NULL FROM scored WHERE {HOLDS}{{kinds}} ORDER BY score DESC, id LIMIT %(limit)s)"""
+_BY_SIGNS = f"""
+    WITH near AS MATERIALIZED (
+        SELECT v.number FROM vectors AS v WHERE {_MINE} AND {HOLDS}{{kinds}}
+        ORDER BY v.bits <~> binary_quantize(%(query)s::halfvec)::bit varying LIMIT %(candidates)s
+    )
+    SELECT v.id, -(v.vector <#> %(query)s::halfvec) AS score FROM near
+    JOIN vectors AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = near.number
+    ORDER BY score DESC, v.id LIMIT %(limit)s"""
+_SAMPLED = f"""
+    WITH drawn AS MATERIALIZED (SELECT v.number FROM vectors AS v WHERE {_MINE} {{drawn}} LIMIT {2 * SAMPLE})
+    SELECT count(*), avg(-(v.vector <#> %(query)s::halfvec)), stddev_pop(-(v.vector <#> %(query)s::halfvec)) FROM drawn
+    JOIN vectors AS v ON v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.number = drawn.number"""
+_DRAWN = f"AND v.number %% {EVERY} = 0 AND v.number %% %(step)s = 0"
+_BREADTH = """
+    SELECT set_config('hnsw.ef_search', %(breadth)s, true), set_config('hnsw.iterative_scan', 'relaxed_order', true)
+    FROM tenants WHERE tenant = %(tenant)s"""
+_BY_GRAPH = f"""
+    SELECT v.id, -(v.vector::halfvec({{dimensions}}) <#> %(query)s::halfvec({{dimensions}})) AS score FROM vectors AS v
+    WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.identity = {{identity}} AND v.active
+        AND v.scope = ANY(%(scopes)s) AND {HOLDS}{{kinds}}
+    ORDER BY v.vector::halfvec({{dimensions}}) <#> %(query)s::halfvec({{dimensions}}) LIMIT %(limit)s"""
+_OTHER = """
+    SELECT i.name, i.dimensions FROM vectors AS v JOIN identities AS i ON i.tenant = %(tenant)s AND i.identity = v.identity
+    WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.active AND v.scope = ANY(%(scopes)s) LIMIT 1"""
+
+
+def nearest(
+    transaction: Transaction,
+    vector: Vectors,
+    scopes: Sequence[StoredScope],
+    *,
+    identity: EmbedderIdentity,
+    identity_number: int,
+    limit: int,
+    now_ms: int,
+    kinds: Sequence[str] | None,
+) -> tuple[list[Hit], Background | None]:
+    """The best `limit`, ties by id, and the background.
+
+    Raises:
+        EmbedderMismatch: there are vectors in scope, none of them of `identity`.
+    """
+    values: dict[str, object] = {
+        "query": vector_text(vector),
+        "identity": identity_number,
+        "scopes": [stored.number for stored in scopes],
+        "limit": limit,
+        "now_ms": now_ms,
+        "kinds": None if kinds is None else [clean_text(kind) for kind in kinds],
+    }
+    of_kinds = "" if kinds is None else OF_KINDS
+    total = sum(stored.active for stored in scopes)
+    if total <= EXACT_ROWS:
+        hits, background = _exact(transaction, values, of_kinds)
+    else:
+        background = _sampled(transaction, values, total)
+        by_graph = (
+            total > SIGNS_ROWS and identity_number in transaction.indexed and len(transaction.placements) == 1
+        )
+        rows = _by_graph(transaction, values, of_kinds, identity, identity_number) if by_graph else []
+        if not rows:
+            rows = transaction.rows(
+                _BY_SIGNS.format(kinds=of_kinds), {**values, "candidates": max(CANDIDATES, 4 * limit)}
+            )
+        hits = [Hit(memory_id=name, score=float(score)) for name, score in rows]
+    if background is None:
+        _refuse_other_embedder(transaction, values, identity)
+    return sorted(hits, key=lambda hit: (-hit.score, hit.memory_id)), background
+
+
+def _exact(
+    transaction: Transaction, values: dict[str, object], kinds: str
+) -> tuple[list[Hit], Background | None]:
+    hits: list[Hit] = []
+    background = None
+    for name, score, mean, deviation in transaction.rows(_EXACT.format(kinds=kinds), values):
+        if name is not None:
+            hits.append(Hit(memory_id=name, score=float(score)))
+        elif score:
+            background = Background(
+                count=int(score), mean=float(mean), deviation=float(deviation), total=int(score)
+            )
+    return hits, background
+
+
+def _sampled(transaction: Transaction, values: dict[str, object], total: int) -> Background | None:
+    # Numbers are given out in the order of writing, by turns to all tenants: every so-manieth is as good as chance.
+    step = EVERY * max(round(total / (EVERY * SAMPLE)), 1)
+    for drawn, least in ((_DRAWN, _LEAST_SAMPLE), ("", 1)):
+        count, mean, deviation = transaction.rows(_SAMPLED.format(drawn=drawn), {**values, "step": step})[0]
+        if count >= least:
+            return Background(count=count, mean=float(mean), deviation=float(deviation), total=total)
+    return None
+
+
+def _by_graph(
+    transaction: Transaction, values: dict[str, object], kinds: str, identity: EmbedderIdentity, number: int
+) -> list[tuple[str, float]]:
+    transaction.execute(_BREADTH, {"breadth": str(GRAPH_BREADTH)})
+    # The index holds vectors of one identity alone: the planner has to see its number.
+    statement = _BY_GRAPH.format(dimensions=int(identity.dimensions), identity=int(number), kinds=kinds)
+    return [(str(name), float(score)) for name, score in transaction.rows(statement, values)]
+
+
+def _refuse_other_embedder(
+    transaction: Transaction, values: dict[str, object], identity: EmbedderIdentity
+) -> None:
+    row = transaction.row(_OTHER, values)
+    if row is not None:
+        raise EmbedderMismatch(
+            f"The stored vectors belong to {EmbedderIdentity(name=row[0], dimensions=row[1])}, the query to {identity}.",
+            hint="Run `tacit reindex` to renew them.",
+        )

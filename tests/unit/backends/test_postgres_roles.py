@@ -1,0 +1,280 @@
+"""Who may open a store, what keeps tenants apart, and which schema is taken."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import psycopg
+import pytest
+
+import tacit.backends.postgres
+from contracts.stores import ALPHA, EMBEDDER, NOW, memory, unit
+from postgres_server import OWN, OWNER, Server, check_statement, new_tenant_name, server
+from tacit.backends.postgres import (
+    SCHEMA_VERSION,
+    Connections,
+    PostgresStore,
+    create_roles,
+    migrate,
+    open_postgres_store,
+    schema_version,
+)
+from tacit.backends.postgres.connection import Database, Transaction, observe_nothing
+from tacit.backends.postgres.roles import TENANT_TABLES
+from tacit.backends.postgres.search.rankings import PostgresSearch
+from tacit.errors import StoreError, StoreNewer
+from tacit.model.changes import Add
+from tacit.model.memory import Entity
+from tacit.model.scope import ScopeFilter
+from tacit.model.trigger import Trigger
+from tacit.providers.clock import FakeClock
+
+pytestmark = pytest.mark.postgres
+
+_T = TypeVar("_T")
+SEEN = ScopeFilter.of(ALPHA)
+
+
+@pytest.fixture
+def running() -> Server:
+    return server()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock(now_ms=NOW)
+
+
+def admin(running: Server, statement: str, *, database: str = "tacit") -> list[tuple[Any, ...]]:
+    with psycopg.connect(running.dsn("postgres", database), autocommit=True) as connection:
+        cursor = connection.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def test_a_superuser_is_refused(running: Server, clock: FakeClock) -> None:
+    with pytest.raises(StoreError, match="superuser") as caught:
+        open_postgres_store(running.dsn("postgres"), "team", clock=clock)
+    assert "create_roles" in caught.value.hint
+
+
+def test_a_role_that_bypasses_the_policies_is_refused(running: Server, clock: FakeClock) -> None:
+    admin(running, "DROP ROLE IF EXISTS bypassing")
+    admin(running, "CREATE ROLE bypassing LOGIN BYPASSRLS IN ROLE tacit_app")
+    with pytest.raises(StoreError, match="BYPASSRLS"):
+        open_postgres_store(running.dsn("bypassing"), "team", clock=clock)
+
+
+@pytest.fixture
+def spare(running: Server) -> Iterator[str]:
+    """A database of its own, set up."""
+    name = f"spare_{uuid.uuid4().hex[:12]}"
+    admin(running, f"CREATE DATABASE {name}", database="postgres")
+    create_roles(running.dsn("postgres", name))
+    migrate(running.dsn(OWNER, name))
+    yield name
+    admin(running, f"DROP DATABASE {name} WITH (FORCE)", database="postgres")
+
+
+def test_a_table_whose_policies_were_switched_off_is_refused(
+    running: Server, spare: str, clock: FakeClock
+) -> None:
+    admin(running, "ALTER TABLE versions DISABLE ROW LEVEL SECURITY", database=spare)
+    with pytest.raises(StoreError, match="versions") as caught:
+        open_postgres_store(running.dsn(database=spare), "team", clock=clock)
+    assert "FORCE ROW LEVEL SECURITY" in caught.value.hint
+
+
+def test_other_schemas_are_refused_and_migrating_again_changes_nothing(
+    running: Server, spare: str, clock: FakeClock
+) -> None:
+    owner = running.dsn(OWNER, spare)
+    assert schema_version(owner) == SCHEMA_VERSION
+    assert migrate(owner) == SCHEMA_VERSION
+    store = open_postgres_store(running.dsn(database=spare), "team", clock=clock)
+    admin(running, "UPDATE alembic_version SET version_num = '0999'", database=spare)
+    for use in (store.stats, lambda: store.put_value("name", "value")):
+        with pytest.raises(StoreNewer, match="reads nothing"):
+            use()
+    store.close()
+    with pytest.raises(StoreNewer, match="999"):
+        open_postgres_store(running.dsn(database=spare), "team", clock=clock)
+    with pytest.raises(StoreNewer):
+        migrate(owner)
+    admin(running, "UPDATE alembic_version SET version_num = '0000'", database=spare)
+    with pytest.raises(StoreError, match="schema 0") as caught:
+        open_postgres_store(running.dsn(database=spare), "team", clock=clock)
+    assert "tacit-server migrate" in caught.value.hint
+
+
+def test_a_database_without_tables_says_what_to_do(running: Server, clock: FakeClock) -> None:
+    assert schema_version(running.dsn("postgres", "postgres")) == 0
+    with pytest.raises(StoreError, match="no tables") as caught:
+        open_postgres_store(running.dsn(database="postgres"), "team", clock=clock)
+    assert "tacit-server migrate" in caught.value.hint
+
+
+def test_a_server_that_is_not_there_is_said(clock: FakeClock, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot be reached"):
+        open_postgres_store(f"host={tmp_path} user=nobody dbname=tacit", "team", clock=clock)
+
+
+def test_every_table_has_a_forced_policy_and_no_partition_is_reached_by_itself(running: Server) -> None:
+    rows = admin(
+        running,
+        "SELECT relname, relrowsecurity, relforcerowsecurity, relispartition, has_table_privilege('tacit_app', oid, 'SELECT')"
+        " FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace",
+    )
+    whole = {
+        name: (on, forced) for name, on, forced, part, _ in rows if not part and name != "alembic_version"
+    }
+    assert whole == dict.fromkeys(TENANT_TABLES, (True, True))
+    assert [name for name, _, _, part, may_read in rows if part and may_read] == []
+
+
+def add_findable(store: PostgresStore, name: str) -> None:
+    one = memory(
+        name,
+        f"run the linter over getUserName, says {name}",
+        trigger=Trigger(actions=(("commit", 1.0),)),
+        entities=(Entity(kind="file", key="a.py"),),
+        error_signature="boom",
+    )
+    store.apply([Add(memory=one)], vectors=unit(1, 0, 0, 0)[np.newaxis], identity=EMBEDDER)
+
+
+class _Stripped(Transaction):
+    """A transaction whose statements forget the tenant."""
+
+    def execute(self, statement: str, values: Any = None) -> Any:
+        stripped = OWN.sub("true", statement)
+        assert stripped != statement
+        return super().execute(stripped, values)
+
+
+class _OneTransaction(Database):
+    """A database whose reads all happen in one transaction."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self._transaction_given = transaction
+
+    def reading(self, work: Callable[[Transaction], _T]) -> _T:
+        return work(self._transaction_given)
+
+
+def found_without_tenant(
+    dsn: str, tenant: int, clock: FakeClock, *, kind: type[Transaction] = _Stripped
+) -> dict[str, set[str]]:
+    """What each space finds when no statement names the tenant."""
+    with psycopg.connect(dsn) as connection:
+        connection.execute("SELECT set_config('tacit.tenant', %s, true)", (str(tenant),))
+        transaction = kind(
+            tenant=tenant, placements=(0,), change=0, indexed=(),
+            _connection=connection, _observe=observe_nothing, _scopes={},
+        )  # fmt: skip
+        search = PostgresSearch(_OneTransaction(transaction), clock=clock)
+        asked: dict[str, Any] = {"scope": SEEN, "limit": 50}
+        rankings = [
+            search.semantic(unit(1, 0, 0, 0), identity=EMBEDDER, **asked),
+            search.lexical("linters", **asked),
+            search.code("getUserName", **asked),
+            search.entity([Entity(kind="file", key="a.py")], **asked),
+            search.intent([("commit", 0.8)], **asked),
+            search.standing(["fact"], **asked),
+            search.error("boom", **asked),
+        ]
+        found = {ranking.space: {hit.memory_id for hit in ranking.hits} for ranking in rankings}
+        found["words"] = set(search.word_table(["linter"], **asked).ids)
+        return found
+
+
+def test_the_policies_alone_keep_tenants_apart(running: Server, spare: str, clock: FakeClock) -> None:
+    connections = Connections(running.dsn(database=spare))
+    stores = [PostgresStore(connections, name, clock=clock) for name in ("one", "two", "three")]
+    for store in stores:
+        add_findable(store, f"mem_of_{store.database.tenant}")
+    for store in stores:
+        tenant = store.database.tenant
+        found = found_without_tenant(running.dsn(database=spare), tenant, clock)
+        assert found == {space: {f"mem_of_{tenant}"} for space in found}
+    # The same, with nothing to keep them apart, shows that the statements would find the others.
+    everything = {f"mem_of_{store.database.tenant}" for store in stores}
+    unbound = found_without_tenant(running.dsn("postgres", spare), stores[0].database.tenant, clock)
+    assert unbound["semantic"] == unbound["standing"] == unbound["error"] == everything
+    with psycopg.connect(running.dsn(database=spare)) as connection:
+        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,), "no tenant was named"
+        connection.execute("SELECT set_config('tacit.tenant', '', true)")
+        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (0,)
+        connection.execute("SELECT set_config('tacit.tenant', '1', true)")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("INSERT INTO named_values (tenant, name, value) VALUES (2, 'n', 'v')")
+    connections.close()
+
+
+def test_the_same_id_may_be_stored_by_two_tenants(clock: FakeClock, running: Server) -> None:
+    connections = Connections(running.dsn(), observe=check_statement)
+    one, two = (PostgresStore(connections, new_tenant_name(), clock=clock) for _ in range(2))
+    for store in (one, two):
+        add_findable(store, "mem_same")
+    one.rewrite_texts(lambda text, _: text.replace("linter", "checker"), dry_run=False)
+    assert "checker" in one.get(["mem_same"], scope=SEEN)[0].content
+    assert "linter" in two.get(["mem_same"], scope=SEEN)[0].content
+    assert one.check() == two.check() == ()
+    connections.close()
+
+
+OF_NO_TENANT = {"_FIND_TENANT", "_ADD_TENANT", "_NAME_TENANT", "_FIND", "_BOUND"}
+"""By these a transaction learns the number of the tenant whose name it knows; by the last, whether a role is bound."""
+
+
+def texts(value: object) -> Iterator[str]:
+    """The strings in a constant."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from texts(tuple(value.values()))
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from texts(one)
+
+
+def statements() -> Iterator[tuple[str, str]]:
+    """Every statement that a module of the package holds as a constant."""
+    package = tacit.backends.postgres
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if ".migrations" in found.name:
+            continue
+        module = importlib.import_module(found.name)
+        for name, value in vars(module).items():
+            for text in texts(value) if name.startswith("_") and not name.startswith("__") else ():
+                if re.match(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH \w+)\b", text):
+                    yield name, text
+
+
+def test_every_statement_of_the_package_names_the_tenant_of_every_table() -> None:
+    found = list(statements())
+    assert len(found) > 80
+    for place, text in found:
+        if place not in OF_NO_TENANT:
+            check_statement(text.replace("{table}", "memories"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT body FROM memories WHERE id = %(id)s",
+        "SELECT m.id FROM memories AS m JOIN vectors AS v ON v.number = m.number WHERE m.tenant = %(tenant)s",
+        "DELETE FROM versions WHERE number IN (SELECT number FROM memories WHERE tenant = %(tenant)s)",
+        "INSERT INTO terms (space, tenant) VALUES (1, %(tenant)s)",
+        "SELECT 1",
+    ],
+)
+def test_a_statement_that_forgets_the_tenant_is_seen(statement: str) -> None:
+    with pytest.raises(AssertionError):
+        check_statement(statement)

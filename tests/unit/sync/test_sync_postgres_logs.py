@@ -1,0 +1,193 @@
+"""The logs of accounts in PostgreSQL: the same as in memory, and accounts kept apart."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from postgres_server import server
+from samples import memory_named
+from tacit.errors import LogForked, NotFound, NotLoggedIn, SyncError
+from tacit.model.scope import project_scope
+from tacit.server.logs import INVITE_MS, InMemoryLogs, Login, Logs, Principal
+from tacit.sync.entry import Entry, PurgeBody, StateBody, append_entry
+from tacit.sync.keys import AccountKey, DeviceKey
+from unit.sync.devices import NOW
+
+pytestmark = pytest.mark.postgres
+_names = itertools.count()
+
+
+@pytest.fixture(params=["memory", "postgres"])
+def logs(request: pytest.FixtureRequest) -> Iterator[Logs]:
+    if request.param == "memory":
+        yield InMemoryLogs()
+        return
+    from postgres_server import check_statement
+    from tacit.backends.postgres.connection import Connections
+    from tacit.server.postgres_logs import PostgresLogs
+
+    connections = Connections(server().dsn(), min_size=1, max_size=4, observe=check_statement)
+    yield PostgresLogs(connections)
+    connections.close()
+
+
+@pytest.fixture
+def account() -> str:
+    return f"ana-{os.getpid()}-{next(_names)}"
+
+
+class Member:
+    """A device that has logged in."""
+
+    def __init__(self, logs: Logs, code: str, secret: AccountKey) -> None:
+        self.key, self.secret = DeviceKey.new(), secret
+        signature = self.key.sign(self.key.device.encode())
+        login = Login(
+            code=code, key=secret.account, device=self.key.device, name="laptop", signature=signature
+        )
+        self.token = logs.log_in(login, now_ms=NOW).token
+        self.who = logs.principal(self.token, now_ms=NOW)
+        self.log: list[Entry] = []
+
+    def say(self, memory_id: str, content: str = "Tabs, not spaces.") -> Entry:
+        memory = memory_named(memory_id, content, scope=project_scope("alpha"), at_ms=NOW)
+        return self._append(StateBody(memory=memory))
+
+    def purge(self, memory_id: str) -> Entry:
+        return self._append(PurgeBody(memory_id=memory_id))
+
+    def _append(self, body: StateBody | PurgeBody) -> Entry:
+        previous = self.log[-1].id if self.log else ""
+        entry = append_entry(
+            body, number=len(self.log) + 1, previous=previous, device=self.key, account=self.secret
+        )
+        self.log.append(entry)
+        return entry
+
+
+@pytest.fixture
+def member(logs: Logs, account: str) -> Member:
+    return Member(logs, logs.add_account(account, now_ms=NOW), AccountKey.new())
+
+
+def test_entries_come_back_as_they_went_in(logs, member):
+    entries = [member.say(f"mem_{number}") for number in range(5)]
+    logs.push(member.who, entries[:2], now_ms=NOW)
+    logs.push(member.who, entries[1:], now_ms=NOW)
+    assert logs.heads(member.who) == {member.key.device: 5}
+    assert list(logs.entries(member.who, member.key.device, after=0, limit=9)) == entries
+    assert list(logs.entries(member.who, member.key.device, after=3, limit=1)) == entries[3:4]
+    assert list(logs.entries(member.who, "00" * 32, after=0, limit=9)) == []
+
+
+def test_a_fork_is_refused_and_nothing_of_the_batch_is_kept(logs, member):
+    logs.push(member.who, [member.say("mem_1")], now_ms=NOW)
+    member.log.clear()
+    fork = [member.say("mem_2"), member.say("mem_3")]
+    with pytest.raises(LogForked):
+        logs.push(member.who, fork, now_ms=NOW)
+    with pytest.raises(LogForked):
+        logs.push(member.who, fork[1:], now_ms=NOW)
+    assert logs.heads(member.who) == {member.key.device: 1}
+
+
+def test_gaps_and_strangers_are_refused(logs, member):
+    first, second = member.say("mem_1"), member.say("mem_2")
+    with pytest.raises(SyncError):
+        logs.push(member.who, [second], now_ms=NOW)
+    stranger = append_entry(
+        StateBody(memory=memory_named("mem_1", "x", scope=project_scope("a"), at_ms=NOW)),
+        number=1,
+        previous="",
+        device=DeviceKey.new(),
+        account=member.secret,
+    )
+    with pytest.raises(SyncError, match="no device of this account"):
+        logs.push(member.who, [stranger], now_ms=NOW)
+    logs.push(member.who, [first, second], now_ms=NOW)
+
+
+def test_a_purge_removes_bodies_also_those_that_come_later(logs, member):
+    state, purge = member.say("mem_1"), member.purge("mem_1")
+    other, late = member.say("mem_2"), member.say("mem_1", "Once more.")
+    logs.push(member.who, [state, purge], now_ms=NOW)
+    logs.push(member.who, [other, late], now_ms=NOW)
+    held = logs.entries(member.who, member.key.device, after=0, limit=9)
+    assert [bool(entry.sealed) for entry in held] == [False, True, True, False]
+    assert [entry.id for entry in held] == [entry.id for entry in member.log]
+
+
+def test_devices_and_what_each_lacks(logs, account, member):
+    other = Member(logs, logs.add_account(account, now_ms=NOW), member.secret)
+    logs.push(member.who, [member.say("mem_1"), member.say("mem_2")], now_ms=NOW)
+    logs.report(other.who, {member.key.device: 1}, now_ms=NOW + 5)
+    views = {view.device: view for view in logs.devices(member.who)}
+    assert (views[member.key.device].entries, views[other.key.device].behind) == (2, 1)
+    assert views[other.key.device].seen_at_ms == NOW + 5
+    logs.revoke(member.who, other.key.device, now_ms=NOW + 6)
+    with pytest.raises(NotLoggedIn):
+        logs.principal(other.token, now_ms=NOW)
+    with pytest.raises(NotFound):
+        logs.revoke(member.who, "00" * 32, now_ms=NOW)
+
+
+def test_invitations(logs, account, member):
+    code = logs.add_account(account, now_ms=NOW)
+    late = DeviceKey.new()
+    login = Login(
+        code=code,
+        key=member.secret.account,
+        device=late.device,
+        name="x",
+        signature=late.sign(late.device.encode()),
+    )
+    with pytest.raises(NotLoggedIn):
+        logs.log_in(login, now_ms=NOW + INVITE_MS + 1)
+    logs.log_in(login, now_ms=NOW)
+    with pytest.raises(NotLoggedIn):
+        logs.log_in(login, now_ms=NOW)
+    again = logs.add_account(account, now_ms=NOW)
+    with pytest.raises(SyncError, match="another recovery phrase"):
+        Member(logs, again, AccountKey.new())
+    Member(logs, again, member.secret)  # a refused login did not use it up
+
+
+def test_accounts_are_kept_apart(logs, member):
+    other = Member(logs, logs.add_account(f"bob-{os.getpid()}-{next(_names)}", now_ms=NOW), AccountKey.new())
+    logs.push(member.who, [member.say("mem_1")], now_ms=NOW)
+    assert logs.heads(other.who) == {}
+    assert list(logs.entries(other.who, member.key.device, after=0, limit=9)) == []
+    with pytest.raises(SyncError):
+        logs.push(other.who, member.log, now_ms=NOW)
+    with pytest.raises(NotFound):
+        logs.revoke(other.who, member.key.device, now_ms=NOW)
+    forged = Principal(account="nobody-here", device=member.key.device)
+    with pytest.raises((NotLoggedIn, KeyError)):
+        logs.heads(forged)
+    stolen = f"{other.who.account}.{member.token.rpartition('.')[2]}"
+    with pytest.raises(NotLoggedIn):
+        logs.principal(stolen, now_ms=NOW)
+
+
+def test_an_account_is_removed_with_all_that_its_devices_sent(logs, account, member):
+    logs.push(member.who, [member.say("mem_1"), member.say("mem_2")], now_ms=NOW)
+    assert logs.remove_account(account) == 2
+    with pytest.raises(NotLoggedIn):
+        logs.principal(member.token, now_ms=NOW)
+    with pytest.raises(NotFound):
+        logs.remove_account(account)
+    again = Member(logs, logs.add_account(account, now_ms=NOW), AccountKey.new())
+    assert logs.heads(again.who) == {}
+
+
+def test_a_home_goes_on_as_another_device(logs, member):
+    key = DeviceKey.new()
+    with pytest.raises(SyncError):
+        logs.renew(member.who, key.device, b"0" * 64, now_ms=NOW)
+    done = logs.renew(member.who, key.device, key.sign(key.device.encode()), now_ms=NOW)
+    assert logs.principal(done.token, now_ms=NOW).device == key.device
+    assert logs.principal(member.token, now_ms=NOW).device == member.key.device

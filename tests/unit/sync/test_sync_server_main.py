@@ -1,0 +1,39 @@
+"""`tacit-server`: what it refuses to do."""
+
+from __future__ import annotations
+
+import pytest
+
+from tacit.errors import InvalidInput
+
+pytest.importorskip("psycopg")
+
+from tacit.server.main import checked_account, checked_networks, refuse_open_address
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "tacit.example.org"])
+def test_no_token_crosses_a_network_in_the_clear(host):
+    with pytest.raises(InvalidInput, match="in the clear"):
+        refuse_open_address(host, tls=False, proxies=[])
+    refuse_open_address(host, tls=True, proxies=[])
+    refuse_open_address(host, tls=False, proxies=checked_networks(["10.0.0.0/8"]))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
+def test_loopback_needs_no_tls(host):
+    refuse_open_address(host, tls=False, proxies=[])
+
+
+@pytest.mark.parametrize("name", ["", "Ana", "ana.ruiz", "-ana", "a" * 41, "ana ruiz", "ána"])
+def test_names_of_accounts(name):
+    with pytest.raises(InvalidInput):
+        checked_account(name)
+
+
+def test_a_plain_name_is_kept():
+    assert checked_account("ana-ruiz-2") == "ana-ruiz-2"
+
+
+def test_what_is_no_network():
+    with pytest.raises(InvalidInput, match="no network"):
+        checked_networks(["10.0.0.1/8"])
