@@ -1,12 +1,15 @@
-"""What a memory is, given everything that devices wrote of it. In: its newest states. Out: one state. Pure.
+"""What a memory is, given everything that devices wrote of it. In: its newest states, and the one that they all go back to. Out: one state. Pure.
 
 A state names the states that it replaces. What no other state replaces is a head; two devices that wrote without knowing of one another
-leave two. The merged state depends on the set of heads alone, not on clocks or on the order in which entries arrive, so all devices come to the
-same one:
+leave two. Their merged state depends on the set of heads and their common origin alone, not on clocks or on the order in which entries arrive, so all
+devices come to the same one:
 
 - what ended on one device has ended: retired before superseded before active before waiting;
-- of two wordings of what still holds neither is dropped: one stays, the other becomes a memory of its own, and the pair waits for the user;
-- counts, evidence, files and relations are united; the stricter sensitivity holds; what one device pinned is pinned.
+- a field that one device changed has its value; where several changed it, the first in a fixed order of heads, and the stricter sensitivity;
+- of two new wordings of what still holds neither is dropped: one stays, the other becomes a memory of its own, and the pair waits for the user;
+- counts add up; evidence, files and relations are united.
+
+Source: three-way merging (Mens, A state-of-the-art survey on software merging, IEEE TSE 2002), field by field.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 
@@ -42,40 +46,79 @@ class MergedState:
     others: tuple[Memory, ...] = ()
 
 
-def merge_heads(heads: Sequence[Head]) -> MergedState:
-    """The state that `heads` come to, at least one; the same whatever their order."""
+def merge_heads(heads: Sequence[Head], *, base: Memory | None = None) -> MergedState:
+    """The state that `heads` come to, at least one; the same whatever their order.
+
+    Args:
+        heads: the newest states.
+        base: the state that all of them go back to; None = there is none, and every head counts as changed.
+    """
     ranked = sorted(heads, key=_precedence)
     main, *rest = ranked
     if not rest:
         return MergedState(memory=main.memory, relations=sorted_relations(main.relations))
     memories = [head.memory for head in ranked]
-    ended = _RANK[main.memory.status] >= _RANK["superseded"]
+    reworded = [
+        head for head in ranked if base is None or head.memory.content_hash != base.content_hash
+    ] or ranked
+    worded = reworded[0].memory
     others = (
-        () if ended else tuple(_own_memory(head) for head in rest if _says_other(head.memory, main.memory))
+        ()
+        if _has_ended(main.memory)
+        else tuple(
+            _own_memory(head)
+            for head in reworded[1:]
+            if not _has_ended(head.memory) and head.memory.content_hash != worded.content_hash
+        )
     )
     relations = [relation for head in ranked for relation in head.relations]
     relations += [
         Relation(source_id=main.memory.id, target_id=other.id, type="contradicts") for other in others
     ]
+    changed = {
+        name: _changed(name, memories, base)
+        for name in ("kind", "scope", "trigger", "importance", "confidence", "error_signature", "pinned")
+    }
+    memory = replace(
+        worded,
+        **changed,
+        id=main.memory.id,
+        status=main.memory.status,
+        provenance=_changed("provenance", [worded, *memories], base),
+        validity=_validity(main.memory, memories),
+        created_at_ms=min(memory.created_at_ms for memory in memories),
+        updated_at_ms=max(memory.updated_at_ms for memory in memories),
+        sensitivity=max(_values("sensitivity", memories, base)),
+        frequency=_summed("frequency", memories, base),
+        proofs=_summed("proofs", memories, base),
+        files=tuple(dict.fromkeys(file for memory in (worded, *memories) for file in memory.files)),
+        evidence=tuple(dict.fromkeys(span for memory in memories for span in memory.evidence))[:MAX_EVIDENCE],
+    )
     return MergedState(
-        memory=replace(
-            main.memory,
-            validity=_validity(main.memory, memories),
-            updated_at_ms=max(memory.updated_at_ms for memory in memories),
-            importance=max(memory.importance for memory in memories),
-            confidence=max(memory.confidence for memory in memories),
-            sensitivity=max(memory.sensitivity for memory in memories),
-            frequency=max(memory.frequency for memory in memories),
-            proofs=max(memory.proofs for memory in memories),
-            pinned=any(memory.pinned for memory in memories),
-            files=tuple(dict.fromkeys(file for memory in memories for file in memory.files)),
-            evidence=tuple(dict.fromkeys(span for memory in memories for span in memory.evidence))[
-                :MAX_EVIDENCE
-            ],
-        ),
+        memory=memory,
         relations=sorted_relations(relations),
         others=tuple(sorted({other.id: other for other in others}.values(), key=lambda memory: memory.id)),
     )
+
+
+def _values(name: str, memories: Sequence[Memory], base: Memory | None) -> list[Any]:
+    """The values of a field that somebody changed, in the order of heads; where nobody did, the one that all have."""
+    values = [getattr(memory, name) for memory in memories]
+    changed = [value for value in values if base is None or value != getattr(base, name)]
+    return changed or values
+
+
+def _changed(name: str, memories: Sequence[Memory], base: Memory | None) -> Any:
+    return _values(name, memories, base)[0]
+
+
+def _summed(name: str, memories: Sequence[Memory], base: Memory | None) -> int:
+    """A count with what every device added to it."""
+    values = [int(getattr(memory, name)) for memory in memories]
+    if base is None:
+        return max(values)
+    before = int(getattr(base, name))
+    return max(0, before + sum(value - before for value in values))
 
 
 def _precedence(head: Head) -> tuple[int, int, int, str]:
@@ -83,9 +126,8 @@ def _precedence(head: Head) -> tuple[int, int, int, str]:
     return -_RANK[memory.status], -memory.provenance.tier.rank, -memory.frequency, head.entry
 
 
-def _says_other(memory: Memory, main: Memory) -> bool:
-    holds = _RANK[memory.status] <= _RANK["active"]
-    return holds and memory.content_hash != main.content_hash
+def _has_ended(memory: Memory) -> bool:
+    return _RANK[memory.status] >= _RANK["superseded"]
 
 
 def _own_memory(head: Head) -> Memory:
@@ -119,6 +161,11 @@ def sorted_relations(relations: Iterable[Relation]) -> tuple[Relation, ...]:
 def shared_form(memory: Memory) -> Memory:
     """The memory as devices share it: without the counts of its use, which belong to a device."""
     return replace(memory, use_count=0, shown_count=0)
+
+
+def relations_digest(relations: Iterable[Relation]) -> str:
+    """Hash of relations: equal where they are."""
+    return hashlib.blake2b(msgspec.json.encode(sorted_relations(relations)), digest_size=16).hexdigest()
 
 
 def state_digest(memory: Memory, relations: Iterable[Relation]) -> str:

@@ -28,11 +28,14 @@ _TABLES = (
     """CREATE TABLE states (entry TEXT PRIMARY KEY, memory TEXT NOT NULL) WITHOUT ROWID""",
     "CREATE INDEX states_by_memory ON states (memory)",
     "CREATE TABLE parents (parent TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (parent, entry)) WITHOUT ROWID",
+    "CREATE INDEX parents_by_entry ON parents (entry)",
     "CREATE TABLE purged (memory TEXT PRIMARY KEY, done INTEGER NOT NULL) WITHOUT ROWID",
     # What the store held when it and the logs agreed last: a digest of the state, and the heads that it was made of.
     "CREATE TABLE settled (memory TEXT PRIMARY KEY, digest TEXT NOT NULL, heads TEXT NOT NULL) WITHOUT ROWID",
     # What the store is about to hold: after a crash it is no change of this device.
     "CREATE TABLE intended (memory TEXT PRIMARY KEY, digest TEXT NOT NULL, heads TEXT NOT NULL) WITHOUT ROWID",
+    # A hash of the relations that begin at a memory, as they were looked at last.
+    "CREATE TABLE edges (memory TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID",
     # Memories that new entries speak of, until their state is in the store.
     "CREATE TABLE pending (memory TEXT PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE unread (device TEXT NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (device, number)) WITHOUT ROWID",
@@ -268,6 +271,24 @@ class Replica:
         )
         return tuple(map(_entry, rows.fetchall()))
 
+    def ancestors(self, entry: str) -> frozenset[str]:
+        """Ids of the entries that a state goes back to, itself left out, as far as they are known."""
+        rows = self._base.execute(
+            "WITH RECURSIVE above (id) AS (SELECT parent FROM parents WHERE entry = ?1"
+            " UNION SELECT parents.parent FROM parents JOIN above ON parents.entry = above.id)"
+            " SELECT id FROM above",
+            (entry,),
+        )
+        return frozenset(str(row[0]) for row in rows)
+
+    def entries_named(self, ids: Sequence[str]) -> tuple[Entry, ...]:
+        """The entries with these ids, in their order; unknown ones are left out."""
+        found = [
+            self._base.execute(f"SELECT {_COLUMNS} FROM entries WHERE id = ?", (name,)).fetchone()
+            for name in ids
+        ]
+        return tuple(_entry(row) for row in found if row)
+
     def state_entries(self, memory_id: str) -> tuple[Entry, ...]:
         """Every entry that says a state of a memory, by id."""
         columns = ", ".join(f"entries.{name}" for name in _COLUMNS.split(", "))
@@ -309,6 +330,17 @@ class Replica:
             "SELECT digest, heads FROM intended WHERE memory = ?", (memory_id,)
         ).fetchone()
         return Settled(digest=str(row[0]), heads=tuple(str(row[1]).split())) if row else None
+
+    def changed_edges(self, digests: Mapping[str, str]) -> frozenset[str]:
+        """Memories whose relations have another hash than at the last call; `digests` holds those of all memories that have relations."""
+        before = dict(self._base.execute("SELECT memory, digest FROM edges"))
+        changed = {name for name in {*before, *digests} if before.get(name) != digests.get(name)}
+        for name in changed:
+            if name in digests:
+                self._base.execute("INSERT OR REPLACE INTO edges VALUES (?, ?)", (name, digests[name]))
+            else:
+                self._base.execute("DELETE FROM edges WHERE memory = ?", (name,))
+        return frozenset(changed)
 
     def pending(self, *, limit: int) -> tuple[str, ...]:
         """Memories that new entries speak of and whose state is not in the store yet, by id."""

@@ -13,16 +13,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from tacit.errors import Conflict
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Edit, Removal
-from tacit.model.memory import Memory, Relation, Sensitivity
+from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter, Store
 from tacit.sync.entry import Entry, PurgeBody, StateBody, append_entry, open_entry
 from tacit.sync.keys import AccountKey, DeviceKey
-from tacit.sync.merging import Head, MergedState, merge_heads, shared_form, sorted_relations, state_digest
+from tacit.sync.merging import (
+    Head,
+    MergedState,
+    merge_heads,
+    relations_digest,
+    shared_form,
+    sorted_relations,
+    state_digest,
+)
 from tacit.sync.replica import Replica, Settled
 
 BATCH = 100
@@ -105,10 +114,9 @@ class Replicating:
     def _changed(self, cursor: int) -> Iterator[Memory]:
         everything = self._store.scopes()
         ids = self._store.changed(cursor, scope=everything, limit=MOST_CHANGED) if cursor >= 0 else None
+        related = self._replica.changed_edges(self._edge_digests())
         if ids is not None:
-            # A relation belongs to the memory that it begins at, which may be an older one.
-            sources = {relation.source_id for relation in self._store.relations(ids, scope=everything)}
-            yield from self._store.get(sorted({*ids, *sources}), scope=everything)
+            yield from self._store.get(sorted({*ids, *related}), scope=everything)
             return
         offset = 0
         while page := self._store.list_memories(
@@ -145,7 +153,7 @@ class Replicating:
         heads = [head for head in self._heads(memory.id) if head.entry in before.heads] or self._heads(
             memory.id
         )
-        known = merge_heads(heads).memory if heads else memory
+        known = merge_heads(heads, base=self._base_of(heads)).memory if heads else memory
         return replace(
             known, status="retired", validity=replace(known.validity, valid_to_ms=memory.updated_at_ms)
         )
@@ -195,6 +203,15 @@ class Replicating:
         targets = self._store.get([relation.target_id for relation in relations], scope=everything)
         shared = {target.id for target in targets if is_shared(target)}
         return sorted_relations(relation for relation in relations if relation.target_id in shared)
+
+    def _edge_digests(self) -> dict[str, str]:
+        """A hash of the relations that begin at each memory: a relation is no change of a memory, as the store counts them."""
+        everything = self._store.scopes()
+        edges: dict[str, list[Relation]] = {}
+        for kind in get_args(RelationType):
+            for relation in self._store.relations_of(kind, scope=everything):
+                edges.setdefault(relation.source_id, []).append(relation)
+        return {name: relations_digest(relations) for name, relations in edges.items()}
 
     def _recognize_old_states(self) -> None:
         """An older store holds states that the logs know: these are no changes of this device. The logs bring it up to date."""
@@ -270,7 +287,7 @@ class Replicating:
             if not heads:
                 settled[memory_id] = Settled()
                 continue
-            state = merge_heads(heads)
+            state = merge_heads(heads, base=self._base_of(heads))
             now = stored.get(memory_id)
             if now is not None and not is_shared(now):
                 settled[memory_id] = self._replica.settled(memory_id) or Settled()
@@ -287,11 +304,14 @@ class Replicating:
             if now is None or state_digest(now, self._relations(now)) != digest:
                 changes.append(self._change(state, now))
                 relations += state.relations
-            changes += [
-                Add(memory=other, reason=_reason())
+            others = {
+                other.id: other
                 for other in state.others
-                if not self._store.get([other.id], scope=everything) and other.id not in gone
-            ]
+                if other.id not in gone
+                and other.id not in memory_ids  # another device has made it a memory already
+                and not self._store.get([other.id], scope=everything)
+            }
+            changes += [Add(memory=other, reason=_reason()) for other in others.values()]
         with self._replica.writing():
             for memory_id, state_settled in settled.items():
                 self._replica.intend(memory_id, state_settled)
@@ -348,6 +368,16 @@ class Replicating:
 
     def _heads(self, memory_id: str) -> list[Head]:
         return self._opened(self._replica.head_entries(memory_id))
+
+    def _base_of(self, heads: Sequence[Head]) -> Memory | None:
+        """The newest state that all heads go back to; of several the one with the longest history, ties by id."""
+        if len(heads) < 2:
+            return None
+        first, *others = (self._replica.ancestors(head.entry) for head in heads)
+        common = first.intersection(*others)
+        ranked = sorted(common, key=lambda entry: (-len(self._replica.ancestors(entry)), entry))
+        states = self._opened(self._replica.entries_named(ranked[:1]))
+        return states[0].memory if states else None
 
     def _every_state(self, memory_id: str) -> list[Head]:
         return self._opened(self._replica.state_entries(memory_id))

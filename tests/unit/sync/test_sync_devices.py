@@ -92,6 +92,30 @@ def test_of_two_wordings_neither_is_lost(pair, logs):
     assert relation.type == "contradicts"
 
 
+def test_changes_of_different_fields_are_no_conflict(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays.", kind="fact"))])
+    settle(logs, [a, b])
+    old = stored(a, "mem_1")
+    a.store.apply([Edit(memory=replace(old, content="Deploy on Tuesdays.", frequency=2))])
+    b.store.apply([Edit(memory=replace(old, pinned=True, kind="decision", frequency=3))])
+    settle(logs, [a, b])
+    for device in (a, b):
+        merged = stored(device, "mem_1")
+        assert device.contents() == ["Deploy on Tuesdays."]
+        assert (merged.pinned, merged.kind, merged.frequency) == (True, "decision", 4)
+    assert a.state() == b.state()
+
+
+def test_a_relation_alone_is_news(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "One.")), Add(memory=memory("mem_2", "Two."))])
+    settle(logs, [a, b])
+    a.store.relate([Relation(source_id="mem_1", target_id="mem_2", type="related_to", weight=0.5)])
+    settle(logs, [a, b])
+    assert len(b.store.relations(["mem_1"], scope=b.store.scopes())) == 1
+
+
 def test_what_ended_on_one_device_has_ended(pair, logs):
     a, b = pair
     a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
