@@ -11,7 +11,9 @@ import { State } from "../../ui/State";
 import { countOf, plural, whenOf } from "../../ui/words";
 
 const FATES: Record<string, string> = { merged: "merged with what is known", duplicate: "known already" };
-const SPEAKERS: Record<string, string> = { user: "you", assistant: "the agent", agent: "the agent", tool: "a tool" };
+const SPEAKERS: Record<string, string> = {
+  user: "you", teammate: "a teammate", assistant: "the agent", agent: "the agent", tool: "a tool",
+};
 
 /** What the session taught: each statement with its evidence and fate, to accept, edit or drop; requests to a model; what waits. */
 export function LearnedPanel({ session }: { session: string }) {
