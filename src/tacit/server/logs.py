@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,8 @@ from tacit.sync.views import DeviceView, LoggedIn
 INVITE_MS = 3_600_000
 """An invitation holds for an hour."""
 MAX_NAME = 60
+ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+"""The name of an account."""
 MAX_SEALED = 200_000
 MAX_DEVICES = 50
 
@@ -131,7 +134,8 @@ def new_token(account: str) -> str:
 
 def account_of(token_or_code: str, separator: str) -> str:
     """The account's name in a token or a code."""
-    return token_or_code.rpartition(separator)[0]
+    name = token_or_code.rpartition(separator)[0]
+    return name if ACCOUNT.fullmatch(name) else ""
 
 
 def hash_of(secret: str) -> str:
@@ -145,8 +149,10 @@ def check_login(login: Login) -> None:
     Raises:
         SyncError: then, or for a name that is too long.
     """
-    if not login.name.strip() or len(login.name) > MAX_NAME:
-        raise SyncError(f"A device needs a name of at most {MAX_NAME} characters.")
+    if not login.name.strip() or len(login.name) > MAX_NAME or not login.name.isprintable():
+        raise SyncError(f"A device needs a name of at most {MAX_NAME} printable characters.")
+    if not re.fullmatch(r"[0-9a-f]{1,64}", login.key):
+        raise SyncError("The name of the account's secret has not the form of one.")
     check_device(login.device, login.signature)
 
 
@@ -156,7 +162,7 @@ def check_device(device: str, signature: bytes) -> None:
     Raises:
         SyncError: then.
     """
-    if not is_signed(device, device.encode(), signature):
+    if not (re.fullmatch(r"[0-9a-f]{64}", device) and is_signed(device, device.encode(), signature)):
         raise SyncError("The device does not prove that it has the key it names.")
 
 

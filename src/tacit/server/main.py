@@ -25,7 +25,7 @@ from tacit.backends.postgres.schema import migrate as migrate_schema
 from tacit.errors import InvalidInput, TacitError
 from tacit.server.app import make_app
 from tacit.server.embedded import embedded_database
-from tacit.server.logs import Logs
+from tacit.server.logs import ACCOUNT, Logs
 from tacit.server.postgres_logs import PostgresLogs
 
 DATABASE, OWNER_DATABASE = "TACIT_DATABASE_URL", "TACIT_DATABASE_OWNER_URL"
@@ -160,11 +160,7 @@ def checked_account(name: str) -> str:
     Raises:
         InvalidInput: if it holds anything but lower-case letters, digits and hyphens.
     """
-    inner = name.replace("-", "")
-    if (
-        not (inner.isascii() and inner.isalnum() and name == name.lower() and name[0].isalnum())
-        or len(name) > 40
-    ):
+    if not ACCOUNT.fullmatch(name):
         raise InvalidInput(
             f"{name!r} cannot name an account.", hint="Use at most 40 lower-case letters, digits and hyphens."
         )

@@ -10,6 +10,7 @@ of a form that this version does not know stops the replica: to guess would lose
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -20,6 +21,8 @@ from tacit.model.memory import Memory, Relation
 from tacit.sync.keys import AccountKey, DeviceKey, is_signed
 
 FORMAT = 1
+SIGNATURE_BYTES = 64
+_DEVICE, _HASH = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}")
 EntryKind = Literal["state", "purge"]
 
 
@@ -135,6 +138,12 @@ def digest_of(sealed: bytes) -> str:
 
 def why_invalid(entry: Entry, *, previous: str) -> str:
     """Why an entry may not follow the one whose id is `previous`; "" = it may."""
+    if not (
+        _DEVICE.fullmatch(entry.device) and _HASH.fullmatch(entry.subject) and _HASH.fullmatch(entry.digest)
+    ):
+        return "its device, subject or digest has not the form of one"
+    if entry.number < 1 or len(entry.signature) != SIGNATURE_BYTES:
+        return "its number or its signature has not the form of one"
     if entry.previous != previous:
         return "it does not follow the entry before it"
     if entry.sealed and digest_of(entry.sealed) != entry.digest:
@@ -161,6 +170,12 @@ def open_entry(entry: Entry, account: AccountKey) -> Body | None:
             hint="Update Tacit on this device; until then it takes nothing over, and nothing is lost.",
         )
     body: Body = msgspec.convert(envelope.body, type=bodies[envelope.kind])
+    about = body.memory.id if isinstance(body, StateBody) else body.memory_id
+    if envelope.kind != entry.kind or account.subject(about) != entry.subject:
+        raise SyncError(
+            f"Entry {entry.number} of the device {entry.device[:12]} says something else inside than outside.",
+            hint="Revoke that device: `tacit devices revoke`.",
+        )
     return body
 
 

@@ -40,6 +40,8 @@ MOST_CHANGED = 2_000
 """So many changed memories are asked for by their change; for more the whole store is compared."""
 CURSOR = "cursor"
 """Name of the fact that says up to which change of the store everything was recorded."""
+IDENTITY = "store"
+"""Name of the fact that says which store that was."""
 _LOCAL_CAUSES = (ChangeCause.FADED, ChangeCause.OVER_LIMIT)
 
 Embed = Callable[[Sequence[Memory]], tuple[Vectors, EmbedderIdentity] | None]
@@ -75,15 +77,28 @@ class Replicating:
         device: DeviceKey,
         embed: Embed = lambda _memories: None,
         purge: Purge | None = None,
+        identity: Callable[[], str] = str,
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
-        """Keep `store` and `replica` together; without `purge` memories are removed from the store alone."""
+        """Keep `store` and `replica` together.
+
+        Args:
+            store: of this device.
+            replica: the logs that it knows.
+            account: the secret that the devices share.
+            device: the key of this one.
+            embed: makes vectors of what comes in.
+            purge: removes memories for good; None = from the store alone.
+            identity: changes where the store is replaced by another one, as by a restored backup.
+            now_ms: the time.
+        """
         self._store = store
         self._replica = replica
         self._account = account
         self._device = device
         self._embed = embed
         self._purge = purge or self._remove
+        self._identity = identity
         self._now_ms = now_ms
 
     def carry(self) -> Carried:
@@ -99,8 +114,9 @@ class Replicating:
         """Append an entry for every change of the store that has none; return how many."""
         change = self._store.change()
         cursor = int(self._replica.fact(CURSOR) or b"-1")
-        if cursor > change:  # an older store was put in the place of this one
-            self._recognize_old_states()
+        identity = self._identity().encode()
+        if cursor > change or (cursor >= 0 and self._replica.fact(IDENTITY) != identity):
+            self._recognize_old_states()  # another store was put in the place of this one
             cursor = -1
         appended = 0
         with self._replica.writing():
@@ -109,6 +125,7 @@ class Replicating:
             for memory_id in sorted(self._store.purged_memories() - self._replica.purged()):
                 appended += self._record_purge(memory_id)
             self._replica.put_fact(CURSOR, str(change).encode())
+            self._replica.put_fact(IDENTITY, identity)
         return appended
 
     def _changed(self, cursor: int) -> Iterator[Memory]:
@@ -214,7 +231,10 @@ class Replicating:
         return {name: relations_digest(relations) for name, relations in edges.items()}
 
     def _recognize_old_states(self) -> None:
-        """An older store holds states that the logs know: these are no changes of this device. The logs bring it up to date."""
+        """Another store holds states that the logs know: these are no changes of this device. The logs bring it up to date.
+
+        What was changed in it since goes back to the newest of its versions that the logs know.
+        """
         everything = self._store.scopes()
         with self._replica.writing():
             for memory_id in self._replica.memories():
@@ -222,11 +242,19 @@ class Replicating:
                 stored = next(iter(self._store.get([memory_id], scope=everything)), None)
                 if stored is None:
                     continue
-                digest = state_digest(stored, self._relations(stored))
-                for head in self._every_state(memory_id):
-                    if state_digest(head.memory, head.relations) == digest:
-                        self._replica.settle(memory_id, Settled(digest=digest, heads=(head.entry,)))
-                        break
+                known = {
+                    state_digest(head.memory, ()): head
+                    for head in self._opened(self._replica.state_entries(memory_id))
+                }
+                current = state_digest(stored, ())
+                versions = reversed(self._store.history(memory_id, scope=everything))
+                digests = (current, *(state_digest(version, ()) for version in versions))
+                origin = next((known[digest] for digest in digests if digest in known), None)
+                if origin is None:
+                    continue
+                unchanged = state_digest(origin.memory, ()) == current
+                digest = state_digest(stored, self._relations(stored)) if unchanged else ""
+                self._replica.settle(memory_id, Settled(digest=digest, heads=(origin.entry,)))
 
     # --- applying
 
@@ -378,9 +406,6 @@ class Replicating:
         ranked = sorted(common, key=lambda entry: (-len(self._replica.ancestors(entry)), entry))
         states = self._opened(self._replica.entries_named(ranked[:1]))
         return states[0].memory if states else None
-
-    def _every_state(self, memory_id: str) -> list[Head]:
-        return self._opened(self._replica.state_entries(memory_id))
 
     def _opened(self, entries: Iterable[Entry]) -> list[Head]:
         heads: list[Head] = []

@@ -137,3 +137,19 @@ def test_a_machine_that_is_killed_anywhere_loses_and_doubles_nothing(live, site)
         machine.tacit("sync")
     assert sorted(laptop.contents()) == sorted(desktop.contents())
     assert len(desktop.contents()) == 6
+
+
+def test_an_old_backup_does_not_undo_what_was_learned_since(live, site):
+    laptop, desktop = pair(live, site)
+    kept = laptop.remember(STATEMENT, kind="decision", when="")["memory"]["id"]
+    laptop.tacit("sync")
+    backup = laptop.root / "old.db"
+    laptop.tacit("backup", str(backup))
+    laptop.tacit("edit", kept, "--content", "Commit messages end with the ticket number.")
+    laptop.tacit("sync")
+    desktop.tacit("sync")
+    laptop.tacit("restore", str(backup), "--yes")
+    laptop.wake()
+    laptop.tacit("sync")
+    desktop.tacit("sync")
+    assert laptop.contents() == desktop.contents() == ["Commit messages end with the ticket number."]

@@ -42,6 +42,7 @@ class Device:
         self.key = DeviceKey.new()
         self.account = account
         self.replica = Replica(folder / f"{name}.db")
+        self.identity = "a file"
         self.renew(self.key)
 
     def renew(self, key: DeviceKey) -> None:
@@ -51,6 +52,7 @@ class Device:
             replica=self.replica,
             account=self.account,
             device=key,
+            identity=lambda: self.identity,
             now_ms=self.clock.now_ms,
         )
 

@@ -229,6 +229,27 @@ def test_an_older_store_is_brought_up_to_date_and_is_no_news(tmp_path, pair, log
     assert restored.contents() == b.contents() == ["Deploy on Tuesdays.", "Learned since."]
 
 
+def test_a_change_in_an_older_store_goes_back_to_what_it_was_made_from(tmp_path, pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])
+    settle(logs, [a, b])
+    old = stored(a, "mem_1")
+    a.store.apply([Edit(memory=replace(old, content="Deploy on Tuesdays."))])
+    settle(logs, [a, b])
+    restored = Device(tmp_path, "restored", a.account)
+    restored.store.apply([Add(memory=old)])
+    for _ in range(9):  # more changes than the newer store had
+        restored.store.apply([Edit(memory=replace(stored(restored, "mem_1"), frequency=5))])
+    restored.store.apply([Edit(memory=replace(stored(restored, "mem_1"), pinned=True))])
+    restored.replica.close()
+    restored.replica = a.replica
+    restored.identity = "another file"
+    restored.renew(a.key)
+    settle(logs, [restored, b])
+    assert restored.contents() == b.contents() == ["Deploy on Tuesdays."]
+    assert stored(b, "mem_1").pinned
+
+
 def test_an_entry_of_a_later_version_stops_the_replica_and_loses_nothing(pair, logs, monkeypatch):
     a, b = pair
     a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
@@ -280,3 +301,35 @@ def test_a_body_is_bound_to_its_place():
     )
     with pytest.raises(SyncError):
         open_entry(replace(entry, number=2), account)
+
+
+def test_an_entry_says_the_same_inside_and_outside():
+    account, device = AccountKey.new(), DeviceKey.new()
+    entry = append_entry(
+        StateBody(memory=memory("mem_1", "x")), number=1, previous="", device=device, account=account
+    )
+    about = f"{device.device}\n1\n{entry.subject}".encode()
+    other = account.open(entry.sealed, about=about).replace(b"mem_1", b"mem_2")
+    with pytest.raises(SyncError, match="says something else inside"):
+        open_entry(replace(entry, sealed=account.seal(other, about=about)), account)
+    with pytest.raises(SyncError, match="says something else inside"):
+        open_entry(replace(entry, kind="purge"), account)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"device": "A" * 64},
+        {"subject": "x"},
+        {"digest": ""},
+        {"number": 0},
+        {"signature": b""},
+        {"number": -1},
+    ],
+)
+def test_entries_without_the_form_of_one_are_refused(field):
+    account, device = AccountKey.new(), DeviceKey.new()
+    entry = append_entry(
+        StateBody(memory=memory("mem_1", "x")), number=1, previous="", device=device, account=account
+    )
+    assert "form" in why_invalid(replace(entry, **field), previous="")

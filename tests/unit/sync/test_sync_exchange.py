@@ -163,7 +163,7 @@ def test_a_code_lets_one_device_in_once_and_soon(tmp_path, logs, two):
         logs.log_in(
             Login(
                 code=code,
-                key="k",
+                key="0" * 32,
                 device=late.key.device,
                 name="x",
                 signature=late.key.sign(late.key.device.encode()),

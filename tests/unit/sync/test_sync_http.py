@@ -101,7 +101,7 @@ def test_a_broken_body_is_refused_with_words(site, body):
 
 def test_guessing_codes_is_slow(site):
     device = DeviceKey.new()
-    body = {"code": "ana-00000000", "key": "k", "device": device.device, "name": "x", "signature": ""}
+    body = {"code": "ana-00000000", "key": "0" * 32, "device": device.device, "name": "x", "signature": ""}
     codes = [site.client.post("/sync/v1/login", json=body).status_code for _ in range(LOGIN_FAILURES + 1)]
     assert codes[-1] == 429
     assert set(codes[:-1]) == {422}

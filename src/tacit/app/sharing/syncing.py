@@ -329,8 +329,17 @@ class Syncing:
             device=key,
             embed=self._embed,
             purge=self._purge,
+            identity=self._identity,
             now_ms=self._parts.clock.now_ms,
         )
+
+    def _identity(self) -> str:
+        """Which file the store is: another one after `tacit restore`, or where the home was copied."""
+        try:
+            found = self._parts.home.database.stat()
+        except OSError:
+            return ""
+        return f"{found.st_dev}:{found.st_ino}"
 
     def _embed(self, memories: Sequence[Memory]) -> tuple[Vectors, EmbedderIdentity] | None:
         """Vectors of this home's own embedder; where it is away they are made later."""
