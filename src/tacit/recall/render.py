@@ -67,7 +67,8 @@ def source_of(candidate: Candidate) -> str:
     ):
         return f"worked before, {since}{_STALE[candidate.freshness]}"
     if memory.provenance.tier is TrustTier.TEAMMATE:
-        return f"{memory.provenance.author or 'a teammate'}, {since}{mark_of(candidate)}"
+        name = memory.provenance.author
+        return f"{f'teammate {name}' if name else 'a teammate'}, {since}{mark_of(candidate)}"
     source = (
         origin if memory.provenance.read_from or "." in origin or "/" in origin else memory.provenance.speaker
     )

@@ -91,7 +91,7 @@ def test_what_one_person_shares_reaches_the_session_of_another_with_name_and_dat
     told = ben.gets()
     day = datetime.now(UTC).date()
     assert STATEMENT in told
-    assert f"(Ana Ruiz, {day})" in told
+    assert f"(teammate Ana Ruiz, {day})" in told
 
 
 def test_only_what_is_merged_counts_and_only_for_those_who_joined(people):

@@ -20,6 +20,7 @@ from tacit.capture.bootstrap.team_files import (
     TEAM_FOLDER,
     TeamStatement,
     find_team_files,
+    is_name,
     read_team_file,
     write_team_file,
 )
@@ -96,6 +97,8 @@ class Team:
             merged = file.tier is TrustTier.TEAMMATE
             memory_id = states[path].memory_id if path in states else ""
             try:
+                if not file.readable:
+                    raise InvalidPayload("it is too large, or git's object cannot be read")
                 said = read_team_file(file.raw.decode("utf-8", "replace"), kinds=self._parts.kinds)
             except InvalidPayload as error:
                 rows.append(SharedFile(path=path, merged=merged, memory_id=memory_id, problem=error.message))
@@ -151,6 +154,12 @@ class Team:
             RefusedByRedaction: if it holds a secret.
         """
         project = self._project(cwd)
+        by = " ".join(by.split())
+        if not is_name(by):
+            raise InvalidInput(
+                f"{by[:60]!r} cannot be shown as a name.",
+                hint="Use at most 40 letters, digits, spaces and .'-",
+            )
         self._require_shareable(memory, project)
         for shared in self.folder(cwd).files:
             if self._holds(project, shared, memory):
@@ -165,11 +174,7 @@ class Team:
         )
         path = f"{TEAM_FOLDER}/{_file_name(memory)}"
         file = Path(project.root) / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        if file.parent.resolve() != Path(project.root).resolve() / TEAM_FOLDER:
-            raise InvalidInput(f"{TEAM_FOLDER} leads out of the project.", hint="Remove the link.")
-        with file.open("x", encoding="utf-8", newline="\n") as opened:
-            opened.write(write_team_file(statement))
+        _write(file, self._text(statement, memory), root=Path(project.root))
         return SharedFile(
             path=path, merged=False, kind=memory.kind, by=by, day=str(statement.day), memory_id=memory.id
         )
@@ -183,13 +188,27 @@ class Team:
         project = self._project(cwd)
         for shared in self.folder(cwd).files:
             file = Path(project.root) / shared.path
-            if self._holds(project, shared, memory) and file.is_file():
+            if self._holds(project, shared, memory) and file.is_file() and not file.is_symlink():
+                _require_inside(file, Path(project.root))
                 file.unlink()
                 return shared
         raise NotFound(
             f"No file below {Path(project.root) / TEAM_FOLDER} holds {memory.id}.",
             hint="`tacit team` lists the files; one of another branch is removed there.",
         )
+
+    def _text(self, statement: TeamStatement, memory: Memory) -> str:
+        """The file of a statement, which is read once more before it is written: what cannot be read helps nobody."""
+        text = write_team_file(statement)
+        try:
+            said = read_team_file(text, kinds=self._parts.kinds)
+        except InvalidPayload as error:
+            raise InvalidInput(
+                f"{memory.id} cannot be written as a team file: {error.message}.", hint="Edit it first."
+            ) from error
+        if said.content.split() != statement.content.split() or said.kind != statement.kind:
+            raise InvalidInput(f"{memory.id} would read otherwise from a team file.", hint="Edit it first.")
+        return text
 
     def _project(self, cwd: str) -> ProjectRecord:
         project = self._projects.of(cwd)
@@ -235,6 +254,25 @@ class Team:
             raise RefusedByRedaction(
                 f"{memory.id} holds a secret ({secrets}); nothing was written.", hint="Edit it first."
             )
+
+
+def _require_inside(file: Path, root: Path) -> None:
+    if file.parent.resolve() != root.resolve() / TEAM_FOLDER:
+        raise InvalidInput(f"{TEAM_FOLDER} leads out of the project.", hint="Remove the link.")
+
+
+def _write(file: Path, text: str, *, root: Path) -> None:
+    """Write a new file of the team's folder; nothing outside the project, and nothing over another file."""
+    for folder in (root / ".tacit", root / TEAM_FOLDER):
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            raise InvalidInput(f"{folder} is no folder of the project.", hint="Remove it, or move it away.")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    _require_inside(file, root)
+    try:
+        with file.open("x", encoding="utf-8", newline="\n") as opened:
+            opened.write(text)
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be written: {error.strerror or error}.") from error
 
 
 def _when(memory: Memory) -> tuple[str, ...]:

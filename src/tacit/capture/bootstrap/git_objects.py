@@ -9,6 +9,7 @@ Source: gitformat-pack(5), gitrepository-layout(5).
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -147,11 +148,14 @@ def file_at(objects: Path, commit: str, path: str) -> str:
     return _whole(objects, at, _BLOB).decode("utf-8", "replace")
 
 
-def files_at(objects: Path, commit: str, folder: str) -> dict[str, bytes]:
-    """The ordinary files that lie directly in `folder` of a commit, by name; links are left out. Empty where there is no such folder.
+def files_at(objects: Path, commit: str, folder: str, *, name: re.Pattern[str]) -> dict[str, bytes | None]:
+    """The ordinary files that lie directly in `folder` of a commit, by name; None = one that cannot be read, or is too large.
+
+    Links are left out, and so are files whose name is not UTF-8 or does not match `name` as a whole: a tree can hold any bytes as a name, a path that
+    leads elsewhere too. Empty where there is no such folder.
 
     Raises:
-        Unreadable: if anything on the way cannot be read.
+        Unreadable: if the way to the folder cannot be read.
     """
     raw = _whole(objects, commit, _COMMIT)
     at = raw[5:].partition(b"\n")[0].decode("ascii", "replace")
@@ -160,11 +164,19 @@ def files_at(objects: Path, commit: str, folder: str) -> dict[str, bytes]:
         if entry is None:
             return {}
         at = entry
-    return {
-        name.decode("utf-8", "replace"): _whole(objects, blob, _BLOB)
-        for mode, name, blob in _entries(_whole(objects, at, _TREE), len(at) // 2)
-        if mode in _FILE_MODES
-    }
+    files: dict[str, bytes | None] = {}
+    for mode, raw_name, blob in _entries(_whole(objects, at, _TREE), len(at) // 2):
+        try:
+            entry_name = raw_name.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        if mode not in _FILE_MODES or not name.fullmatch(entry_name):
+            continue
+        try:
+            files[entry_name] = _whole(objects, blob, _BLOB)
+        except Unreadable:
+            files[entry_name] = None
+    return files
 
 
 def _entry_of(tree: bytes, name: bytes, size: int) -> str | None:

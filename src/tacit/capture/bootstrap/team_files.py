@@ -32,7 +32,7 @@ from ruamel.yaml.error import YAMLError
 
 from tacit.capture.bootstrap.git_objects import Unreadable, default_branch_of, files_at, has_commits
 from tacit.capture.bootstrap.project_import import RuleFile, RulesImport
-from tacit.capture.prepare import Preparer
+from tacit.capture.prepare import Preparer, secrets_in
 from tacit.capture.store import Item, Reconciler
 from tacit.errors import InvalidInput, InvalidPayload
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -43,6 +43,7 @@ from tacit.model.scope import ScopeFilter, project_scope
 from tacit.model.trigger import Trigger
 from tacit.ports.store import ProjectRecord, Store, ValueChanges
 from tacit.reading.trigger import make_trigger, parse_when
+from tacit.safety.danger import danger_of
 from tacit.state.captured import TeamFileState
 from tacit.state.registry import TEAM_FILES
 
@@ -52,7 +53,11 @@ MAX_BYTES = 20_000
 MAX_NAME = 80
 FIELDS = ("kind", "by", "date", "when", "files", "source")
 _FORM = re.compile(r"\A---[ \t]*\r?\n(?P<front>.*?)\r?\n---[ \t]*\r?\n(?P<content>.*)\Z", re.DOTALL)
-_CONFLICT = re.compile(r"^(?:<{7}|>{7}|={7})(?:\s|$)", re.MULTILINE)
+_CONFLICT = re.compile(r"^<{7}(?:\s.*)?$.*^>{7}(?:\s.*)?$", re.MULTILINE | re.DOTALL)
+FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,116}\.md")
+"""Names of files that are read: one segment of a path, nothing that leads elsewhere or changes a terminal."""
+NAME = re.compile(r"[^\W_][\w .'\u2019-]{0,39}")
+"""The name of a person, which agents are shown: no punctuation that could end it and begin an order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +96,8 @@ def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
         raise InvalidPayload("it does not begin with a front matter between two lines of `---`")
     try:
         read: object = cast("Any", YAML(typ="safe", pure=True)).load(form["front"])
-    except (YAMLError, ValueError) as error:
-        raise InvalidPayload("its front matter is no YAML") from error
+    except (YAMLError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
+        raise InvalidPayload("its front matter is no YAML, or not of this form") from error
     if not isinstance(read, dict):
         raise InvalidPayload("its front matter holds no fields")
     fields = cast("dict[object, Any]", read)
@@ -102,15 +107,23 @@ def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
     content = form["content"].strip()
     if not content:
         raise InvalidPayload("it says nothing below the front matter")
+    by = _line(fields, "by") or ""
+    if by and not is_name(by):
+        raise InvalidPayload("`by` must be a name of at most 40 letters")
     return TeamStatement(
         content=content,
         kind=kind,
-        by=_line(fields, "by") or "",
+        by=by,
         day=_day(fields),
         when=_list(fields, "when"),
         files=_list(fields, "files"),
         source=_line(fields, "source") or "",
     )
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can be shown to agents as the name of a person."""
+    return bool(NAME.fullmatch(text)) and not danger_of(text)
 
 
 def write_team_file(statement: TeamStatement) -> str:
@@ -153,9 +166,9 @@ def _line(fields: Mapping[object, Any], name: str) -> str | None:
     value = fields.get(name)
     if value is None:
         return None
-    if not isinstance(value, str | int | float) or len(str(value)) > MAX_NAME:
+    if not isinstance(value, str) or len(value) > MAX_NAME:
         raise InvalidPayload(f"`{name}` must be a text of at most {MAX_NAME} characters")
-    return " ".join(str(value).split())
+    return " ".join(value.split())
 
 
 def _list(fields: Mapping[object, Any], name: str) -> tuple[str, ...]:
@@ -231,10 +244,11 @@ def import_team_files(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamFile:
-    """A file as it was found: its bytes, and whose word it is."""
+    """A file as it was found: its bytes, whose word it is, and whether its bytes could be read."""
 
     raw: bytes
     tier: TrustTier
+    readable: bool = True
 
     @property
     def digest(self) -> str:
@@ -251,17 +265,18 @@ def find_team_files(root: Path, *, joined: bool) -> dict[str, TeamFile]:
     branch = default_branch_of(root)
     if branch is None and joined and has_commits(root):
         raise Unreadable("the default branch")
-    merged = files_at(branch.objects, branch.commit, TEAM_FOLDER) if branch else {}
+    merged = files_at(branch.objects, branch.commit, TEAM_FOLDER, name=FILE_NAME) if branch else {}
+    tier = TrustTier.TEAMMATE if joined else TrustTier.IMPORT
     found = {
-        f"{TEAM_FOLDER}/{name}": TeamFile(raw=raw, tier=TrustTier.TEAMMATE if joined else TrustTier.IMPORT)
+        f"{TEAM_FOLDER}/{name}": TeamFile(raw=raw or b"", tier=tier, readable=raw is not None)
         for name, raw in sorted(merged.items())
-        if name.endswith(".md") and len(raw) <= MAX_BYTES
+        if raw is None or len(raw) <= MAX_BYTES
     }
     folder = root / TEAM_FOLDER
     if folder.is_dir() and folder.resolve() == root.resolve() / TEAM_FOLDER:
         for file in sorted(islice(folder.glob("*.md"), MAX_FILES)):
             path = f"{TEAM_FOLDER}/{file.name}"
-            if path in found or file.is_symlink() or not file.is_file():
+            if path in found or file.is_symlink() or not file.is_file() or not FILE_NAME.fullmatch(file.name):
                 continue
             try:
                 with file.open("rb") as opened:
@@ -294,6 +309,8 @@ class _TeamImport:
             self.files.append(RuleFile(path=path, memories=int(bool(before.memory_id)), status="unchanged"))
             return
         try:
+            if not file.readable:
+                raise InvalidPayload("it is too large, or git's object cannot be read")
             prepared = self._preparer.prepare(self._draft(path, file))
         except InvalidPayload as error:
             if before is not None:
@@ -361,6 +378,9 @@ class _TeamImport:
 
     def _draft(self, path: str, file: TeamFile) -> Draft:
         statement = read_team_file(file.raw.decode("utf-8", "replace"), kinds=self._preparer.kinds)
+        terms = (statement.by, statement.source, *statement.when, *statement.files)
+        if secrets := secrets_in(terms, self._preparer.redactor.at(project_scope(self._project.id))):
+            raise InvalidPayload(f"its front matter holds a secret ({secrets})")
         day = statement.day
         at = datetime(day.year, day.month, day.day, tzinfo=UTC) if day else None
         return Draft(
