@@ -197,6 +197,12 @@ class LogForked(SyncError):
     code = "log_forked"
 
 
+class UnreadableEntry(SyncError):
+    """An entry of a log cannot be decrypted, or does not say inside what it says outside."""
+
+    code = "unreadable_entry"
+
+
 class NotLoggedIn(SyncError):
     """The token or the code is not known, was used, or is no longer valid."""
 

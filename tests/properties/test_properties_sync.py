@@ -30,6 +30,7 @@ STEPS = st.lists(
         st.tuples(st.just("retire"), _DEVICE, _WHICH),
         st.tuples(st.just("supersede"), _DEVICE, _WHICH),
         st.tuples(st.just("relate"), _DEVICE, _WHICH),
+        st.tuples(st.just("unrelate"), _DEVICE, _WHICH),
         st.tuples(st.just("purge"), _DEVICE, _WHICH),
         st.tuples(st.just("sync"), _DEVICE, _WHICH),
         st.tuples(st.just("sync"), _DEVICE, _WHICH),
@@ -111,6 +112,9 @@ class World:
             other = self.active(device, which + 1)
             if other is not None and other.id != memory.id:
                 store.relate([Relation(source_id=memory.id, target_id=other.id, type="related_to")])
+        elif verb == "unrelate":
+            relations = store.relations([memory.id], scope=store.scopes())
+            store.unrelate(relations[which % len(relations) :][:1] if relations else ())
         elif verb == "purge":
             store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=(memory.id,)))
             self.ended.add(memory.id)

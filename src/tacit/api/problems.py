@@ -42,6 +42,7 @@ STATUS: Mapping[str, int] = {
     "host_error": 500,
     "sync_error": 422,
     "log_forked": 409,
+    "unreadable_entry": 422,
     "not_logged_in": 403,
     # The API's own, for requests that reach no engine.
     "no_such_path": 404,

@@ -45,14 +45,25 @@ def login(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import format_count, print_json, print_line
+    from tacit.sync.http_server import checked_url
 
+    checked_url(url)
+    if not code:
+        _refuse_unattended("a code of an invitation", hint="Give it with --code.")
+    phrase = "" if first or phrase_file is None else _phrase_of(phrase_file)
+    if not first and not phrase:
+        _refuse_unattended(
+            "the recovery phrase",
+            hint="Give it with --phrase-file, or --first on the account's first device.",
+        )
     shared = ask("POST", "/v1/sync/login", {"url": url, "dry_run": True})["shared"]
     if not as_json:
         memories = format_count(shared)
         print_line(f"{memories} of this home would be encrypted and sent to {url}, for your other devices.")
     confirm("Share them?", yes=yes, default=False)
-    phrase = "" if first else _phrase(phrase_file)
-    invitation = code or typer.prompt("Code of the invitation")
+    if not first and not phrase:
+        phrase = str(typer.prompt("Recovery phrase", hide_input=True, err=True))
+    invitation = code or typer.prompt("Code of the invitation", err=True)
     done = ask("POST", "/v1/sync/login", {"url": url, "code": invitation, "phrase": phrase, "name": name})[
         "login"
     ]
@@ -70,15 +81,27 @@ def login(
     )
 
 
-def _phrase(file: Path | None) -> str:
+def _refuse_unattended(what: str, *, hint: str) -> None:
+    """Refuse to ask for `what` where nobody can answer."""
+    from tacit.cli.context import current_context
     from tacit.errors import InvalidInput
 
-    if file is None:
-        return str(typer.prompt("Recovery phrase", hide_input=True))
+    if not current_context().interactive:
+        raise InvalidInput(f"A login needs {what}, and nobody can be asked here.", hint=hint)
+
+
+def _phrase_of(file: Path) -> str:
+    from tacit.errors import InvalidInput
+
     try:
-        return file.read_text("utf-8").strip()
+        phrase = file.read_text("utf-8").strip()
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file} holds no text.") from error
+    if not phrase:
+        raise InvalidInput(f"{file} holds no recovery phrase: it is empty.")
+    return phrase
 
 
 def logout(yes: Yes = False, as_json: AsJson = False) -> None:

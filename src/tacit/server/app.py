@@ -6,12 +6,14 @@ Every call but a login names its device by a bearer token. Entries are JSON with
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
+import math
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any
 
 import msgspec
@@ -22,8 +24,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from tacit.api.problems import problem, problem_of
-from tacit.errors import InvalidInput, InvalidPayload, NotLoggedIn, TacitError
-from tacit.server.logs import Login, Logs, Principal
+from tacit.errors import InvalidPayload, NotLoggedIn, TacitError
+from tacit.server.logs import MAX_LOGS, MAX_NUMBER, Login, Logs, Principal, is_device
 from tacit.sync.entry import Entry
 
 _LOG = logging.getLogger(__name__)
@@ -100,23 +102,39 @@ class Counters:
 
 
 class FailedLogins:
-    """Remembers the failed logins of each address for a while."""
+    """Remembers the failed logins of each address for a while, and nothing of an address that has not failed lately."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, monotonic_s: Callable[[], float] = time.monotonic) -> None:
         self._failures: dict[str, deque[float]] = {}
+        """By address, in the order of their last failures."""
+        self._monotonic_s = monotonic_s
+
+    def __len__(self) -> int:
+        """So many addresses are remembered."""
+        return len(self._failures)
 
     def too_many(self, address: str) -> bool:
         """Whether an address has failed too often lately."""
         times = self._failures.get(address, deque())
-        while times and times[0] < time.monotonic() - LOGIN_WINDOW_S:
+        while times and times[0] < self._monotonic_s() - LOGIN_WINDOW_S:
             times.popleft()
         if not times:
             self._failures.pop(address, None)
         return len(times) >= LOGIN_FAILURES
 
     def add(self, address: str) -> None:
-        """One more failure."""
-        self._failures.setdefault(address, deque()).append(time.monotonic())
+        """One more failure. Forgets the addresses whose failures are all too old to count."""
+        now_s = self._monotonic_s()
+        times = self._failures.pop(address, None) or deque(maxlen=LOGIN_FAILURES)
+        times.append(now_s)
+        self._failures[address] = times
+        for oldest in tuple(
+            itertools.takewhile(lambda one: self._last_s(one) < now_s - LOGIN_WINDOW_S, self._failures)
+        ):
+            del self._failures[oldest]
+
+    def _last_s(self, address: str) -> float:
+        return self._failures[address][-1]
 
 
 def make_app(
@@ -124,16 +142,18 @@ def make_app(
     *,
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = (),
     now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
+    leaving: Callable[[], bool] = lambda: False,
 ) -> Starlette:
     """The application over `logs`.
 
     Args:
         logs: what is kept.
         trusted_proxies: networks of the proxies that speak TLS for this server. With any, every request must come from one of them and
-            say that it arrived by HTTPS.
+            say that it arrived by HTTPS. Failed logins then count for the last address in `X-Forwarded-For`, which the proxy wrote.
         now_ms: the time.
+        leaving: whether the server stops: then whoever waits for news is answered.
     """
-    service = _Service(logs, now_ms=now_ms, trusted=tuple(trusted_proxies))
+    service = _Service(logs, now_ms=now_ms, trusted=tuple(trusted_proxies), leaving=leaving)
     paths: tuple[tuple[str, str, _Handler], ...] = (
         ("POST", "/login", service.log_in),
         ("GET", "/heads", service.heads),
@@ -155,11 +175,17 @@ def make_app(
 
 class _Service:
     def __init__(
-        self, logs: Logs, *, now_ms: Callable[[], int], trusted: tuple[IPv4Network | IPv6Network, ...]
+        self,
+        logs: Logs,
+        *,
+        now_ms: Callable[[], int],
+        trusted: tuple[IPv4Network | IPv6Network, ...],
+        leaving: Callable[[], bool],
     ) -> None:
         self._logs = logs
         self._now_ms = now_ms
         self._trusted = trusted
+        self._leaving = leaving
         self._failed = FailedLogins()
         self.counters = Counters()
 
@@ -185,15 +211,25 @@ class _Service:
     def _refused(self, request: Request) -> Response | None:
         if not self._trusted:
             return None
-        peer = ip_address(request.client.host) if request.client else None
-        by_proxy = peer is not None and any(peer in network for network in self._trusted)
-        if by_proxy and request.headers.get("x-forwarded-proto") == "https":
+        if self._by_proxy(request) and request.headers.get("x-forwarded-proto") == "https":
             return None
         return problem(
             "unauthorized",
             "Only the proxy in front of this server may speak to it, for requests that came by HTTPS.",
             status=403,
         )
+
+    def _by_proxy(self, request: Request) -> bool:
+        peer = _ip(request.client.host) if request.client else None
+        return peer is not None and any(peer in network for network in self._trusted)
+
+    def _address(self, request: Request) -> str:
+        """Whose request it is: the peer, or behind a trusted proxy the address that the proxy saw."""
+        if self._by_proxy(request):
+            forwarded = _ip(",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip())
+            if forwarded is not None:
+                return str(forwarded)
+        return request.client.host if request.client else ""
 
     async def _who(self, request: Request) -> Principal:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -202,7 +238,7 @@ class _Service:
         return await run_in_threadpool(self._logs.principal, token.strip(), now_ms=self._now_ms())
 
     async def log_in(self, request: Request) -> Response:
-        address = request.client.host if request.client else ""
+        address = self._address(request)
         if self._failed.too_many(address):
             return problem(
                 "not_logged_in",
@@ -223,20 +259,21 @@ class _Service:
         return _json(done)
 
     async def heads(self, request: Request) -> Response:
-        """The heads; with `wait` and `known` as soon as there are more entries than `known`."""
+        """The heads; with `wait` and `known` as soon as there are more entries than `known`, or the server stops."""
         who = await self._who(request)
         wait_s = min(_number(request, "wait", 0), MAX_WAIT_S)
-        known = _number(request, "known", -1)
+        known = _number(request, "known", -1, least=-1)
         until = time.monotonic() + wait_s
         while True:
             heads = await run_in_threadpool(self._logs.heads, who)
-            if sum(heads.values()) != known or time.monotonic() >= until or await request.is_disconnected():
+            over = time.monotonic() >= until or self._leaving()
+            if over or sum(heads.values()) != known or await request.is_disconnected():
                 return _json({"heads": heads})
             await asyncio.sleep(WAIT_STEP_S)
 
     async def entries(self, request: Request) -> Response:
         who = await self._who(request)
-        device = request.query_params.get("device", "")
+        device = _device(request.query_params.get("device", ""))
         limit = max(1, min(int(_number(request, "limit", MAX_PAGE)), MAX_PAGE))
         after = int(_number(request, "after", 0))
         found = await run_in_threadpool(self._logs.entries, who, device, after=after, limit=limit)
@@ -252,6 +289,7 @@ class _Service:
     async def report(self, request: Request) -> Response:
         who = await self._who(request)
         asked = await _body(request, ReportRequest)
+        _check_heads(asked.heads)
         await run_in_threadpool(self._logs.report, who, asked.heads, now_ms=self._now_ms())
         return _json({})
 
@@ -269,7 +307,7 @@ class _Service:
 
     async def revoke(self, request: Request) -> Response:
         who = await self._who(request)
-        device = request.path_params["device"]
+        device = _device(request.path_params["device"])
         await run_in_threadpool(self._logs.revoke, who, device, now_ms=self._now_ms())
         return _json({})
 
@@ -299,14 +337,42 @@ async def _body(request: Request, kind: type[Any]) -> Any:
             raise InvalidPayload(
                 f"The body is larger than {MAX_BODY_BYTES} bytes.", hint="Send fewer entries at once."
             )
-    return msgspec.json.decode(bytes(raw), type=kind)
+    try:
+        return msgspec.json.decode(bytes(raw), type=kind)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise InvalidPayload(f"The body cannot be read: {type(error).__name__}.") from error
 
 
-def _number(request: Request, name: str, default: float) -> float:
+def _number(request: Request, name: str, default: float, *, least: int = 0) -> float:
     text = request.query_params.get(name)
     if text is None:
         return default
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise InvalidInput(f"`{name}` is {text[:40]!r}; expected a number.") from None
+        number = math.nan
+    if not least <= number <= MAX_NUMBER:
+        raise InvalidPayload(f"`{name}` is {text[:40]!r}; expected a number from {least} to {MAX_NUMBER}.")
+    return number
+
+
+def _device(text: str) -> str:
+    if not is_device(text):
+        raise InvalidPayload(f"{text[:40]!r} names no device; expected 64 hexadecimal digits.")
+    return text
+
+
+def _check_heads(heads: Mapping[str, int]) -> None:
+    if len(heads) > MAX_LOGS:
+        raise InvalidPayload(f"`heads` names more than {MAX_LOGS} logs.")
+    for device, number in heads.items():
+        if not 0 <= number <= MAX_NUMBER:
+            raise InvalidPayload(f"A number in `heads` is not from 0 to {MAX_NUMBER}.")
+        _device(device)
+
+
+def _ip(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text)
+    except ValueError:
+        return None

@@ -9,12 +9,12 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Protocol
 
-from tacit.errors import LogForked, NotFound, NotLoggedIn, SyncError
+from tacit.errors import InvalidPayload, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.model.ids import encode_base32
 from tacit.sync.entry import Entry, why_invalid
 from tacit.sync.keys import is_signed
@@ -27,6 +27,15 @@ ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 """The name of an account."""
 MAX_SEALED = 200_000
 MAX_DEVICES = 50
+MAX_LOGS = 4 * MAX_DEVICES
+"""Logs of one account: those of devices of today, of revoked ones, and of ones that a restored server no longer lists."""
+MAX_NUMBER = 2**53
+"""No number that a device names is larger: it would not be one in every reader of JSON."""
+_DEVICE, _HASH, _PREVIOUS = (
+    re.compile(r"[0-9a-f]{64}"),
+    re.compile(r"[0-9a-f]{32}"),
+    re.compile(r"([0-9a-f]{32})?"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +112,13 @@ class Logs(Protocol):
     def push(self, who: Principal, entries: Sequence[Entry], *, now_ms: int) -> None:
         """Store entries of one log, all or none; a purge removes the bodies of its subject.
 
+        The log may be another device's: a member relays it. That device need not be listed, because a server that was restored from a backup
+        lists none of those that joined since. Its signature says whose the entries are.
+
         Raises:
+            InvalidPayload: one has not the form of an entry.
             LogForked: another entry has one of their numbers.
-            SyncError: one does not follow, is not signed, or its device is none of the account.
+            SyncError: one does not follow or is not signed, or the account would have more than `MAX_LOGS` logs.
         """
         ...
 
@@ -162,30 +175,53 @@ def check_device(device: str, signature: bytes) -> None:
     Raises:
         SyncError: then.
     """
-    if not (re.fullmatch(r"[0-9a-f]{64}", device) and is_signed(device, device.encode(), signature)):
+    if not (is_device(device) and is_signed(device, device.encode(), signature)):
         raise SyncError("The device does not prove that it has the key it names.")
 
 
+def is_device(text: str) -> bool:
+    """Whether a text has the form of a device's key."""
+    return _DEVICE.fullmatch(text) is not None
+
+
+def check_form(entries: Sequence[Entry]) -> None:
+    """Refuse what has not the form of an entry, before anything is asked about it.
+
+    Raises:
+        InvalidPayload: naming the field.
+    """
+    for entry in entries:
+        fields = {
+            "device": is_device(entry.device),
+            "number": 1 <= entry.number <= MAX_NUMBER,
+            "previous": _PREVIOUS.fullmatch(entry.previous),
+            "subject": _HASH.fullmatch(entry.subject),
+            "digest": _HASH.fullmatch(entry.digest),
+        }
+        if wrong := [name for name, right in fields.items() if not right]:
+            raise InvalidPayload(f"The `{wrong[0]}` of an entry has not the form of one.")
+
+
 def check_entries(
-    entries: Sequence[Entry], stored: Mapping[int, str], devices: Sequence[str]
+    entries: Sequence[Entry], stored: Mapping[int, str], logs: Collection[str]
 ) -> tuple[Entry, ...]:
     """Those of `entries`, all of one log, that are new.
 
     Args:
         entries: what came in.
         stored: ids of the stored entries of that log by number, from the one before the first that came in.
-        devices: of the account.
+        logs: devices whose logs the account has.
 
     Raises:
         LogForked, SyncError: see `Logs.push`.
     """
+    if entries[0].device not in logs and len(logs) >= MAX_LOGS:
+        raise SyncError(f"An account has at most {MAX_LOGS} logs.")
     known = dict(stored)
     new: list[Entry] = []
     for entry in entries:
-        if entry.device != entries[0].device or entry.device not in devices:
-            raise SyncError(
-                "An entry belongs to no device of this account, or to another log than the one before it."
-            )
+        if entry.device != entries[0].device:
+            raise SyncError("An entry belongs to another log than the one before it.")
         if len(entry.sealed) > MAX_SEALED:
             raise SyncError(f"An entry is larger than {MAX_SEALED} bytes.")
         there = known.get(entry.number)
@@ -307,12 +343,13 @@ class InMemoryLogs:
         del now_ms
         if not entries:
             return
+        check_form(entries)
         with self._lock:
             account = self._accounts[who.account]
-            log = account.logs.setdefault(entries[0].device, [])
-            stored = {entry.number: entry.id for entry in log}
-            for entry in check_entries(entries, stored, tuple(account.devices)):
-                log.append(entry)
+            device = entries[0].device
+            stored = {entry.number: entry.id for entry in account.logs.get(device, ())}
+            if new := check_entries(entries, stored, account.logs):
+                account.logs.setdefault(device, []).extend(new)
             purged = {
                 entry.subject for own in account.logs.values() for entry in own if entry.kind == "purge"
             }

@@ -224,7 +224,7 @@ def _serve(
 ) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     config = uvicorn.Config(
-        make_app(logs, trusted_proxies=proxies or ()),
+        make_app(logs, trusted_proxies=proxies or (), leaving=lambda: server.should_exit),
         host=host,
         port=port,
         log_level="warning",
@@ -235,9 +235,10 @@ def _serve(
         ssl_certfile=certificate,
         ssl_keyfile=str(key) if key else None,
     )
+    server = _Announced(config, first=first)
     # The server raises a signal that it was stopped by once more: as an exit, so that what was begun is ended.
     signal.signal(signal.SIGTERM, _leave)
-    _Announced(config, first=first).run()
+    server.run()
 
 
 def _leave(_signal: int, _frame: object) -> None:

@@ -19,6 +19,7 @@ from tacit.server.logs import (
     account_of,
     check_device,
     check_entries,
+    check_form,
     check_login,
     hash_of,
     new_code,
@@ -61,7 +62,6 @@ _IDS = """
 _DEVICES = """
     SELECT device, name, created_at_ms, seen_at_ms, revoked_at_ms, taken_over FROM devices
     WHERE tenant = %(tenant)s ORDER BY created_at_ms, device"""
-_KNOWN_DEVICES = "SELECT device FROM devices WHERE tenant = %(tenant)s"
 _ADD_ENTRIES = """
     INSERT INTO entries (tenant, device, number, id, previous, kind, subject, digest, sealed, signature, received_at_ms)
     SELECT %(tenant)s, %(device)s, number, id, previous, kind, subject, digest, sealed, signature, %(now_ms)s
@@ -198,6 +198,7 @@ class PostgresLogs:
         """See the protocol."""
         if not entries:
             return
+        check_form(entries)
         device = entries[0].device
         numbers = [entry.number for entry in entries]
 
@@ -205,8 +206,8 @@ class PostgresLogs:
             known = transaction.rows(
                 _IDS, {"device": device, "first": min(numbers) - 1, "last": max(numbers)}
             )
-            devices = tuple(str(row[0]) for row in transaction.rows(_KNOWN_DEVICES))
-            new = check_entries(entries, {int(row[0]): str(row[1]) for row in known}, devices)
+            stored = {int(row[0]): str(row[1]) for row in known}
+            new = check_entries(entries, stored, _heads(transaction))
             if not new:
                 return
             transaction.execute(

@@ -4,7 +4,7 @@ Each device appends to a log of its own. An entry names its number, the entry be
 an encrypted body. The signed id covers a digest of the body, so that a purge can remove the body and the log can still be checked.
 
 A body says the new state of one memory, with the entries that its device had seen of it (`parents`), or that it was purged. A body
-of a form that this version does not know stops the replica: to guess would lose what it says.
+of a form that this version does not know stops the replica: to guess would lose what it says. A body that nobody can read is passed over.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from tacit.errors import SyncError
+from tacit.errors import SyncError, UnreadableEntry
 from tacit.model.memory import Memory, Relation
 from tacit.sync.keys import AccountKey, DeviceKey, is_signed
 
@@ -157,26 +157,37 @@ def open_entry(entry: Entry, account: AccountKey) -> Body | None:
     """The body of an entry; None = it was purged.
 
     Raises:
-        SyncError: if it cannot be decrypted, or says something that this version does not know.
+        SyncError: if it says something that this version does not know.
+        UnreadableEntry: if it cannot be decrypted, or does not say inside what it says outside.
     """
     if not entry.sealed:
         return None
     raw = account.open(entry.sealed, about=_about(entry.device, entry.number, entry.subject))
-    envelope = msgspec.json.decode(raw, type=_Envelope)
+    try:
+        envelope = msgspec.json.decode(raw, type=_Envelope)
+    except msgspec.MsgspecError as error:
+        raise UnreadableEntry(_where(entry, "holds no body")) from error
     bodies: dict[str, Any] = {"state": StateBody, "purge": PurgeBody}
     if envelope.format != FORMAT or envelope.kind not in bodies:
         raise SyncError(
             f"Another device wrote an entry that this version does not know ({envelope.kind}, format {envelope.format}).",
             hint="Update Tacit on this device; until then it takes nothing over, and nothing is lost.",
         )
-    body: Body = msgspec.convert(envelope.body, type=bodies[envelope.kind])
+    try:
+        body: Body = msgspec.convert(envelope.body, type=bodies[envelope.kind])
+    except msgspec.MsgspecError as error:
+        raise UnreadableEntry(_where(entry, "holds no body")) from error
     about = body.memory.id if isinstance(body, StateBody) else body.memory_id
     if envelope.kind != entry.kind or account.subject(about) != entry.subject:
-        raise SyncError(
-            f"Entry {entry.number} of the device {entry.device[:12]} says something else inside than outside.",
+        raise UnreadableEntry(
+            _where(entry, "says something else inside than outside"),
             hint="Revoke that device: `tacit devices revoke`.",
         )
     return body
+
+
+def _where(entry: Entry, what: str) -> str:
+    return f"Entry {entry.number} of the device {entry.device[:12]} {what}."
 
 
 def _about(device: str, number: int, subject: str) -> bytes:

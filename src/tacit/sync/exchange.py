@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from tacit.errors import LogForked
+from tacit.errors import LogForked, SyncError
 from tacit.sync.entry import Entry
 from tacit.sync.keys import DeviceKey
 from tacit.sync.replica import Replica
-from tacit.sync.replicating import Replicating
+from tacit.sync.replicating import CURSOR, Replicating
 from tacit.sync.server_port import SyncServer
 from tacit.sync.views import Exchanged, LoggedIn
 
@@ -55,7 +55,12 @@ class Exchange:
         Raises:
             SyncError: the server cannot be reached or refuses, or an entry cannot be read; what was done until then stays.
         """
-        there = self._server.heads()
+        try:
+            there = self._server.heads()
+        except SyncError:
+            if not self._is_new():  # what is new here is in the log when the server is back
+                self._replicating.record()
+            raise
         # A home that was set back: the server knows more of this device than it does itself.
         behind = there.get(self._key.device, 0) > self._replica.heads().get(self._key.device, 0)
         if behind:
@@ -73,8 +78,12 @@ class Exchange:
         return replace(done, renewed=done.renewed or behind)
 
     def _once(self, there: Mapping[str, int]) -> Exchanged:
+        received = 0
+        if self._is_new():  # what this device knew in an earlier membership is no news of it
+            received = self._receive(there)
+            self._replicating.read_entries()
         recorded = self._replicating.record()
-        received = self._receive(there)
+        received += self._receive(there)
         carried = self._replicating.carry()
         return Exchanged(
             recorded=recorded + carried.recorded,
@@ -84,6 +93,10 @@ class Exchange:
             purged=carried.purged,
             left=carried.left,
         )
+
+    def _is_new(self) -> bool:
+        """Whether nothing was recorded yet in this membership."""
+        return self._replica.fact(CURSOR) is None
 
     def _receive(self, there: Mapping[str, int]) -> int:
         received = 0

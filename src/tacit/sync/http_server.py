@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from ipaddress import ip_address
-from typing import Any, cast
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import httpx
 import msgspec
 
-from tacit.errors import DaemonError, InvalidInput, SyncError, error_of
+from tacit.errors import DaemonError, InvalidInput, SyncError, TacitError, error_of
 from tacit.sync.entry import Entry
 from tacit.sync.views import DeviceView, LoggedIn
 
 PREFIX = "/sync/v1"
 CONNECT_S, ANSWER_S = 5.0, 30.0
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    """The answer to what only has to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heads:
+    heads: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entries:
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Devices:
+    devices: tuple[DeviceView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Invited:
+    code: str
 
 
 def checked_url(url: str) -> str:
@@ -25,9 +52,14 @@ def checked_url(url: str) -> str:
     Raises:
         InvalidInput: if it is none, or would send tokens over the network in the clear.
     """
-    parts = urlsplit(url.strip())
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise InvalidInput(f"{url!r} is no address of a server.", hint="Expected https://HOST.")
+    wrong = InvalidInput(f"{url!r} is no address of a server.", hint="Expected https://HOST.")
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port
+    except ValueError as error:
+        raise wrong from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise wrong
     if parts.scheme == "http" and not _is_loopback(parts.hostname):
         raise InvalidInput(
             f"{url} would send your token over the network in the clear.", hint="Use https://."
@@ -61,61 +93,69 @@ class HttpServer:
     def log_in(self, *, code: str, key: str, device: str, name: str, signature: bytes) -> LoggedIn:
         """Join an account; see `tacit.server.logs.Login`."""
         body = {"code": code, "key": key, "device": device, "name": name, "signature": signature}
-        done = msgspec.convert(self._ask("POST", "/login", body), LoggedIn)
+        done = self._ask(LoggedIn, "POST", "/login", body)
         self._token = done.token
         return done
 
     def heads(self) -> Mapping[str, int]:
         """See the protocol."""
-        return msgspec.convert(self._ask("GET", "/heads")["heads"], dict[str, int])
+        return self._ask(_Heads, "GET", "/heads").heads
 
     def wait(self, known: int, *, wait_s: float) -> bool:
         """Wait until the account has more than `known` entries; whether it has."""
         timeout = httpx.Timeout(wait_s + ANSWER_S, connect=CONNECT_S) if wait_s else None
-        answer = self._ask("GET", "/heads", params={"wait": wait_s, "known": known}, timeout=timeout)
-        return sum(answer["heads"].values()) != known
+        params = {"wait": wait_s, "known": known}
+        answer = self._ask(_Heads, "GET", "/heads", params=params, timeout=timeout)
+        return sum(answer.heads.values()) != known
 
     def entries(self, device: str, *, after: int, limit: int) -> Sequence[Entry]:
         """See the protocol."""
-        answer = self._ask("GET", "/entries", params={"device": device, "after": after, "limit": limit})
-        return msgspec.convert(answer["entries"], tuple[Entry, ...])
+        params = {"device": device, "after": after, "limit": limit}
+        return self._ask(_Entries, "GET", "/entries", params=params).entries
 
     def push(self, entries: Sequence[Entry]) -> None:
         """See the protocol."""
-        self._ask("POST", "/entries", {"entries": entries})
+        self._ask(_Done, "POST", "/entries", {"entries": entries})
 
     def report(self, heads: Mapping[str, int]) -> None:
         """See the protocol."""
-        self._ask("POST", "/report", {"heads": heads})
+        self._ask(_Done, "POST", "/report", {"heads": heads})
 
     def renew(self, device: str, signature: bytes) -> LoggedIn:
         """See the protocol."""
         body = {"device": device, "signature": signature}
-        done = msgspec.convert(self._ask("POST", "/renew", body), LoggedIn)
+        done = self._ask(LoggedIn, "POST", "/renew", body)
         self._token = done.token
         return done
 
     def devices(self) -> Sequence[DeviceView]:
         """See the protocol."""
-        return msgspec.convert(self._ask("GET", "/devices")["devices"], tuple[DeviceView, ...])
+        return self._ask(_Devices, "GET", "/devices").devices
 
     def revoke(self, device: str) -> None:
         """See the protocol."""
-        self._ask("POST", f"/devices/{device}/revoke")
+        self._ask(_Done, "POST", f"/devices/{device}/revoke")
 
     def invite(self) -> str:
         """See the protocol."""
-        return str(self._ask("POST", "/invites")["code"])
+        return self._ask(_Invited, "POST", "/invites").code
 
     def _ask(
         self,
+        kind: type[_T],
         method: str,
         path: str,
         body: object = None,
         *,
         params: Mapping[str, str | float] | None = None,
         timeout: httpx.Timeout | None = None,
-    ) -> dict[str, Any]:
+    ) -> _T:
+        """The answer to a request.
+
+        Raises:
+            SyncError: if nothing answers, or something that is no Tacit server.
+            TacitError: as the server says.
+        """
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         content = b"" if body is None else msgspec.json.encode(body)
         if content:
@@ -135,16 +175,29 @@ class HttpServer:
                 f"The server at {self._url} cannot be reached ({type(error).__name__}).",
                 hint="What is new here waits for it; recall works without it.",
             ) from error
+        if reply.is_success:
+            return self._read(reply, kind)
+        error = self._stranger(reply)
+        if reply.is_error:
+            said = error_of(_problem(reply.content), reply.status_code)
+            error = error if isinstance(said, DaemonError) else said
+        raise error
+
+    def _read(self, reply: httpx.Response, kind: type[_T]) -> _T:
         try:
-            answer: Any = msgspec.json.decode(reply.content) if reply.content else {}
-        except msgspec.DecodeError:
-            answer = {}
-        if reply.status_code >= 400 or not isinstance(answer, dict):
-            error = error_of(answer, reply.status_code)
-            if isinstance(error, DaemonError):  # nothing of ours answers there
-                raise SyncError(
-                    f"{self._url} answered with status {reply.status_code} and is no Tacit server.",
-                    hint="Check the address.",
-                )
-            raise error
-        return cast("dict[str, Any]", answer)
+            return msgspec.json.decode(reply.content, type=kind)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            raise self._stranger(reply) from error
+
+    def _stranger(self, reply: httpx.Response) -> TacitError:
+        return SyncError(
+            f"{self._url} answered with status {reply.status_code} and is no Tacit server.",
+            hint="Check the address.",
+        )
+
+
+def _problem(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from tacit.errors import InvalidInput, SyncError
+from tacit.errors import InvalidInput, UnreadableEntry
 from tacit.model.ids import encode_base32
 
 SECRET_BYTES = 20
@@ -121,14 +121,14 @@ class AccountKey:
         """Decrypt a payload.
 
         Raises:
-            SyncError: if it was changed, or sealed with another secret.
+            UnreadableEntry: if it was changed, or sealed with another secret.
         """
         try:
             return ChaCha20Poly1305(self._derived(b"payload")).decrypt(
                 sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], about
             )
         except (InvalidTag, ValueError) as error:
-            raise SyncError(
+            raise UnreadableEntry(
                 "An entry of another device cannot be decrypted.",
                 hint="Its device uses another recovery phrase: log in again on it.",
             ) from error

@@ -7,7 +7,8 @@ devices come to the same one:
 - what ended on one device has ended: retired before superseded before active before waiting;
 - a field that one device changed has its value; where several changed it, the first in a fixed order of heads, and the stricter sensitivity;
 - of two new wordings of what still holds neither is dropped: one stays, the other becomes a memory of its own, and the pair waits for the user;
-- counts add up; evidence, files and relations are united.
+- counts add up; evidence and files are united;
+- a relation that one device added is there, and one that a device took away is gone.
 
 Source: three-way merging (Mens, A state-of-the-art survey on software merging, IEEE TSE 2002), field by field.
 """
@@ -26,6 +27,7 @@ from tacit.model.memory import Memory, MemoryStatus, Relation, Validity
 
 _RANK: Mapping[MemoryStatus, int] = {"retired": 3, "superseded": 2, "active": 1, "quarantined": 0}
 MAX_EVIDENCE = 20
+_Ends = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +48,7 @@ class MergedState:
     others: tuple[Memory, ...] = ()
 
 
-def merge_heads(heads: Sequence[Head], *, base: Memory | None = None) -> MergedState:
+def merge_heads(heads: Sequence[Head], *, base: Head | None = None) -> MergedState:
     """The state that `heads` come to, at least one; the same whatever their order.
 
     Args:
@@ -57,9 +59,10 @@ def merge_heads(heads: Sequence[Head], *, base: Memory | None = None) -> MergedS
     main, *rest = ranked
     if not rest:
         return MergedState(memory=main.memory, relations=sorted_relations(main.relations))
+    origin = base.memory if base is not None else None
     memories = [head.memory for head in ranked]
     reworded = [
-        head for head in ranked if base is None or head.memory.content_hash != base.content_hash
+        head for head in ranked if origin is None or head.memory.content_hash != origin.content_hash
     ] or ranked
     worded = reworded[0].memory
     others = (
@@ -71,12 +74,12 @@ def merge_heads(heads: Sequence[Head], *, base: Memory | None = None) -> MergedS
             if not _has_ended(head.memory) and head.memory.content_hash != worded.content_hash
         )
     )
-    relations = [relation for head in ranked for relation in head.relations]
+    relations = _united_relations(ranked, base)
     relations += [
         Relation(source_id=main.memory.id, target_id=other.id, type="contradicts") for other in others
     ]
     changed = {
-        name: _changed(name, memories, base)
+        name: _changed(name, memories, origin)
         for name in ("kind", "scope", "trigger", "importance", "confidence", "error_signature", "pinned")
     }
     memory = replace(
@@ -84,13 +87,13 @@ def merge_heads(heads: Sequence[Head], *, base: Memory | None = None) -> MergedS
         **changed,
         id=main.memory.id,
         status=main.memory.status,
-        provenance=_changed("provenance", [worded, *memories], base),
+        provenance=_changed("provenance", [worded, *memories], origin),
         validity=_validity(main.memory, memories),
         created_at_ms=min(memory.created_at_ms for memory in memories),
         updated_at_ms=max(memory.updated_at_ms for memory in memories),
-        sensitivity=max(_values("sensitivity", memories, base)),
-        frequency=_summed("frequency", memories, base),
-        proofs=_summed("proofs", memories, base),
+        sensitivity=max(_values("sensitivity", memories, origin)),
+        frequency=_summed("frequency", memories, origin),
+        proofs=_summed("proofs", memories, origin),
         files=tuple(dict.fromkeys(file for memory in (worded, *memories) for file in memory.files)),
         evidence=tuple(dict.fromkeys(span for memory in memories for span in memory.evidence))[:MAX_EVIDENCE],
     )
@@ -99,6 +102,14 @@ def merge_heads(heads: Sequence[Head], *, base: Memory | None = None) -> MergedS
         relations=sorted_relations(relations),
         others=tuple(sorted({other.id: other for other in others}.values(), key=lambda memory: memory.id)),
     )
+
+
+def _united_relations(heads: Sequence[Head], base: Head | None) -> list[Relation]:
+    """The relations that a head added, and those of the base that every head still has."""
+    before = {_ends(relation) for relation in base.relations} if base is not None else set[_Ends]()
+    kept = [{_ends(relation) for relation in head.relations} for head in heads]
+    removed = {ends for ends in before if not all(ends in each for each in kept)}
+    return [relation for head in heads for relation in head.relations if _ends(relation) not in removed]
 
 
 def _values(name: str, memories: Sequence[Memory], base: Memory | None) -> list[Any]:
@@ -132,8 +143,13 @@ def _has_ended(memory: Memory) -> bool:
 
 def _own_memory(head: Head) -> Memory:
     """A wording as a memory of its own; its id follows from the entry, so that every device gives it the same."""
-    digest = int.from_bytes(hashlib.sha256(head.entry.encode()).digest()[:10], "big")
-    return replace(head.memory, id=f"mem_{encode_base32(digest, 16)}")
+    return replace(head.memory, id=own_memory_id(head.entry))
+
+
+def own_memory_id(entry: str) -> str:
+    """The id that the wording of an entry has as a memory of its own."""
+    digest = int.from_bytes(hashlib.sha256(entry.encode()).digest()[:10], "big")
+    return f"mem_{encode_base32(digest, 16)}"
 
 
 def _validity(main: Memory, memories: Iterable[Memory]) -> Validity:
@@ -150,12 +166,16 @@ def _validity(main: Memory, memories: Iterable[Memory]) -> Validity:
 
 def sorted_relations(relations: Iterable[Relation]) -> tuple[Relation, ...]:
     """Relations in a fixed order, the heaviest of each pair and type alone."""
-    heaviest: dict[tuple[str, str, str], Relation] = {}
+    heaviest: dict[_Ends, Relation] = {}
     for relation in relations:
-        key = (relation.source_id, relation.target_id, relation.type)
+        key = _ends(relation)
         if key not in heaviest or heaviest[key].weight < relation.weight:
             heaviest[key] = relation
     return tuple(heaviest[key] for key in sorted(heaviest))
+
+
+def _ends(relation: Relation) -> _Ends:
+    return relation.source_id, relation.target_id, relation.type
 
 
 def shared_form(memory: Memory) -> Memory:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from tacit.errors import LogForked, StoreError, SyncError
+from tacit.model.memory import Relation, RelationType
 from tacit.sync.entry import Entry, EntryKind, why_invalid
 
 SCHEMA_VERSION = 1
@@ -29,11 +30,15 @@ _TABLES = (
     "CREATE INDEX states_by_memory ON states (memory)",
     "CREATE TABLE parents (parent TEXT NOT NULL, entry TEXT NOT NULL, PRIMARY KEY (parent, entry)) WITHOUT ROWID",
     "CREATE INDEX parents_by_entry ON parents (entry)",
-    "CREATE TABLE purged (memory TEXT PRIMARY KEY, done INTEGER NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE purged (memory TEXT PRIMARY KEY, subject TEXT NOT NULL, done INTEGER NOT NULL) WITHOUT ROWID",
     # What the store held when it and the logs agreed last: a digest of the state, and the heads that it was made of.
     "CREATE TABLE settled (memory TEXT PRIMARY KEY, digest TEXT NOT NULL, heads TEXT NOT NULL) WITHOUT ROWID",
     # What the store is about to hold: after a crash it is no change of this device.
     "CREATE TABLE intended (memory TEXT PRIMARY KEY, digest TEXT NOT NULL, heads TEXT NOT NULL) WITHOUT ROWID",
+    # Relations whose target is not here yet.
+    """CREATE TABLE awaited (source TEXT NOT NULL, target TEXT NOT NULL, type TEXT NOT NULL, weight REAL NOT NULL,
+        PRIMARY KEY (source, target, type)) WITHOUT ROWID""",
+    "CREATE INDEX awaited_by_target ON awaited (target)",
     # A hash of the relations that begin at a memory, as they were looked at last.
     "CREATE TABLE edges (memory TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID",
     # Memories that new entries speak of, until their state is in the store.
@@ -65,19 +70,20 @@ class Replica:
             self._base = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
             self._base.execute("PRAGMA journal_mode = WAL")
             self._base.execute("PRAGMA synchronous = FULL")
-            version = int(self._base.execute("PRAGMA user_version").fetchone()[0])
+            self._base.execute("PRAGMA secure_delete = ON")
+            with self.writing():
+                version = int(self._base.execute("PRAGMA user_version").fetchone()[0])
+                if version == 0:
+                    for statement in _TABLES:
+                        self._base.execute(statement)
+                    self._base.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         except sqlite3.Error as error:
             raise StoreError(
                 f"{path} cannot be opened: {error}.",
-                hint="Move the file away; `tacit sync` fetches the logs again.",
+                hint="`tacit logout` removes it; then log in again with the recovery phrase. The memories are not in this file.",
             ) from error
         if version > SCHEMA_VERSION:
             raise StoreError(f"A newer Tacit wrote {path}.", hint="Update Tacit on this device.")
-        if version == 0:
-            with self.writing():
-                for statement in _TABLES:
-                    self._base.execute(statement)
-                self._base.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def close(self) -> None:
         """Let go of the file."""
@@ -92,10 +98,11 @@ class Replica:
         self._base.execute("BEGIN IMMEDIATE")
         try:
             yield
+            self._base.execute("COMMIT")
         except BaseException:
-            self._base.execute("ROLLBACK")
+            if self._base.in_transaction:
+                self._base.execute("ROLLBACK")
             raise
-        self._base.execute("COMMIT")
 
     # --- facts
 
@@ -190,12 +197,11 @@ class Replica:
     def drop_after(self, device: str, number: int) -> frozenset[str]:
         """Forget the entries of a device behind `number`; return the memories that they were about."""
         with self.writing():
-            dropped = {
-                str(row[0])
-                for row in self._base.execute(
-                    "SELECT id FROM entries WHERE device = ? AND number > ?", (device, number)
-                )
-            }
+            rows = self._base.execute(
+                "SELECT id, kind, subject FROM entries WHERE device = ? AND number > ?", (device, number)
+            ).fetchall()
+            dropped = {str(row[0]) for row in rows}
+            purges = {str(row[2]) for row in rows if row[1] == "purge"}
             seen: dict[str, set[str]] = {}
             for name in dropped:
                 for (memory,) in self._base.execute("SELECT memory FROM states WHERE entry = ?", (name,)):
@@ -206,6 +212,12 @@ class Replica:
                 self._base.execute("DELETE FROM parents WHERE entry = ?", (name,))
             self._base.execute("DELETE FROM entries WHERE device = ? AND number > ?", (device, number))
             self._base.execute("DELETE FROM unread WHERE device = ? AND number > ?", (device, number))
+            for subject in purges:  # the purge has to be written once more
+                self._base.execute(
+                    "DELETE FROM purged WHERE subject = ?1 AND NOT EXISTS"
+                    " (SELECT 1 FROM entries WHERE subject = ?1 AND kind = 'purge')",
+                    (subject,),
+                )
             for memory, parents in seen.items():
                 # The store holds what was dropped: it is a change of this device once more.
                 self.settle(memory, Settled(heads=tuple(sorted(parents - dropped))))
@@ -247,14 +259,19 @@ class Replica:
     def note_purge(self, memory_id: str, subject: str, *, done: bool) -> None:
         """A memory was purged: the bodies of its entries go. `done` = the store has removed it."""
         self._base.execute(
-            "INSERT INTO purged VALUES (?, ?) ON CONFLICT (memory) DO UPDATE SET done = max(done, excluded.done)",
-            (memory_id, int(done)),
+            "INSERT INTO purged VALUES (?, ?, ?) ON CONFLICT (memory) DO UPDATE SET done = max(done, excluded.done)",
+            (memory_id, subject, int(done)),
         )
         self._base.execute(
             "UPDATE entries SET sealed = x'' WHERE subject = ? AND kind = 'state' AND sealed <> x''",
             (subject,),
         )
         self._base.execute("DELETE FROM settled WHERE memory = ?", (memory_id,))
+        self._base.execute("DELETE FROM awaited WHERE source = ?1 OR target = ?1", (memory_id,))
+
+    def clear_log(self) -> None:
+        """Empty the write-ahead log, so that no purged body stays in it; outside of a transaction."""
+        self._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def purged(self, *, done: bool | None = None) -> frozenset[str]:
         """Memories that were purged; with `done` those that the store has removed, or has not."""
@@ -341,6 +358,33 @@ class Replica:
             else:
                 self._base.execute("DELETE FROM edges WHERE memory = ?", (name,))
         return frozenset(changed)
+
+    def await_targets(self, source: str, relations: Iterable[Relation]) -> None:
+        """Keep the relations of a memory whose targets are not in the store yet, in the place of those kept before."""
+        self._base.execute("DELETE FROM awaited WHERE source = ?", (source,))
+        self._base.executemany(
+            "INSERT OR REPLACE INTO awaited VALUES (?, ?, ?, ?)",
+            [
+                (relation.source_id, relation.target_id, relation.type, relation.weight)
+                for relation in relations
+            ],
+        )
+
+    def awaited(self, source: str) -> tuple[Relation, ...]:
+        """The relations of a memory whose targets are not in the store yet."""
+        rows = self._base.execute(
+            "SELECT source, target, type, weight FROM awaited WHERE source = ? ORDER BY target, type",
+            (source,),
+        )
+        return tuple(
+            Relation(source_id=row[0], target_id=row[1], type=cast(RelationType, row[2]), weight=row[3])
+            for row in rows
+        )
+
+    def awaiting(self, target: str) -> frozenset[str]:
+        """The memories with a relation that waits for `target`."""
+        rows = self._base.execute("SELECT source FROM awaited WHERE target = ?", (target,))
+        return frozenset(str(row[0]) for row in rows)
 
     def pending(self, *, limit: int) -> tuple[str, ...]:
         """Memories that new entries speak of and whose state is not in the store yet, by id."""

@@ -10,12 +10,13 @@ on this device because it was not used here is no news for others.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from tacit.errors import Conflict
+from tacit.errors import Conflict, UnreadableEntry
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Edit, Removal
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
@@ -27,6 +28,7 @@ from tacit.sync.merging import (
     Head,
     MergedState,
     merge_heads,
+    own_memory_id,
     relations_digest,
     shared_form,
     sorted_relations,
@@ -34,6 +36,7 @@ from tacit.sync.merging import (
 )
 from tacit.sync.replica import Replica, Settled
 
+_LOG = logging.getLogger(__name__)
 BATCH = 100
 """Memories that one transaction of the store carries."""
 MOST_CHANGED = 2_000
@@ -105,6 +108,8 @@ class Replicating:
         """Record what is new here, then apply what is new there."""
         recorded = self.record()
         self.read_entries()
+        with self._replica.writing():
+            recorded += self._record_purges()
         applied = self.apply()
         return replace(applied, recorded=recorded)
 
@@ -115,15 +120,14 @@ class Replicating:
         change = self._store.change()
         cursor = int(self._replica.fact(CURSOR) or b"-1")
         identity = self._identity().encode()
-        if cursor > change or (cursor >= 0 and self._replica.fact(IDENTITY) != identity):
-            self._recognize_old_states()  # another store was put in the place of this one
+        if cursor < 0 or cursor > change or self._replica.fact(IDENTITY) != identity:
+            self._recognize_old_states()  # the logs were not known yet, or another store was put in the place of this one
             cursor = -1
         appended = 0
         with self._replica.writing():
             for memory in self._changed(cursor):
                 appended += self._record(memory)
-            for memory_id in sorted(self._store.purged_memories() - self._replica.purged()):
-                appended += self._record_purge(memory_id)
+            appended += self._record_purges()
             self._replica.put_fact(CURSOR, str(change).encode())
             self._replica.put_fact(IDENTITY, identity)
         return appended
@@ -133,7 +137,8 @@ class Replicating:
         ids = self._store.changed(cursor, scope=everything, limit=MOST_CHANGED) if cursor >= 0 else None
         related = self._replica.changed_edges(self._edge_digests())
         if ids is not None:
-            yield from self._store.get(sorted({*ids, *related}), scope=everything)
+            waiting = self._replica.pending(limit=MOST_CHANGED)
+            yield from self._store.get(sorted({*ids, *related, *waiting}), scope=everything)
             return
         offset = 0
         while page := self._store.list_memories(
@@ -161,7 +166,8 @@ class Replicating:
         if self._ended_here_alone(memory):
             return False
         heads = before.heads if before is not None else ()
-        body = StateBody(memory=shared_form(memory), relations=relations, parents=heads, at_ms=self._now_ms())
+        told = sorted_relations((*relations, *self._replica.awaited(memory.id)))
+        body = StateBody(memory=shared_form(memory), relations=told, parents=heads, at_ms=self._now_ms())
         self._append(body, Settled(digest=digest))
         return True
 
@@ -182,12 +188,29 @@ class Replicating:
         newest = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=memory.id)
         return bool(newest) and newest[0].reason.cause in _LOCAL_CAUSES
 
-    def _record_purge(self, memory_id: str) -> bool:
-        known = bool(self._replica.head_entries(memory_id))
-        if known:
-            self._append(PurgeBody(memory_id=memory_id, at_ms=self._now_ms()))
+    def _record_purges(self) -> int:
+        """Append an entry for every memory that was purged here and that others may know; return how many."""
+        noted = self._replica.purged()
+        known = (self._store.purged_memories() - noted) & self._replica.memories()
+        for memory_id in sorted(known):
+            for other in sorted(self._same_words(memory_id) - noted):
+                self._record_purge(other)
+            self._record_purge(memory_id)
+        return len(known)
+
+    def _record_purge(self, memory_id: str) -> None:
+        self._append(PurgeBody(memory_id=memory_id, at_ms=self._now_ms()))
         self._replica.note_purge(memory_id, self._account.subject(memory_id), done=True)
-        return known
+
+    def _same_words(self, memory_id: str) -> frozenset[str]:
+        """Memories of their own that another device may have made of the wording that was purged here; see `merging`."""
+        settled = self._replica.settled(memory_id)
+        states = self._opened(self._replica.state_entries(memory_id))
+        words = {state.memory.content_hash for state in states if settled and state.entry in settled.heads}
+        own = {own_memory_id(state.entry) for state in states if state.memory.content_hash in words}
+        return frozenset(
+            own - {memory.id for memory in self._store.get(sorted(own), scope=self._store.scopes())}
+        )
 
     def _append(self, body: StateBody | PurgeBody, settled: Settled | None = None) -> None:
         name = self._device.device
@@ -262,17 +285,20 @@ class Replicating:
         """Read the bodies of entries that came in; return how many.
 
         Raises:
-            SyncError: at one that this version does not know, or cannot decrypt; those before it are read.
+            SyncError: at one that this version does not know; those before it are read.
         """
         count = 0
         while unread := self._replica.unread(limit=BATCH):
             for entry in unread:
-                body = open_entry(entry, self._account)
+                body = self._read(entry)
                 with self._replica.writing():
                     match body:
                         case StateBody(memory=memory, parents=parents):
                             self._replica.note_state(entry, memory.id, parents)
-                            self._replica.wait_for(memory.id)
+                            if memory.id in self._replica.purged():
+                                self._replica.note_purge(memory.id, entry.subject, done=False)
+                            else:
+                                self._replica.wait_for(memory.id)
                         case PurgeBody(memory_id=memory_id):
                             self._replica.note_read(entry)
                             self._replica.note_purge(memory_id, entry.subject, done=False)
@@ -280,6 +306,14 @@ class Replicating:
                             self._replica.note_read(entry)
                 count += 1
         return count
+
+    def _read(self, entry: Entry) -> StateBody | PurgeBody | None:
+        """The body of an entry; None also where nobody can read it."""
+        try:
+            return open_entry(entry, self._account)
+        except UnreadableEntry as error:
+            _LOG.warning("an entry is passed over: %s", error)
+            return None
 
     def apply(self) -> Carried:
         """Write the states of the memories that wait, and remove those that were purged elsewhere."""
@@ -289,6 +323,8 @@ class Replicating:
             with self._replica.writing():
                 for memory_id in purged:
                     self._replica.note_purge(memory_id, self._account.subject(memory_id), done=True)
+            self._replica.clear_log()
+        gone = self._replica.purged() | self._store.purged_memories()
         applied = left = 0
         tried: set[str] = set()
         while pending := [
@@ -296,18 +332,18 @@ class Replicating:
         ]:
             batch = pending[:BATCH]
             tried.update(batch)
-            written, refused = self._apply(batch)
+            written, refused, related = self._apply(batch, gone)
             applied += written
             left += refused
+            tried -= related
         return Carried(applied=applied, purged=len(purged), left=left)
 
-    def _apply(self, memory_ids: Sequence[str]) -> tuple[int, int]:
+    def _apply(self, memory_ids: Sequence[str], gone: frozenset[str]) -> tuple[int, int, frozenset[str]]:
+        """Write the states of some memories: how many were written, how many are left, and whose relations can be written now."""
         everything = self._store.scopes()
-        gone = self._replica.purged()
         stored = {memory.id: memory for memory in self._store.get(memory_ids, scope=everything)}
+        states: dict[str, tuple[MergedState, tuple[str, ...]]] = {}
         settled: dict[str, Settled] = {}
-        changes: list[Change] = []
-        relations: list[Relation] = []
         expected: dict[str, str] = {}
         left = 0
         for memory_id in memory_ids:
@@ -327,26 +363,66 @@ class Replicating:
                     continue
                 if newest:
                     expected[memory_id] = newest[0].change_id
-            digest = state_digest(state.memory, state.relations)
-            settled[memory_id] = Settled(digest=digest, heads=tuple(head.entry for head in heads))
-            if now is None or state_digest(now, self._relations(now)) != digest:
+            states[memory_id] = state, tuple(head.entry for head in heads)
+        others = {
+            other.id: other
+            for state, _ in states.values()
+            for other in state.others
+            if other.id not in gone
+            and other.id not in memory_ids  # another device has made it a memory already
+            and not self._store.get([other.id], scope=everything)
+        }
+        changes: list[Change] = []
+        relations: list[Relation] = []
+        surplus: list[Relation] = []
+        waiting: dict[str, list[Relation]] = {}
+        there = self._shared_ends(states, others)
+        for memory_id, (state, heads_of_state) in states.items():
+            now = stored.get(memory_id)
+            wanted = sorted_relations(each for each in state.relations if each.target_id in there)
+            waiting[memory_id] = [
+                each for each in state.relations if each.target_id not in there and each.target_id not in gone
+            ]
+            digest = state_digest(state.memory, wanted)
+            settled[memory_id] = Settled(digest=digest, heads=heads_of_state)
+            had = self._relations(now) if now is not None else ()
+            if now is None or state_digest(now, had) != digest:
                 changes.append(self._change(state, now))
-                relations += state.relations
-            others = {
-                other.id: other
-                for other in state.others
-                if other.id not in gone
-                and other.id not in memory_ids  # another device has made it a memory already
-                and not self._store.get([other.id], scope=everything)
-            }
-            changes += [Add(memory=other, reason=_reason()) for other in others.values()]
+                relations += wanted
+                ends = {(each.target_id, each.type) for each in wanted}
+                surplus += [each for each in had if (each.target_id, each.type) not in ends]
+        changes += [Add(memory=other, reason=_reason()) for other in others.values()]
         with self._replica.writing():
             for memory_id, state_settled in settled.items():
                 self._replica.intend(memory_id, state_settled)
+        if surplus:
+            self._store.unrelate(surplus)
         if changes and not self._write(changes, relations, expected):
-            return 0, left + len(settled)
+            return 0, left + len(settled), frozenset()
         self._settle(settled)
-        return len(changes), left
+        added = [change.memory.id for change in changes if isinstance(change, Add)]
+        return len(changes), left, self._note_relations(waiting, added)
+
+    def _shared_ends(
+        self, states: Mapping[str, tuple[MergedState, tuple[str, ...]]], others: Mapping[str, Memory]
+    ) -> frozenset[str]:
+        """The targets of the relations of `states` that are in the store when these are written, and may leave."""
+        written = {name: state.memory for name, (state, _) in states.items()} | dict(others)
+        targets = {each.target_id for state, _ in states.values() for each in state.relations}
+        found = self._store.get(sorted(targets - written.keys()), scope=self._store.scopes())
+        return frozenset(memory.id for memory in (*written.values(), *found) if is_shared(memory))
+
+    def _note_relations(
+        self, waiting: Mapping[str, Sequence[Relation]], added: Sequence[str]
+    ) -> frozenset[str]:
+        """Keep the relations whose targets are not here; return the memories whose relations waited for `added`."""
+        with self._replica.writing():
+            for source, relations in waiting.items():
+                self._replica.await_targets(source, relations)
+            related = frozenset(source for target in added for source in self._replica.awaiting(target))
+            for source in related:
+                self._replica.wait_for(source)
+        return related
 
     def _settle(self, settled: Mapping[str, Settled]) -> None:
         """Note that the store and the logs agree on these states."""
@@ -369,20 +445,9 @@ class Replicating:
         memories = [change.memory for change in changes if isinstance(change, Add | Edit)]
         made = self._embed(memories)
         vectors, identity = made if made is not None else (None, None)
-        known = {memory.id for memory in memories}
-        ends = {end for relation in relations for end in (relation.source_id, relation.target_id)} - known
-        there = {memory.id for memory in self._store.get(sorted(ends), scope=self._store.scopes())} | known
         try:
             self._store.apply(
-                changes,
-                vectors=vectors,
-                identity=identity,
-                relations=[
-                    relation
-                    for relation in relations
-                    if relation.source_id in there and relation.target_id in there
-                ],
-                expected=expected,
+                changes, vectors=vectors, identity=identity, relations=list(relations), expected=expected
             )
         except Conflict:
             return False
@@ -397,7 +462,7 @@ class Replicating:
     def _heads(self, memory_id: str) -> list[Head]:
         return self._opened(self._replica.head_entries(memory_id))
 
-    def _base_of(self, heads: Sequence[Head]) -> Memory | None:
+    def _base_of(self, heads: Sequence[Head]) -> Head | None:
         """The newest state that all heads go back to; of several the one with the longest history, ties by id."""
         if len(heads) < 2:
             return None
@@ -405,7 +470,7 @@ class Replicating:
         common = first.intersection(*others)
         ranked = sorted(common, key=lambda entry: (-len(self._replica.ancestors(entry)), entry))
         states = self._opened(self._replica.entries_named(ranked[:1]))
-        return states[0].memory if states else None
+        return states[0] if states else None
 
     def _opened(self, entries: Iterable[Entry]) -> list[Head]:
         heads: list[Head] = []

@@ -37,6 +37,7 @@ class Device:
     """A store with its replica."""
 
     def __init__(self, folder: Path, name: str, account: AccountKey, *, store: Store | None = None) -> None:
+        self.folder = folder
         self.clock = FakeClock(now_ms=NOW)
         self.store = store or InMemoryStore(clock=self.clock)
         self.key = DeviceKey.new()

@@ -116,6 +116,100 @@ def test_a_relation_alone_is_news(pair, logs):
     assert len(b.store.relations(["mem_1"], scope=b.store.scopes())) == 1
 
 
+def relation(source: str, target: str) -> Relation:
+    return Relation(source_id=source, target_id=target, type="related_to", weight=0.5)
+
+
+def related(device: Device) -> list[tuple[str, str]]:
+    return [(source, target) for source, target, _ in device.state()["relations"]]  # type: ignore[attr-defined]
+
+
+def test_a_relation_that_was_taken_away_stays_away(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory(f"mem_{n}", f"Statement {n}.")) for n in (1, 2, 3)])
+    a.store.relate([relation("mem_1", "mem_2")])
+    settle(logs, [a, b])
+    a.store.unrelate([relation("mem_1", "mem_2")])
+    b.store.relate([relation("mem_1", "mem_3")])  # not knowing of it
+    settle(logs, [a, b])
+    assert related(a) == related(b) == [("mem_1", "mem_3")]
+
+
+def test_a_relation_waits_for_its_target(pair, logs, monkeypatch):
+    monkeypatch.setattr("tacit.sync.replicating.BATCH", 1)
+    a, b = pair
+    a.store.apply([Add(memory=memory(f"mem_{n}", f"Statement {n}.")) for n in (1, 2, 3)])
+    a.store.relate([relation("mem_1", "mem_3"), relation("mem_3", "mem_2")])
+    settle(logs, [a, b])
+    assert related(b) == related(a) == [("mem_1", "mem_3"), ("mem_3", "mem_2")]
+    assert sum(map(len, logs.entries.values())) == 3, "what was taken over is no news"
+
+
+def test_a_change_of_a_memory_keeps_the_relations_that_wait(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "One.")), Add(memory=memory("mem_2", "Two."))])
+    a.store.relate([relation("mem_1", "mem_2")])
+    a.sync(logs)
+    held = logs.entries[a.key.device]
+    first = [e for e in held if e.subject == a.account.subject("mem_1")]
+    assert first == held[:1], "the target comes later"
+    b.replica.add(first)
+    b.replicating.carry()
+    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])
+    settle(logs, [b, a])
+    assert related(a) == related(b) == [("mem_1", "mem_2")]
+    assert stored(a, "mem_1").pinned
+
+
+def test_a_purge_takes_the_other_wording_along_that_came_of_the_same_words(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "The client is a bank."))])
+    settle(logs, [a, b])
+    a.store.apply([Edit(memory=replace(stored(a, "mem_1"), content="The client is called Wintergreen."))])
+    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), content="The client is an insurance."))])
+    a.sync(logs)
+    b.sync(logs)  # makes a memory of its own of one of the wordings
+    a.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
+    settle(logs, [a, b])
+    assert not any("Wintergreen" in content for content in (*a.contents(), *b.contents()))
+    assert a.state() == b.state()
+
+
+def test_a_memory_purged_before_the_logs_were_known_does_not_come_back(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "The client is called Wintergreen."))])
+    b.store.apply([Add(memory=memory("mem_1", "The client is called Wintergreen."))])  # by an import
+    b.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
+    b.sync(logs)
+    a.sync(logs)
+    settle(logs, [a, b])
+    assert a.contents() == b.contents() == []
+
+
+def test_a_body_that_comes_after_its_purge_is_removed(pair, logs):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "The client is called Wintergreen."))])
+    settle(logs, [a, b])
+    b.store.apply([Edit(memory=replace(stored(b, "mem_1"), pinned=True))])
+    b.sync(logs)
+    late = logs.entries.pop(b.key.device)
+    a.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
+    a.sync(logs)
+    a.replica.add(late)
+    a.replicating.carry()
+    assert not any(entry.sealed for entry in a.replica.entries(b.key.device, after=0, limit=9))
+
+
+def test_an_entry_that_nobody_can_read_is_passed_over(pair, logs):
+    a, b = pair
+    stranger = Device(Path(a.folder), "c", AccountKey.new())
+    stranger.store.apply([Add(memory=memory("mem_9", "Of another account."))])
+    stranger.sync(logs)
+    a.store.apply([Add(memory=memory("mem_1", "Tabs, not spaces."))])
+    settle(logs, [a, b])
+    assert b.contents() == ["Tabs, not spaces."]
+
+
 def test_what_ended_on_one_device_has_ended(pair, logs):
     a, b = pair
     a.store.apply([Add(memory=memory("mem_1", "Deploy on Mondays."))])

@@ -28,12 +28,15 @@ class Remote:
 
     def __init__(self, logs: InMemoryLogs, token: str) -> None:
         self.logs, self.token = logs, token
+        self.away = False
 
     @property
     def who(self) -> Principal:
         return self.logs.principal(self.token, now_ms=NOW)
 
     def heads(self):
+        if self.away:
+            raise SyncError("The server is away.")
         return self.logs.heads(self.who)
 
     def entries(self, device, *, after, limit):
@@ -253,8 +256,12 @@ def test_a_purge_takes_the_bodies_from_the_server_and_each_device_confirms_it(tw
     a.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
     a.sync()
     held = [entry for log in logs._accounts["ana"].logs.values() for entry in log]
-    assert [(entry.kind, bool(entry.sealed)) for entry in held] == [("state", False), ("purge", True)]
-    assert {view.name: view.behind for view in a.remote.devices()} == {"a": 0, "b": 1}
+    assert [(entry.kind, bool(entry.sealed)) for entry in held] == [
+        ("state", False),
+        ("purge", True),  # of the memory that another device may have made of the same wording
+        ("purge", True),
+    ]
+    assert {view.name: view.behind for view in a.remote.devices()} == {"a": 0, "b": 2}
     b.sync()
     assert b.contents == []
     assert {view.name: view.behind for view in a.remote.devices()} == {"a": 0, "b": 0}
@@ -283,3 +290,40 @@ def test_an_exchange_that_is_cut_off_anywhere_is_done_by_the_next(two, monkeypat
 
 def _gone(*_: object, **__: object) -> None:
     raise SyncError("gone")
+
+
+def test_a_home_that_joins_again_knows_what_it_knew(tmp_path, two):
+    a, b = two
+    a.learn("mem_1", "Deploy on Mondays.")
+    a.sync()
+    b.sync()
+    (known,) = a.store.get(["mem_1"], scope=a.store.scopes())
+    a.store.apply([Edit(memory=replace(known, content="Deploy on Tuesdays."))])
+    a.sync()
+    b.replica.close()
+    (b.folder / "sync.db").unlink()
+    b.replica, b.key = Replica(b.folder / "sync.db"), DeviceKey.new()
+    assert a.remote is not None
+    b.log_in(a.remote.invite())
+    done = b.sync()
+    a.sync()
+    assert (done.recorded, a.contents, b.contents) == (0, ["Deploy on Tuesdays."], ["Deploy on Tuesdays."])
+
+
+def test_a_purge_under_a_name_that_was_given_up_is_written_once_more(tmp_path, two):
+    a, b = two
+    a.learn("mem_1", "The client is called Wintergreen.")
+    a.sync()
+    b.sync()
+    copy = a.copy(tmp_path / "copy")
+    a.learn("mem_2", "Tabs, not spaces.")
+    a.sync()
+    copy.store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=("mem_1",)))
+    copy.remote.away = True
+    with pytest.raises(SyncError):
+        copy.sync()
+    copy.remote.away = False
+    copy.sync()
+    a.sync()
+    b.sync()
+    assert a.contents == b.contents == ["Tabs, not spaces."]

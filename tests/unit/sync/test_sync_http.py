@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from ipaddress import ip_network
 from pathlib import Path
 
+import httpx
+import msgspec
 import pytest
 from starlette.testclient import TestClient
 
 from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncError
-from tacit.server.app import LOGIN_FAILURES, make_app
-from tacit.server.logs import InMemoryLogs
+from tacit.server.app import LOGIN_FAILURES, LOGIN_WINDOW_S, FailedLogins, make_app
+from tacit.server.logs import MAX_LOGS, InMemoryLogs
 from tacit.sync.http_server import HttpServer, checked_url
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.views import Exchanged
@@ -99,12 +103,123 @@ def test_a_broken_body_is_refused_with_words(site, body):
     assert "cannot be read" in reply.json()["detail"]
 
 
+def _asked(site: Site, method: str, path: str, body: object = None) -> httpx.Response:
+    """What the server answers to a device of Ana's."""
+    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    headers = {"Authorization": f"Bearer {a.remote._token}"}
+    return site.client.request(method, f"/sync/v1{path}", content=msgspec.json.encode(body), headers=headers)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/heads?wait=nan",
+        "/heads?wait=inf",
+        "/heads?wait=-1",
+        "/heads?known=-2",
+        "/heads?known=x",
+        f"/entries?device={'0' * 64}&after=1e300",
+        f"/entries?device={'0' * 64}&limit=nan",
+        f"/entries?device={'0' * 64}&after=-1",
+        "/entries?device=%00",
+        f"/entries?device={'A' * 64}",
+        "/entries",
+    ],
+)
+def test_a_parameter_of_another_form_is_refused(site, path):
+    reply = _asked(site, "GET", path)
+    assert (reply.status_code, reply.json()["code"]) == (400, "invalid_payload")
+
+
+@pytest.mark.parametrize("device", ["%00", "x", "0" * 63, "A" * 64])
+def test_no_device_of_another_form_is_revoked(site, device):
+    assert _asked(site, "POST", f"/devices/{device}/revoke").status_code == 400
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        {"\0": 1},
+        {"A" * 64: 1},
+        {"0" * 64: -1},
+        {"0" * 64: 2**53 + 1},
+        {f"{number:064x}": 1 for number in range(MAX_LOGS + 1)},
+    ],
+)
+def test_a_report_of_another_form_is_refused(site, heads):
+    assert _asked(site, "POST", "/report", {"heads": heads}).status_code == 400
+
+
+def test_numbers_at_their_bounds_are_taken(site):
+    heads = {f"{number:064x}": 2**53 for number in range(MAX_LOGS)}
+    assert _asked(site, "POST", "/report", {"heads": heads}).status_code == 200
+
+
+def test_an_entry_of_another_form_is_refused(site):
+    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    a.learn("mem_1", "Tabs, not spaces.")
+    (entry,) = _own(a)
+    with pytest.raises(InvalidInput, match="device"):
+        a.remote.push([replace(entry, device="\0")])
+
+
+def test_text_that_is_no_utf_8_is_a_broken_body(site):
+    reply = site.client.post("/sync/v1/login", content=b'{"code": "\xff"}')
+    assert reply.status_code == 400
+
+
+def _guess() -> dict[str, str]:
+    device = DeviceKey.new().device
+    return {"code": "ana-00000000", "key": "0" * 32, "device": device, "name": "x", "signature": ""}
+
+
 def test_guessing_codes_is_slow(site):
-    device = DeviceKey.new()
-    body = {"code": "ana-00000000", "key": "0" * 32, "device": device.device, "name": "x", "signature": ""}
+    body = _guess()
     codes = [site.client.post("/sync/v1/login", json=body).status_code for _ in range(LOGIN_FAILURES + 1)]
     assert codes[-1] == 429
     assert set(codes[:-1]) == {422}
+
+
+def test_behind_a_proxy_each_address_guesses_for_itself(site):
+    trusted = make_app(site.logs, trusted_proxies=[ip_network("10.0.0.0/8")])
+    client = TestClient(trusted, base_url=URL, client=("10.1.2.3", 5))
+
+    def guess(forwarded: str) -> int:
+        headers = {"X-Forwarded-Proto": "https", "X-Forwarded-For": forwarded}
+        return client.post("/sync/v1/login", json=_guess(), headers=headers).status_code
+
+    for number in range(LOGIN_FAILURES):
+        assert guess(f"192.0.2.{number}, 198.51.100.7") == 422
+    assert guess("192.0.2.99, 198.51.100.7") == 429
+    assert guess("198.51.100.8") == 422
+    for number in range(LOGIN_FAILURES):
+        assert guess(f"no address {number}") == 422
+    assert guess("none either") == 429
+
+
+def test_without_a_trusted_proxy_a_forwarded_address_counts_nothing(site):
+    codes = [
+        site.client.post(
+            "/sync/v1/login", json=_guess(), headers={"X-Forwarded-For": f"192.0.2.{number}"}
+        ).status_code
+        for number in range(LOGIN_FAILURES + 1)
+    ]
+    assert codes[-1] == 429
+
+
+def test_addresses_that_failed_long_ago_are_forgotten():
+    now = [0.0]
+    failed = FailedLogins(monotonic_s=lambda: now[0])
+    for number in range(100):
+        failed.add(f"192.0.2.{number}")
+    failed.add("")
+    now[0] = LOGIN_WINDOW_S - 1
+    failed.add("192.0.2.1")
+    assert len(failed) == 101
+    now[0] = LOGIN_WINDOW_S + 1
+    failed.add("192.0.2.200")
+    assert len(failed) == 2
+    assert not failed.too_many("192.0.2.1")
 
 
 def test_behind_a_proxy_only_its_https_requests_are_answered(site):
@@ -125,6 +240,15 @@ def test_waiting_ends_with_news(site):
     a.learn("mem_1", "Tabs, not spaces.")
     a.sync()
     assert a.remote.wait(0, wait_s=5) is True
+
+
+def test_waiting_ends_when_the_server_stops(site):
+    a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
+    client = TestClient(make_app(site.logs, leaving=lambda: True), base_url=URL)
+    began = time.monotonic()
+    headers = {"Authorization": f"Bearer {a.remote._token}"}
+    assert client.get("/sync/v1/heads?wait=5&known=0", headers=headers).json() == {"heads": {}}
+    assert time.monotonic() - began < 3
 
 
 def test_health_and_metrics(site):
@@ -149,7 +273,16 @@ def test_addresses(url, kept):
 
 
 @pytest.mark.parametrize(
-    "url", ["http://example.org", "ftp://example.org", "example.org", "", "http://127.0.0.1.evil.org"]
+    "url",
+    [
+        "http://example.org",
+        "ftp://example.org",
+        "example.org",
+        "",
+        "http://127.0.0.1.evil.org",
+        "https://[::1",
+        "https://example.org:port",
+    ],
 )
 def test_addresses_that_are_refused(url):
     with pytest.raises(InvalidInput):
@@ -159,3 +292,47 @@ def test_addresses_that_are_refused(url):
 def test_a_server_that_is_gone_says_so():
     with pytest.raises(SyncError, match="cannot be reached"):
         HttpServer("http://127.0.0.1:9").heads()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        httpx.Response(301, headers={"Location": "https://elsewhere.example.org"}),
+        httpx.Response(302, json={"heads": {}, "code": "x", "entries": [], "devices": []}),
+        httpx.Response(200, content=b"<html>"),
+        httpx.Response(200, content=b""),
+        httpx.Response(200, content=b'{"heads": '),
+        httpx.Response(200, json=[]),
+        httpx.Response(404, content=b"<html>"),
+    ],
+)
+@pytest.mark.parametrize("call", ["heads", "wait", "entries", "push", "devices", "invite", "renew"])
+def test_what_is_no_tacit_server_is_called_so(reply, call):
+    _refused(reply, call)
+
+
+@pytest.mark.parametrize("call", ["heads", "wait", "entries", "devices", "invite", "renew"])
+@pytest.mark.parametrize(
+    "body", [{}, {"heads": 3, "entries": [{"device": "x"}], "devices": {}, "code": 1, "token": 1}]
+)
+def test_an_answer_of_another_form_is_no_tacit_server_s(body, call):
+    _refused(httpx.Response(200, json=body), call)
+
+
+def test_an_answer_that_is_no_utf_8_is_no_tacit_server_s():
+    _refused(httpx.Response(200, content=b'{"heads": {"\xff": 1}}'), "heads")
+
+
+def _refused(reply: httpx.Response, call: str) -> None:
+    server = HttpServer(URL, "ana.x", client=httpx.Client(transport=httpx.MockTransport(lambda _: reply)))
+    calls = {
+        "heads": server.heads,
+        "wait": lambda: server.wait(0, wait_s=0),
+        "entries": lambda: server.entries("00" * 32, after=0, limit=1),
+        "push": lambda: server.push([]),
+        "devices": server.devices,
+        "invite": server.invite,
+        "renew": lambda: server.renew("00" * 32, b""),
+    }
+    with pytest.raises(SyncError, match="is no Tacit server"):
+        calls[call]()

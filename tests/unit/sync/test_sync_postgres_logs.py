@@ -5,14 +5,15 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from postgres_server import server
 from samples import memory_named
-from tacit.errors import LogForked, NotFound, NotLoggedIn, SyncError
+from tacit.errors import InvalidPayload, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.model.scope import project_scope
-from tacit.server.logs import INVITE_MS, InMemoryLogs, Login, Logs, Principal
+from tacit.server.logs import INVITE_MS, MAX_LOGS, InMemoryLogs, Login, Logs, Principal
 from tacit.sync.entry import Entry, PurgeBody, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from unit.sync.devices import NOW
@@ -95,20 +96,75 @@ def test_a_fork_is_refused_and_nothing_of_the_batch_is_kept(logs, member):
     assert logs.heads(member.who) == {member.key.device: 1}
 
 
-def test_gaps_and_strangers_are_refused(logs, member):
-    first, second = member.say("mem_1"), member.say("mem_2")
-    with pytest.raises(SyncError):
-        logs.push(member.who, [second], now_ms=NOW)
-    stranger = append_entry(
+def first_of(secret: AccountKey) -> Entry:
+    """The first entry of a device that no server lists."""
+    return append_entry(
         StateBody(memory=memory_named("mem_1", "x", scope=project_scope("a"), at_ms=NOW)),
         number=1,
         previous="",
         device=DeviceKey.new(),
-        account=member.secret,
+        account=secret,
     )
-    with pytest.raises(SyncError, match="no device of this account"):
-        logs.push(member.who, [stranger], now_ms=NOW)
+
+
+def test_gaps_and_mixed_logs_are_refused_and_logs_of_strangers_relayed(logs, member):
+    first, second = member.say("mem_1"), member.say("mem_2")
+    with pytest.raises(SyncError):
+        logs.push(member.who, [second], now_ms=NOW)
+    stranger = first_of(member.secret)
+    with pytest.raises(SyncError, match="another log"):
+        logs.push(member.who, [first, stranger], now_ms=NOW)
+    with pytest.raises(SyncError, match="signature"):
+        logs.push(member.who, [replace(stranger, device=member.key.device)], now_ms=NOW)
+    assert logs.heads(member.who) == {}
+    logs.push(member.who, [stranger], now_ms=NOW)
     logs.push(member.who, [first, second], now_ms=NOW)
+    assert logs.heads(member.who) == {stranger.device: 1, member.key.device: 2}
+    assert list(logs.entries(member.who, stranger.device, after=0, limit=9)) == [stranger]
+    assert [view.device for view in logs.devices(member.who)] == [member.key.device]
+
+
+def test_the_log_of_a_revoked_device_is_still_relayed(logs, account, member):
+    other = Member(logs, logs.add_account(account, now_ms=NOW), member.secret)
+    said = other.say("mem_1")
+    logs.revoke(member.who, other.key.device, now_ms=NOW)
+    logs.push(member.who, [said], now_ms=NOW)
+    assert logs.heads(member.who) == {other.key.device: 1}
+
+
+def test_an_account_has_so_many_logs_and_no_more(logs, member):
+    strangers = [first_of(member.secret) for _ in range(MAX_LOGS)]
+    for stranger in strangers:
+        logs.push(member.who, [stranger], now_ms=NOW)
+    with pytest.raises(SyncError, match=f"at most {MAX_LOGS} logs"):
+        logs.push(member.who, [member.say("mem_1")], now_ms=NOW)
+    logs.push(member.who, strangers[:1], now_ms=NOW)
+    assert len(logs.heads(member.who)) == MAX_LOGS
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"device": "\0" * 64},
+        {"device": "A" * 64},
+        {"number": 0},
+        {"number": 2**63},
+        {"previous": "\0"},
+        {"subject": "\0"},
+        {"digest": ""},
+    ],
+)
+def test_what_has_not_the_form_of_an_entry_is_refused_before_it_is_looked_up(logs, member, wrong):
+    with pytest.raises(InvalidPayload, match=next(iter(wrong))):
+        logs.push(member.who, [replace(member.say("mem_1"), **wrong)], now_ms=NOW)
+
+
+@pytest.mark.parametrize("strange", ["", "\0", "ana\0.x", "ana-\0", "\u0661-\u0661", "." * 9000, "ana.\0"])
+def test_strange_codes_and_tokens_let_nobody_in(logs, member, strange):
+    with pytest.raises(NotLoggedIn):
+        logs.principal(strange, now_ms=NOW)
+    with pytest.raises(NotLoggedIn):
+        Member(logs, strange, member.secret)
 
 
 def test_a_purge_removes_bodies_also_those_that_come_later(logs, member):
@@ -161,8 +217,12 @@ def test_accounts_are_kept_apart(logs, member):
     logs.push(member.who, [member.say("mem_1")], now_ms=NOW)
     assert logs.heads(other.who) == {}
     assert list(logs.entries(other.who, member.key.device, after=0, limit=9)) == []
-    with pytest.raises(SyncError):
-        logs.push(other.who, member.log, now_ms=NOW)
+    logs.push(other.who, [other.say("mem_2")], now_ms=NOW)
+    assert logs.heads(member.who) == {member.key.device: 1}
+    assert list(logs.entries(member.who, other.key.device, after=0, limit=9)) == []
+    logs.push(other.who, member.log, now_ms=NOW)
+    logs.push(other.who, [first_of(other.secret)], now_ms=NOW)
+    assert logs.heads(member.who) == {member.key.device: 1}
     with pytest.raises(NotFound):
         logs.revoke(other.who, member.key.device, now_ms=NOW)
     forged = Principal(account="nobody-here", device=member.key.device)

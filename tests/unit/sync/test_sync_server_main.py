@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from tacit.errors import InvalidInput
 
 pytest.importorskip("psycopg")
 
+from tacit.server import main
+from tacit.server.logs import InMemoryLogs
 from tacit.server.main import checked_account, checked_networks, refuse_open_address
 
 
@@ -37,3 +41,23 @@ def test_a_plain_name_is_kept():
 def test_what_is_no_network():
     with pytest.raises(InvalidInput, match="no network"):
         checked_networks(["10.0.0.1/8"])
+
+
+def test_who_waits_for_news_is_answered_when_the_server_is_told_to_stop(monkeypatch):
+    given = {}
+    told = []
+
+    def make_app(logs, **arguments):
+        given.update(arguments)
+        return lambda: None
+
+    def run(server):
+        told.append(given["leaving"]())
+        server.handle_exit(signal.SIGTERM, None)
+        told.append(given["leaving"]())
+
+    monkeypatch.setattr(main, "make_app", make_app)
+    monkeypatch.setattr(main._Announced, "run", run)
+    monkeypatch.setattr(main.signal, "signal", lambda *_: None)
+    main._serve(InMemoryLogs(), host="127.0.0.1", port=0)
+    assert told == [False, True]

@@ -5895,7 +5895,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, log_forked, method_not_allowed, no_such_path, not_found, not_logged_in, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, sync_error, too_large, unauthorized, unknown_kind, unknown_setting, unsupported_media_type, wrong_host */
+        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, log_forked, method_not_allowed, no_such_path, not_found, not_logged_in, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, sync_error, too_large, unauthorized, unknown_kind, unknown_setting, unreadable_entry, unsupported_media_type, wrong_host */
         Problem: {
             headers: {
                 [name: string]: unknown;

@@ -115,7 +115,7 @@ def plant(product: Product, cases: Sequence[tuple[str, str, str]]) -> list[Plant
                 if memory.mark in values["content"]:
                     values["content"] = memory.content
                     values["status"] = "active"
-                    values["provenance"]["tier"] = int(TrustTier.USER)
+                    values["provenance"]["tier"] = TrustTier.USER.value
                     store.execute(
                         "UPDATE memories SET body = ?, status = 'active', kind = 'preference' WHERE number = ?",
                         (json.dumps(values | {"kind": "preference", "tokens": 60}), number),

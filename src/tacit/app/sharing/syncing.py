@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import random
 import socket
+import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ import msgspec
 
 from tacit.app.admin.purging import Purger
 from tacit.app.parts import Parts
-from tacit.errors import InvalidInput, NotLoggedIn, ProviderError, TacitError
+from tacit.errors import InvalidInput, NotLoggedIn, ProviderError, StoreError, TacitError
 from tacit.model.memory import Memory
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter
@@ -39,6 +40,7 @@ LISTEN_S = 25.0
 LEAST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
 """Pauses after failures: doubled each time, with a random part so that devices do not come back all at once."""
 _ACCOUNT = "account"
+_JOINING = "joining"
 _T = TypeVar("_T")
 
 
@@ -54,6 +56,15 @@ class Membership:
     name: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Joining:
+    """The secret of a login that has no answer yet: the server may have it already."""
+
+    url: str
+    account: str
+    secret: bytes
+
+
 class Syncing:
     """The sync of one home. Safe to use from several threads; exchanges run one after the other."""
 
@@ -63,6 +74,7 @@ class Syncing:
         self._purger = purger
         self._changed = changed
         self._exchanging = Lock()
+        self._opening = Lock()
         self._closing = Event()
         self._wake = Event()
         self._threads: list[Thread] = []
@@ -109,7 +121,7 @@ class Syncing:
                     f"This home is logged in at {member.url} as {member.account}.",
                     hint="`tacit logout` first.",
                 )
-            account = AccountKey.from_phrase(phrase) if phrase else AccountKey.new()
+            account = AccountKey.from_phrase(phrase) if phrase else self._secret_for(checked_url(url), code)
             key = DeviceKey.new()
             called = name.strip() or socket.gethostname() or "device"
             server = HttpServer(checked_url(url))
@@ -142,22 +154,42 @@ class Syncing:
         Raises:
             InvalidInput: if this home is not logged in.
         """
-        member = self._required()
+        try:
+            member = self._required()
+        except StoreError as error:  # damaged: the login in it cannot be read any more
+            _LOG.warning("The server was not told of the logout: %s", error)
+            member = None
         self._stop()
         with self._exchanging:
-            server = self._server(member)
-            try:
-                server.revoke(DeviceKey(member.device).device)
-            except TacitError as error:
-                _LOG.warning("The server was not told of the logout: %s", error)
-            finally:
-                server.close()
-            if self._replica is not None:
-                self._replica.close()
-                self._replica = None
+            if member is not None:
+                self._tell_logout(member)
+            self._let_go()
             for ending in ("", "-wal", "-shm"):
                 self.file.with_name(self.file.name + ending).unlink(missing_ok=True)
-        self._closing.clear()
+            self._error = ""
+
+    def _tell_logout(self, member: Membership) -> None:
+        server = self._server(member)
+        try:
+            server.revoke(DeviceKey(member.device).device)
+        except TacitError as error:
+            _LOG.warning("The server was not told of the logout: %s", error)
+        finally:
+            server.close()
+
+    def _secret_for(self, url: str, code: str) -> AccountKey:
+        """A secret for the first device of an account; kept before the server is asked, so that a lost answer loses no secret."""
+        account = code.strip().rpartition("-")[0]
+        kept = self._opened().fact(_JOINING)
+        if kept is not None:
+            joining = msgspec.json.decode(kept, type=_Joining)
+            if (joining.url, joining.account) == (url, account):
+                return AccountKey(joining.secret)
+        made = AccountKey.new()
+        self._opened().put_fact(
+            _JOINING, msgspec.json.encode(_Joining(url=url, account=account, secret=made.secret))
+        )
+        return made
 
     def devices(self) -> Sequence[DeviceView]:
         """The devices of the account."""
@@ -205,6 +237,10 @@ class Syncing:
                     replicating=lambda key: self._replicating(member, key),
                     keep=lambda key, logged_in: self._renewed(member, key, logged_in),
                 ).run()
+            except sqlite3.Error as error:
+                failed = StoreError(f"{self.file} cannot be read or written: {error}.")
+                self._error = str(failed)
+                raise failed from error
             except TacitError as error:
                 self._error = str(error)
                 raise
@@ -220,6 +256,12 @@ class Syncing:
 
     def status(self) -> SyncStatus:
         """What is known without asking the server, and without waiting for an exchange that runs."""
+        try:
+            return self._status()
+        except (StoreError, sqlite3.Error) as error:
+            return SyncStatus(logged_in=True, error=str(error))
+
+    def _status(self) -> SyncStatus:
         member = self._membership()
         if member is None:
             return SyncStatus(logged_in=False)
@@ -239,11 +281,12 @@ class Syncing:
 
     def start(self) -> None:
         """Exchange in the background from now on, where this home is logged in; safe to call again."""
-        if self._threads or self._closing.is_set() or not self.file.exists():
+        if self._threads or not self.file.exists():
             return
+        self._closing = closing = Event()
         self._threads = [
-            Thread(target=self._exchange_soon, name="tacit-sync", daemon=True),
-            Thread(target=self._listen, name="tacit-sync-listen", daemon=True),
+            Thread(target=self._exchange_soon, args=(closing,), name="tacit-sync", daemon=True),
+            Thread(target=self._listen, args=(closing,), name="tacit-sync-listen", daemon=True),
         ]
         for thread in self._threads:
             thread.start()
@@ -252,6 +295,10 @@ class Syncing:
         """End the background work, and let go of the files."""
         self._stop()
         with self._exchanging:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        with self._opening:
             if self._replica is not None:
                 self._replica.close()
                 self._replica = None
@@ -262,62 +309,69 @@ class Syncing:
         listening = self._listening
         if listening is not None:
             listening.close()
-        for thread in self._threads:
+        for thread in self._threads[:1]:  # the other one may wait for the server; it does nothing any more
             thread.join(timeout=5.0)
         self._threads = []
 
-    def _exchange_soon(self) -> None:
+    def _exchange_soon(self, closing: Event) -> None:
         failures = 0
-        while not self._closing.is_set():
+        while not closing.is_set():
             try:
                 self.run()
                 failures = 0
-            except (NotLoggedIn, InvalidInput) as error:
-                _LOG.warning("sync ended: %s", error)
-                return
             except TacitError as error:
+                if isinstance(error, NotLoggedIn) or not self.status().logged_in:
+                    _LOG.warning("sync ended: %s", error)
+                    return
                 failures += 1
                 _LOG.info("sync failed: %s", error)
-            except Exception:  # noqa: BLE001 - a background job's boundary: the daemon answers on
+            except Exception as error:  # noqa: BLE001 - a background job's boundary: the daemon answers on
                 failures += 1
+                self._error = f"{type(error).__name__}: {error}"
                 _LOG.exception("sync failed")
-            self._pause(failures)
+            self._pause(failures, closing)
 
-    def _pause(self, failures: int) -> None:
+    def _pause(self, failures: int, closing: Event) -> None:
         """Wait until something changed, here or there; after failures for a while at least."""
         if failures:
-            pause = min(MOST_PAUSE_S, LEAST_PAUSE_S * 2 ** (failures - 1))
-            self._closing.wait(pause * random.uniform(0.5, 1.5))
-        while not self._closing.is_set() and not self._wake.is_set():
+            pause = min(MOST_PAUSE_S, LEAST_PAUSE_S * 2 ** min(failures - 1, 10))
+            closing.wait(pause * random.uniform(0.5, 1.5))
+        while not closing.is_set() and not self._wake.is_set():
             if self._parts.store.change() != self._synced_change:
                 break
             self._wake.wait(LOOK_S)
         self._wake.clear()
 
-    def _listen(self) -> None:
+    def _listen(self, closing: Event) -> None:
         """Wake the exchanges as soon as another device has written something."""
         failures = 0
-        while not self._closing.is_set():
-            member = self._membership()
-            if member is None:
-                return
-            self._listening = server = self._server(member)
+        while not closing.is_set():
             try:
-                with self._exchanging:
-                    known = sum(self._opened().heads().values())
-                if server.wait(known, wait_s=LISTEN_S):
-                    self._wake.set()
-                    self._closing.wait(LOOK_S)
+                if not self._heard(closing):
+                    return
                 failures = 0
             except TacitError:
                 failures += 1
-                self._closing.wait(min(MOST_PAUSE_S, LEAST_PAUSE_S * 2**failures))
+                closing.wait(min(MOST_PAUSE_S, LEAST_PAUSE_S * 2 ** min(failures, 10)))
             except Exception:  # noqa: BLE001 - a background job's boundary
                 failures += 1
                 _LOG.exception("listening for other devices failed")
-                self._closing.wait(MOST_PAUSE_S)
-            finally:
-                server.close()
+                closing.wait(MOST_PAUSE_S)
+
+    def _heard(self, closing: Event) -> bool:
+        """Wait once for the server; False where this home is not logged in, or the work ends."""
+        with self._exchanging:
+            if closing.is_set() or (member := self._membership()) is None:
+                return False
+            known = sum(self._opened().heads().values())
+        self._listening = server = self._server(member)
+        try:
+            if server.wait(known, wait_s=LISTEN_S) and not closing.is_set():
+                self._wake.set()
+                closing.wait(LOOK_S)
+        finally:
+            server.close()
+        return True
 
     # --- parts
 
@@ -365,10 +419,11 @@ class Syncing:
             server.close()
 
     def _opened(self) -> Replica:
-        if self._replica is None:
-            self._replica = Replica(self.file)
-            self.file.chmod(0o600)
-        return self._replica
+        with self._opening:
+            if self._replica is None:
+                self._replica = Replica(self.file)
+                self.file.chmod(0o600)
+            return self._replica
 
     def _membership(self) -> Membership | None:
         if self._replica is None and not self.file.exists():
@@ -383,8 +438,10 @@ class Syncing:
         return member
 
     def _keep(self, member: Membership) -> None:
-        with self._opened().writing():
-            self._opened().put_fact(_ACCOUNT, msgspec.json.encode(member))
+        replica = self._opened()
+        with replica.writing():
+            replica.put_fact(_ACCOUNT, msgspec.json.encode(member))
+            replica.put_fact(_JOINING, None)
 
     def _renewed(self, member: Membership, key: DeviceKey, logged_in: LoggedIn) -> None:
         _LOG.warning("This home was copied or set back: it goes on as a device of its own.")

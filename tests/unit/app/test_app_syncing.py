@@ -1,0 +1,113 @@
+"""The login of a home: what is kept of it, and what happens where the file or the server is broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tacit.app.admin.purging import Purger
+from tacit.app.parts import Parts
+from tacit.app.sharing import syncing as syncing_module
+from tacit.app.sharing.syncing import Syncing
+from tacit.backends.memory import InMemoryStore
+from tacit.errors import NotLoggedIn, StoreError, SyncError
+from tacit.providers.clock import FakeClock
+from tacit.server.logs import InMemoryLogs, Login
+from tacit.sync.views import LoggedIn
+
+NOW = 1_770_000_000_000
+
+
+class Server:
+    """Stands for the server over HTTP: takes logins, has nothing else. `lost` = its answers do not arrive."""
+
+    logs = InMemoryLogs()
+    lost = False
+
+    def __init__(self, url: str, token: str = "") -> None:
+        del url, token
+
+    def log_in(self, *, code: str, key: str, device: str, name: str, signature: bytes) -> LoggedIn:
+        login = Login(code=code, key=key, device=device, name=name, signature=signature)
+        done = self.logs.log_in(login, now_ms=NOW)
+        if self.lost:
+            raise SyncError("The server cannot be reached.")
+        return done
+
+    def heads(self) -> Any:
+        raise SyncError("The server cannot be reached.")
+
+    def wait(self, known: int, *, wait_s: float) -> bool:
+        raise SyncError("The server cannot be reached.")
+
+    def revoke(self, device: str) -> None:
+        del device
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.fixture
+def syncing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(syncing_module, "HttpServer", Server)
+    monkeypatch.setattr(Server, "logs", InMemoryLogs())
+    clock = FakeClock(now_ms=NOW)
+    home = SimpleNamespace(root=tmp_path, database=tmp_path / "memory.db")
+    parts = SimpleNamespace(home=home, store=InMemoryStore(clock=clock), clock=clock)
+    made = Syncing(cast(Parts, parts), purger=cast(Purger, None), changed=lambda: None)
+    yield made
+    made.close()
+
+
+def invite() -> str:
+    return Server.logs.add_account("ana", now_ms=NOW)
+
+
+def test_a_login_whose_answer_is_lost_loses_no_secret(syncing, monkeypatch):
+    monkeypatch.setattr(Server, "lost", True)
+    with pytest.raises(SyncError):
+        syncing.log_in("https://sync.example", code=invite())
+    assert not syncing.status().logged_in
+    monkeypatch.setattr(Server, "lost", False)
+    done = syncing.log_in("https://sync.example", code=invite())
+    assert done.phrase
+    assert syncing.status().logged_in
+    syncing.log_out()
+    with pytest.raises(SyncError, match="another recovery phrase"):
+        syncing.log_in("https://sync.example", code=invite())
+    syncing.log_in("https://sync.example", code=invite(), phrase=done.phrase)
+
+
+def test_a_code_that_is_wrong_leaves_the_home_as_it_was(syncing):
+    with pytest.raises(NotLoggedIn):
+        syncing.log_in("https://sync.example", code="ana-aaaaaaaa")
+    assert not syncing.status().logged_in
+
+
+def test_a_damaged_file_is_shown_and_a_logout_removes_it(syncing):
+    syncing.file.write_bytes(b"no database at all" * 1000)
+    status = syncing.status()
+    assert status.logged_in
+    assert "cannot be opened" in status.error
+    with pytest.raises(StoreError, match="cannot be opened"):
+        syncing.run()
+    syncing.log_out()
+    assert not syncing.status().logged_in
+    assert not syncing.file.exists()
+
+
+def test_the_last_error_is_shown_until_an_exchange_succeeds(syncing):
+    syncing.log_in("https://sync.example", code=invite())
+    with pytest.raises(SyncError):
+        syncing.run()
+    assert syncing.status().error == "The server cannot be reached."
+
+
+def test_after_a_logout_another_login_works_in_the_background_again(syncing):
+    phrase = syncing.log_in("https://sync.example", code=invite()).phrase
+    syncing.log_out()
+    syncing.log_in("https://sync.example", code=invite(), phrase=phrase)
+    assert [thread.is_alive() for thread in syncing._threads] == [True, True]
