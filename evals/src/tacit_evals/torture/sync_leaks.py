@@ -1,0 +1,335 @@
+"""Random requests to the server, half of them forged: `python -m tacit_evals.torture.sync_leaks [--accounts 500] [--requests 20000]`.
+
+Accounts with two devices each keep entries in one PostgreSQL. Devices ask on every endpoint, over HTTP. Forged requests carry tokens that
+were changed or belong to another account, name devices of other accounts, ask behind any number, push entries of others, and use codes twice. A model says what each
+account holds.
+
+Out: how many requests were answered with which status, and what was wrong: rows of another account in an answer, or an account that holds
+something else than the model. `--only-row-level-security` takes the condition on the tenant out of every statement, so that the policies of
+the database are the only guard. Exit code 1 where anything is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import msgspec
+from starlette.testclient import TestClient
+
+from tacit.backends.postgres.connection import Connections, Transaction
+from tacit.server.app import PREFIX, make_app
+from tacit.server.embedded import embedded_database
+from tacit.server.logs import Logs, Principal
+from tacit.server.postgres_logs import PostgresLogs
+from tacit.sync.entry import Entry, EntryKind, digest_of
+from tacit.sync.keys import AccountKey, DeviceKey
+
+NOW = 1_770_000_000_000
+_TENANT = re.compile(r"\b(?:\w+\.)?tenant = %\(tenant\)s")
+
+
+@dataclass(slots=True, kw_only=True)
+class Device:
+    """A device: its key, its token, what it wrote."""
+
+    key: DeviceKey
+    token: str
+    log: list[Entry] = field(default_factory=list[Entry])
+    revoked: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Account:
+    """What an account holds by the model: ids of entries by log."""
+
+    name: str
+    secret: AccountKey
+    devices: list[Device] = field(default_factory=list[Device])
+    logs: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    @property
+    def active(self) -> list[Device]:
+        """The devices that are let in."""
+        return [device for device in self.devices if not device.revoked]
+
+
+@dataclass(slots=True, kw_only=True)
+class Found:
+    """What a run found."""
+
+    statuses: Counter[int] = field(default_factory=Counter[int])
+    forged: int = 0
+    wrong: list[str] = field(default_factory=list[str])
+
+
+class LeakRun:
+    """Random requests to one server."""
+
+    def __init__(self, logs: Logs, *, accounts: int, seed: int) -> None:
+        """Make accounts with two devices and some entries each."""
+        self._logs = logs
+        self._chance = random.Random(seed)
+        self._client = TestClient(
+            make_app(logs, trusted_proxies=[ip_network("127.0.0.1/32")], now_ms=lambda: NOW),
+            client=("127.0.0.1", 50_000),
+            raise_server_exceptions=False,
+        )
+        self.found = Found()
+        self.accounts = [
+            Account(name=f"leak-{seed}-{number}", secret=AccountKey.new()) for number in range(accounts)
+        ]
+        for account in self.accounts:
+            for _ in range(2):
+                self._log_in(account, logs.add_account(account.name, now_ms=NOW))
+                self._push(account, account.devices[-1], [self._entry(account.devices[-1]) for _ in range(3)])
+
+    def run(self, requests: int) -> Found:
+        """Ask so many times, then compare what every account holds with the model."""
+        for _ in range(requests):
+            account = self._chance.choice(self.accounts)
+            device = self._chance.choice(account.active)
+            if self._chance.random() < 0.5:
+                self.found.forged += 1
+                self._forge(account, device)
+            else:
+                self._use(account, device)
+        for account in self.accounts:
+            self._compare(account)
+        return self.found
+
+    # --- requests as they are meant
+
+    def _use(self, account: Account, device: Device) -> None:
+        match self._chance.randrange(8):
+            case 0:
+                self._ask(account, device.token, "GET", "/heads")
+            case 1 | 2:
+                name = self._chance.choice(account.devices).key.device
+                self._read(account, device.token, name, after=self._chance.randrange(6))
+            case 3 | 4:
+                self._push(
+                    account, device, [self._entry(device) for _ in range(self._chance.randrange(1, 4))]
+                )
+            case 5:
+                heads = {name: len(log) for name, log in account.logs.items()}
+                self._ask(account, device.token, "POST", "/report", {"heads": heads})
+            case 6:
+                self._ask(account, device.token, "GET", "/devices")
+            case _:
+                self._change_devices(account, device)
+
+    def _change_devices(self, account: Account, device: Device) -> None:
+        if len(account.devices) > 20:
+            return
+        if len(account.active) > 2:
+            gone = self._chance.choice([other for other in account.active if other is not device])
+            status, _ = self._ask(account, device.token, "POST", f"/devices/{gone.key.device}/revoke")
+            gone.revoked = status == 200
+            return
+        status, answer = self._ask(account, device.token, "POST", "/invites")
+        if status == 200:
+            self._log_in(account, answer["code"])
+
+    def _log_in(self, account: Account, code: str) -> None:
+        key = DeviceKey.new()
+        status, answer = self._ask(account, "", "POST", "/login", self._login(account, key, code))
+        if status == 200:
+            account.devices.append(Device(key=key, token=answer["token"]))
+        else:
+            self.found.wrong.append(f"{account.name}: a login with a good code was refused ({status})")
+
+    def _login(self, account: Account, key: DeviceKey, code: str) -> Mapping[str, object]:
+        return {
+            "code": code,
+            "key": account.secret.account,
+            "device": key.device,
+            "name": "laptop",
+            "signature": key.sign(key.device.encode()),
+        }
+
+    def _read(self, account: Account, token: str, device: str, *, after: int) -> None:
+        self._ask(account, token, "GET", f"/entries?device={device}&after={after}&limit=100")
+
+    def _push(self, account: Account, device: Device, entries: Sequence[Entry]) -> None:
+        status, _ = self._ask(account, device.token, "POST", "/entries", {"entries": entries})
+        if status == 200:
+            account.logs.setdefault(device.key.device, []).extend(entry.id for entry in entries)
+        else:
+            del device.log[-len(entries) :]
+
+    def _entry(self, device: Device, *, kind: EntryKind = "state") -> Entry:
+        """The next entry of a device. The server cannot read bodies, so noise does."""
+        sealed = self._chance.randbytes(40)
+        unsigned = Entry(
+            device=device.key.device,
+            number=len(device.log) + 1,
+            previous=device.log[-1].id if device.log else "",
+            kind=kind,
+            subject=self._chance.randbytes(16).hex(),
+            digest=digest_of(sealed),
+            sealed=sealed,
+            signature=b"",
+        )
+        entry = replace(unsigned, signature=device.key.sign(unsigned.id.encode()))
+        device.log.append(entry)
+        return entry
+
+    # --- forged requests
+
+    def _forge(self, account: Account, device: Device) -> None:
+        other = self._chance.choice([each for each in self.accounts if each is not account])
+        foreign = self._chance.choice(other.devices)
+        match self._chance.randrange(8):
+            case 0:  # the entries of another account
+                self._read(
+                    account, device.token, foreign.key.device, after=self._chance.choice([0, 1, 2**53, -1])
+                )
+            case 1:  # a token of the one account under the name of the other
+                token = f"{other.name}.{device.token.rpartition('.')[2]}"
+                path = self._chance.choice(["/heads", "/devices", f"/entries?device={foreign.key.device}"])
+                self._refused(account, token, "GET", path)
+            case 2:  # a token that was changed or cut
+                token = self._chance.choice(
+                    [device.token[:-1], device.token[:-1] + "~", device.token[1:], "", other.name]
+                )
+                self._refused(account, token, "GET", "/heads")
+            case 3:  # another account's device is refused from here
+                self._refused(account, device.token, "POST", f"/devices/{foreign.key.device}/revoke")
+            case 4:  # an entry in the name of another account's device, signed by the own one
+                entry = self._entry(Device(key=device.key, token=""))
+                wrong = replace(entry, device=foreign.key.device, number=len(foreign.log) + 1)
+                self._refused(account, device.token, "POST", "/entries", {"entries": [wrong]})
+            case 5:  # heads of others in a report
+                heads = (
+                    {foreign.key.device: 1_000, "\0": 1}
+                    if self._chance.random() < 0.5
+                    else {foreign.key.device: 9}
+                )
+                self._ask(account, device.token, "POST", "/report", {"heads": heads})
+            case 6:  # a code that nobody gave, for an account of others
+                login = self._login(
+                    account, DeviceKey.new(), f"{other.name}-{self._chance.choice('abcd') * 8}"
+                )
+                self._refused(account, "", "POST", "/login", login)
+            case _:  # the next entry of the own log with the number of another one, or a purge of a foreign subject
+                if self._chance.random() < 0.5 or not foreign.log:
+                    entry = self._entry(device)
+                    number = self._chance.choice([entry.number + 1, entry.number + 7, 2**53])
+                    wrong = replace(entry, number=number)
+                    device.log.pop()
+                    self._refused(account, device.token, "POST", "/entries", {"entries": [wrong]})
+                else:
+                    self._purge_foreign(account, device, self._chance.choice(foreign.log).subject)
+
+    def _purge_foreign(self, account: Account, device: Device, subject: str) -> None:
+        """A purge that names a subject of another account: it must remove nothing there."""
+        unsigned = replace(self._entry(device, kind="purge"), subject=subject, signature=b"")
+        device.log[-1] = replace(unsigned, signature=device.key.sign(unsigned.id.encode()))
+        self._push(account, device, device.log[-1:])
+
+    def _refused(
+        self, account: Account, token: str, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> None:
+        status, _ = self._ask(account, token, method, path, body)
+        if status < 400:
+            self.found.wrong.append(f"{account.name}: {method} {path} was answered with {status}")
+
+    # --- answers
+
+    def _ask(
+        self, account: Account, token: str, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> tuple[int, Any]:
+        headers = {
+            "X-Forwarded-Proto": "https",
+            "X-Forwarded-For": ".".join(str(self._chance.randrange(256)) for _ in range(4)),
+        }
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        reply = self._client.request(
+            method,
+            f"{PREFIX}{path}",
+            headers=headers,
+            content=None if body is None else msgspec.json.encode(body),
+        )
+        self.found.statuses[reply.status_code] += 1
+        if reply.status_code >= 500:
+            self.found.wrong.append(f"{account.name}: {method} {path}: {reply.text[:200]}")
+        answer = msgspec.json.decode(reply.content) if reply.content else {}
+        if reply.status_code < 400:
+            self._look(account, path, answer)
+        return reply.status_code, answer
+
+    def _look(self, account: Account, path: str, answer: dict[str, Any]) -> None:
+        """Whether an answer holds nothing of another account."""
+        own = {device.key.device for device in account.devices}
+        named = {*answer.get("heads", {}), *(device["device"] for device in answer.get("devices", ()))}
+        named |= {entry["device"] for entry in answer.get("entries", ())}
+        if named - own:
+            self.found.wrong.append(
+                f"{account.name}: {path} named devices of others: {sorted(named - own)[:3]}"
+            )
+
+    def _compare(self, account: Account) -> None:
+        """Whether an account holds what the model says, and every body that its own purges left."""
+        who = Principal(account=account.name, device=account.active[0].key.device)
+        heads = dict(self._logs.heads(who))
+        if heads != {name: len(log) for name, log in account.logs.items() if log}:
+            self.found.wrong.append(f"{account.name}: the heads are {heads}")
+        for device in account.devices:
+            stored = self._logs.entries(who, device.key.device, after=0, limit=100_000)
+            if [entry.id for entry in stored] != account.logs.get(device.key.device, []):
+                self.found.wrong.append(f"{account.name}: the log of {device.key.device[:12]} differs")
+            if lost := [entry.number for entry in stored if not entry.sealed]:
+                self.found.wrong.append(f"{account.name}: bodies went by a purge of others: {lost}")
+
+
+@contextlib.contextmanager
+def only_row_level_security() -> Generator[None]:
+    """Inside, no statement of a transaction asks for its tenant: the database's policies are the only guard."""
+    meant = Transaction.execute
+
+    def execute(self: Transaction, statement: str, values: Mapping[str, object] | None = None) -> Any:
+        return meant(self, _TENANT.sub("TRUE", statement), values)
+
+    with patch.object(Transaction, "execute", execute):
+        yield
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print what was found; 1 where anything is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m tacit_evals.torture.sync_leaks", description=__doc__)
+    parser.add_argument("--accounts", type=int, default=500)
+    parser.add_argument("--requests", type=int, default=20_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only-row-level-security", action="store_true")
+    chosen = parser.parse_args(arguments)
+    guards = only_row_level_security() if chosen.only_row_level_security else contextlib.nullcontext()
+    with (
+        tempfile.TemporaryDirectory(prefix="tl-", dir="/tmp") as folder,
+        embedded_database(Path(folder) / "data") as dsn,
+        contextlib.closing(Connections(dsn, min_size=1, max_size=4)) as connections,
+        guards,
+    ):
+        run = LeakRun(PostgresLogs(connections), accounts=chosen.accounts, seed=chosen.seed)
+        found = run.run(chosen.requests)
+    print(f"statuses: {dict(sorted(found.statuses.items()))}; forged: {found.forged}")
+    print(f"wrong: {len(found.wrong)}")
+    for line in found.wrong[:20]:
+        print(f"  {line}")
+    return 1 if found.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
