@@ -36,6 +36,7 @@ STEPS = st.lists(
         st.tuples(st.just("sync"), _DEVICE, _WHICH),
         st.tuples(st.just("crash"), _DEVICE, _WHICH),
         st.tuples(st.just("renew"), _DEVICE, _WHICH),
+        st.tuples(st.just("rejoin"), _DEVICE, _WHICH),
     ),
     max_size=40,
 )
@@ -93,6 +94,9 @@ class World:
             return
         if verb == "renew":
             device.renew(DeviceKey.new())
+            return
+        if verb == "rejoin":
+            device.rejoin()
             return
         memory = self.active(device, which)
         if memory is None:

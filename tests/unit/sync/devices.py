@@ -11,7 +11,7 @@ from tacit.providers.clock import FakeClock
 from tacit.sync.entry import Entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.replica import Replica
-from tacit.sync.replicating import Carried, Replicating
+from tacit.sync.replicating import CURSOR, Carried, Replicating
 
 NOW = 1_770_000_000_000
 
@@ -37,7 +37,7 @@ class Device:
     """A store with its replica."""
 
     def __init__(self, folder: Path, name: str, account: AccountKey, *, store: Store | None = None) -> None:
-        self.folder = folder
+        self.folder, self.name = folder, name
         self.clock = FakeClock(now_ms=NOW)
         self.store = store or InMemoryStore(clock=self.clock)
         self.key = DeviceKey.new()
@@ -57,18 +57,32 @@ class Device:
             now_ms=self.clock.now_ms,
         )
 
+    def rejoin(self) -> None:
+        """Log out and in again: another name, and nothing known of the logs."""
+        self.replica.close()
+        for file in self.folder.glob(f"{self.name}.db*"):
+            file.unlink()
+        self.replica = Replica(self.folder / f"{self.name}.db")
+        self.renew(DeviceKey.new())
+
     def sync(self, logs: Logs) -> Carried:
-        """Record, pull, apply, push."""
+        """Record, pull, apply, push; a device that is new pulls first."""
+        if self.replica.fact(CURSOR) is None:
+            self._pull(logs)
+            self.replicating.read_entries()
         self.replicating.record()
-        heads = self.replica.heads()
-        for device, log in logs.entries.items():
-            self.replica.add(log[heads.get(device, 0) :])
+        self._pull(logs)
         carried = self.replicating.carry()
         for device, last in self.replica.heads().items():
             known = len(logs.entries.get(device, ()))
             if last > known:
                 logs.push(self.replica.entries(device, after=known, limit=10_000))
         return carried
+
+    def _pull(self, logs: Logs) -> None:
+        heads = self.replica.heads()
+        for device, log in logs.entries.items():
+            self.replica.add(log[heads.get(device, 0) :])
 
     def state(self) -> dict[str, object]:
         """What all devices must agree on."""
