@@ -22,6 +22,8 @@ from tacit.sync.views import DeviceView, LoggedIn
 
 INVITE_MS = 3_600_000
 """An invitation holds for an hour."""
+UNUSED_MS = 180 * 86_400_000
+"""A token that was not used for half a year lets nobody in any more."""
 MAX_NAME = 60
 ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 """The name of an account."""
@@ -93,7 +95,7 @@ class Logs(Protocol):
         """Who has this token.
 
         Raises:
-            NotLoggedIn: if nobody has, or the device was revoked.
+            NotLoggedIn: if nobody has, the device was revoked, or it has not synced for `UNUSED_MS`.
         """
         ...
 
@@ -310,13 +312,13 @@ class InMemoryLogs:
 
     def principal(self, token: str, *, now_ms: int) -> Principal:
         """See the protocol."""
-        del now_ms
         with self._lock:
             name = account_of(token, ".")
             account = self._accounts.get(name)
             digest = hash_of(token)
             for device in account.devices.values() if account else ():
-                if device.view.revoked_at_ms is None and hmac.compare_digest(device.token, digest):
+                used = device.view.seen_at_ms >= now_ms - UNUSED_MS
+                if used and device.view.revoked_at_ms is None and hmac.compare_digest(device.token, digest):
                     return Principal(account=name, device=device.view.device)
         raise not_logged_in()
 
@@ -403,7 +405,8 @@ def wrong_code() -> NotLoggedIn:
 def not_logged_in() -> NotLoggedIn:
     """The error for a token that nobody has."""
     return NotLoggedIn(
-        "The server does not know this device, or it was revoked.", hint="`tacit login URL` lets it in again."
+        "The server does not know this device, or it was revoked, or it did not sync for half a year.",
+        hint="`tacit logout`, then `tacit login URL` lets it in again.",
     )
 
 

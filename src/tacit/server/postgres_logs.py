@@ -14,6 +14,7 @@ from tacit.errors import SyncError
 from tacit.server.logs import (
     INVITE_MS,
     MAX_DEVICES,
+    UNUSED_MS,
     Login,
     Principal,
     account_of,
@@ -50,7 +51,8 @@ _ADD_DEVICE = """
     VALUES (%(tenant)s, %(device)s, %(name)s, %(token)s, %(now_ms)s, %(now_ms)s)
     ON CONFLICT (tenant, device) DO NOTHING RETURNING device"""
 _WHO = """
-    SELECT device FROM devices WHERE tenant = %(tenant)s AND token = %(token)s AND revoked_at_ms IS NULL"""
+    SELECT device FROM devices WHERE tenant = %(tenant)s AND token = %(token)s AND revoked_at_ms IS NULL
+    AND seen_at_ms >= %(used_since_ms)s"""
 _NAME = "SELECT name FROM devices WHERE tenant = %(tenant)s AND device = %(device)s"
 _HEADS = "SELECT device, last FROM logs WHERE tenant = %(tenant)s"
 _ENTRIES = """
@@ -149,11 +151,11 @@ class PostgresLogs:
 
     def principal(self, token: str, *, now_ms: int) -> Principal:
         """See the protocol."""
-        del now_ms
+        values = {"token": hash_of(token), "used_since_ms": now_ms - UNUSED_MS}
         name = account_of(token, ".")
         database = self._known(name)
         row = (
-            database.reading(lambda transaction: transaction.row(_WHO, {"token": hash_of(token)}))
+            database.reading(lambda transaction: transaction.row(_WHO, values))
             if database is not None
             else None
         )

@@ -273,6 +273,12 @@ class Replica:
         """Empty the write-ahead log, so that no purged body stays in it; outside of a transaction."""
         self._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
+    def is_purged(self, memory_id: str) -> bool:
+        """Whether a memory was purged."""
+        return (
+            self._base.execute("SELECT 1 FROM purged WHERE memory = ?", (memory_id,)).fetchone() is not None
+        )
+
     def purged(self, *, done: bool | None = None) -> frozenset[str]:
         """Memories that were purged; with `done` those that the store has removed, or has not."""
         test = "" if done is None else f" WHERE done = {int(done)}"

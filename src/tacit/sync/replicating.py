@@ -149,7 +149,7 @@ class Replicating:
 
     def _record(self, memory: Memory) -> bool:
         before = self._replica.settled(memory.id)
-        if memory.id in self._replica.purged():
+        if self._replica.is_purged(memory.id):
             return False
         if not is_shared(memory):
             if before is None or not before.heads:
@@ -295,7 +295,7 @@ class Replicating:
                     match body:
                         case StateBody(memory=memory, parents=parents):
                             self._replica.note_state(entry, memory.id, parents)
-                            if memory.id in self._replica.purged():
+                            if self._replica.is_purged(memory.id):
                                 self._replica.note_purge(memory.id, entry.subject, done=False)
                             else:
                                 self._replica.wait_for(memory.id)

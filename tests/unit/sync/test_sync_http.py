@@ -244,7 +244,7 @@ def test_waiting_ends_with_news(site):
 
 def test_waiting_ends_when_the_server_stops(site):
     a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
-    client = TestClient(make_app(site.logs, leaving=lambda: True), base_url=URL)
+    client = TestClient(make_app(site.logs, leaving=lambda: True, now_ms=lambda: NOW), base_url=URL)
     began = time.monotonic()
     headers = {"Authorization": f"Bearer {a.remote._token}"}
     assert client.get("/sync/v1/heads?wait=5&known=0", headers=headers).json() == {"heads": {}}

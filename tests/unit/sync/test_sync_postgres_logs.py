@@ -20,6 +20,7 @@ from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres
 _names = itertools.count()
+DAY_MS = 86_400_000
 
 
 @pytest.fixture(params=["memory", "postgres"])
@@ -251,3 +252,11 @@ def test_a_home_goes_on_as_another_device(logs, member):
     done = logs.renew(member.who, key.device, key.sign(key.device.encode()), now_ms=NOW)
     assert logs.principal(done.token, now_ms=NOW).device == key.device
     assert logs.principal(member.token, now_ms=NOW).device == member.key.device
+
+
+def test_a_device_that_did_not_sync_for_half_a_year_logs_in_again(logs, member):
+    later = NOW + 150 * DAY_MS
+    logs.report(logs.principal(member.token, now_ms=later), {}, now_ms=later)
+    assert logs.principal(member.token, now_ms=NOW + 300 * DAY_MS) == member.who
+    with pytest.raises(NotLoggedIn, match="half a year"):
+        logs.principal(member.token, now_ms=NOW + 331 * DAY_MS)
