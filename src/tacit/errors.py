@@ -204,7 +204,7 @@ class UnreadableEntry(SyncError):
 
 
 class NotLoggedIn(SyncError):
-    """The token or the code is not known, was used, or is no longer valid."""
+    """The sync server does not accept a device's token or an invitation code: it is unknown, already used, expired, or revoked."""
 
     code = "not_logged_in"
 

@@ -172,7 +172,7 @@ def revoke(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Refuse a device from now on. What it has already stays there."""
+    """Revoke a device: it can no longer sync. The memories that it already holds stay there."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
 

@@ -55,7 +55,7 @@ class Login:
     Attributes:
         code: of an invitation.
         key: name of the account's secret, see `AccountKey.account`.
-        device: its public key in hexadecimal digits.
+        device: the public key of the device, as 64 hexadecimal digits.
         name: as its user calls it.
         signature: of its public key, by the key.
     """
@@ -133,7 +133,7 @@ class Logs(Protocol):
         ...
 
     def revoke(self, who: Principal, device: str, *, now_ms: int) -> None:
-        """Refuse a device from now on."""
+        """Revoke a device: the server refuses its token from now on."""
         ...
 
 

@@ -96,7 +96,7 @@ def migrate(
         ),
     ],
 ) -> None:
-    """Bring the tables to the newest form. Others who migrate meanwhile wait."""
+    """Migrate the database to the newest schema. If another process is migrating, wait for it."""
     typer.echo(f"The database has schema {migrate_schema(database)}.")
 
 

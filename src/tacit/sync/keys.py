@@ -44,7 +44,7 @@ class DeviceKey:
 
     @property
     def device(self) -> str:
-        """The name of the device in logs: its public key in hexadecimal digits."""
+        """The name of the device in logs: its public key, as 64 hexadecimal digits."""
         return Ed25519PrivateKey.from_private_bytes(self.private).public_key().public_bytes_raw().hex()
 
     def sign(self, message: bytes) -> bytes:

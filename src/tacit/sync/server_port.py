@@ -41,7 +41,7 @@ class SyncServer(Protocol):
         ...
 
     def revoke(self, device: str) -> None:
-        """Refuse a device from now on."""
+        """Revoke a device: the server refuses its token from now on."""
         ...
 
     def invite(self) -> str:

@@ -18,7 +18,7 @@ class DeviceView:
     """A device of the account, as the server knows it.
 
     Attributes:
-        device: its public key in hexadecimal digits.
+        device: the public key of the device, as 64 hexadecimal digits.
         name: as its user called it.
         created_at_ms, seen_at_ms: when it logged in, and when it synced last.
         revoked_at_ms: since when it may no longer sync; None = it may.

@@ -200,7 +200,7 @@ class Syncing:
         return self._asking(lambda server: server.invite())
 
     def revoke(self, device: str) -> DeviceView:
-        """Refuse a device from now on; `device` is the beginning of its name or key.
+        """Revoke a device, so that the server refuses it from now on. `device` is its name, or the beginning of its key.
 
         Raises:
             InvalidInput: if none or several fit.

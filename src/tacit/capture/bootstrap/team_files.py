@@ -127,7 +127,7 @@ def is_name(text: str) -> bool:
 
 
 def write_team_file(statement: TeamStatement) -> str:
-    """The text of the file of `statement`; `read_team_file` reads the same statement from it."""
+    """Return the text of a team file that holds `statement`. `read_team_file` reads the same statement back."""
     rows: list[tuple[str, str]] = [("kind", statement.kind)]
     if statement.by:
         rows.append(("by", _quoted(statement.by)))

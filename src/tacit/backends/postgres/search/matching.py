@@ -102,7 +102,7 @@ class Terms:
 
     Attributes:
         space: `WORDS` or `CODE`.
-        weights: the idf, in units, of each term whose postings are read.
+        weights: the inverse document frequency of each term whose postings are read, as a whole number of units.
         frequent: the same of each that is looked up in what those found.
         frequencies: how many memories in scope hold each asked-for term.
         total: how many memories are in scope.
