@@ -10,12 +10,12 @@ import pytest
 
 from tacit.app.admin.purging import Purger
 from tacit.app.parts import Parts
-from tacit.app.sharing import syncing as syncing_module
 from tacit.app.sharing.syncing import Syncing
 from tacit.backends.memory import InMemoryStore
 from tacit.errors import NotLoggedIn, StoreError, SyncError
 from tacit.providers.clock import FakeClock
 from tacit.server.logs import InMemoryLogs, Login
+from tacit.sync.http_server import HttpServer
 from tacit.sync.views import LoggedIn
 
 NOW = 1_770_000_000_000
@@ -24,11 +24,16 @@ NOW = 1_770_000_000_000
 class Server:
     """Stands for the server over HTTP: takes logins, has nothing else. `lost` = its answers do not arrive."""
 
-    logs = InMemoryLogs()
-    lost = False
+    def __init__(self) -> None:
+        self.logs = InMemoryLogs()
+        self.lost = False
 
-    def __init__(self, url: str, token: str = "") -> None:
+    def connect(self, url: str, token: str) -> HttpServer:
         del url, token
+        return cast(HttpServer, self)
+
+    def invite(self) -> str:
+        return self.logs.add_account("ana", now_ms=NOW)
 
     def log_in(self, *, code: str, key: str, device: str, name: str, signature: bytes) -> LoggedIn:
         login = Login(code=code, key=key, device=device, name=name, signature=signature)
@@ -51,34 +56,35 @@ class Server:
 
 
 @pytest.fixture
-def syncing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(syncing_module, "HttpServer", Server)
-    monkeypatch.setattr(Server, "logs", InMemoryLogs())
+def server() -> Server:
+    return Server()
+
+
+@pytest.fixture
+def syncing(tmp_path: Path, server: Server):
     clock = FakeClock(now_ms=NOW)
     home = SimpleNamespace(root=tmp_path, database=tmp_path / "memory.db")
     parts = SimpleNamespace(home=home, store=InMemoryStore(clock=clock), clock=clock)
-    made = Syncing(cast(Parts, parts), purger=cast(Purger, None), changed=lambda: None)
+    made = Syncing(
+        cast(Parts, parts), purger=cast(Purger, None), changed=lambda: None, connect=server.connect
+    )
     yield made
     made.close()
 
 
-def invite() -> str:
-    return Server.logs.add_account("ana", now_ms=NOW)
-
-
-def test_a_login_whose_answer_is_lost_loses_no_secret(syncing, monkeypatch):
-    monkeypatch.setattr(Server, "lost", True)
+def test_a_login_whose_answer_is_lost_loses_no_secret(syncing, server):
+    server.lost = True
     with pytest.raises(SyncError):
-        syncing.log_in("https://sync.example", code=invite())
+        syncing.log_in("https://sync.example", code=server.invite())
     assert not syncing.status().logged_in
-    monkeypatch.setattr(Server, "lost", False)
-    done = syncing.log_in("https://sync.example", code=invite())
+    server.lost = False
+    done = syncing.log_in("https://sync.example", code=server.invite())
     assert done.phrase
     assert syncing.status().logged_in
     syncing.log_out()
     with pytest.raises(SyncError, match="another recovery phrase"):
-        syncing.log_in("https://sync.example", code=invite())
-    syncing.log_in("https://sync.example", code=invite(), phrase=done.phrase)
+        syncing.log_in("https://sync.example", code=server.invite())
+    syncing.log_in("https://sync.example", code=server.invite(), phrase=done.phrase)
 
 
 def test_a_code_that_is_wrong_leaves_the_home_as_it_was(syncing):
@@ -99,15 +105,15 @@ def test_a_damaged_file_is_shown_and_a_logout_removes_it(syncing):
     assert not syncing.file.exists()
 
 
-def test_the_last_error_is_shown_until_an_exchange_succeeds(syncing):
-    syncing.log_in("https://sync.example", code=invite())
+def test_the_last_error_is_shown_until_an_exchange_succeeds(syncing, server):
+    syncing.log_in("https://sync.example", code=server.invite())
     with pytest.raises(SyncError):
         syncing.run()
     assert syncing.status().error == "The server cannot be reached."
 
 
-def test_after_a_logout_another_login_works_in_the_background_again(syncing):
-    phrase = syncing.log_in("https://sync.example", code=invite()).phrase
+def test_after_a_logout_another_login_works_in_the_background_again(syncing, server):
+    phrase = syncing.log_in("https://sync.example", code=server.invite()).phrase
     syncing.log_out()
-    syncing.log_in("https://sync.example", code=invite(), phrase=phrase)
+    syncing.log_in("https://sync.example", code=server.invite(), phrase=phrase)
     assert [thread.is_alive() for thread in syncing._threads] == [True, True]

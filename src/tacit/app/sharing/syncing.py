@@ -68,11 +68,26 @@ class _Joining:
 class Syncing:
     """The sync of one home. Safe to use from several threads; exchanges run one after the other."""
 
-    def __init__(self, parts: Parts, *, purger: Purger, changed: Callable[[], None]) -> None:
-        """Sync the store of `parts`; `changed` is called when memories came in."""
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        purger: Purger,
+        changed: Callable[[], None],
+        connect: Callable[[str, str], HttpServer] = HttpServer,
+    ) -> None:
+        """Sync the store of `parts`.
+
+        Args:
+            parts: what this home is made of.
+            purger: removes memories that another device purged.
+            changed: is called when memories came in.
+            connect: makes the connection to the server, from its URL and the token of this device ("" = none yet).
+        """
         self._parts = parts
         self._purger = purger
         self._changed = changed
+        self._connect = connect
         self._exchanging = Lock()
         self._opening = Lock()
         self._closing = Event()
@@ -124,7 +139,7 @@ class Syncing:
             account = AccountKey.from_phrase(phrase) if phrase else self._secret_for(checked_url(url), code)
             key = DeviceKey.new()
             called = name.strip() or socket.gethostname() or "device"
-            server = HttpServer(checked_url(url))
+            server = self._connect(checked_url(url), "")
             try:
                 done = server.log_in(
                     code=code.strip(),
@@ -409,7 +424,7 @@ class Syncing:
         self._purger.purge(self._purger.still_there(tuple(memory_ids)), dry_run=False)
 
     def _server(self, member: Membership) -> HttpServer:
-        return HttpServer(member.url, member.token)
+        return self._connect(member.url, member.token)
 
     def _asking(self, ask: Callable[[HttpServer], _T]) -> _T:
         server = self._server(self._required())

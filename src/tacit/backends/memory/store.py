@@ -27,8 +27,9 @@ from tacit.backends.changes import (
     plan_changes,
     resolution_error,
 )
+from tacit.backends.listing import in_order, passes
 from tacit.backends.memory.search import InMemorySearch
-from tacit.backends.memory.tables import MemoryTables, fits, in_order, passes, rewritten, shown
+from tacit.backends.memory.tables import MemoryTables, fits, rewritten, shown
 from tacit.backends.text import clean_text, clean_value
 from tacit.backends.word_matching import parse_query_words, stems_of, word_score
 from tacit.errors import NotFound, StoreError

@@ -26,7 +26,6 @@ from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import (
     Handover,
-    MemoryFilter,
     ProjectRecord,
     Recorded,
     StoredExposure,
@@ -189,31 +188,6 @@ class MemoryTables:
                 self.values.pop(clean_text(name), None)
             else:
                 self.values[clean_text(name)] = clean_text(value)
-
-
-def passes(memory: Memory, where: MemoryFilter) -> bool:
-    """Whether `memory` is what `where` asks for, its scope aside."""
-    return clean_value(where).fits(memory) and (
-        where.after is None
-        or (-memory.created_at_ms, memory.id) > (-where.after[0], clean_text(where.after[1]))
-    )
-
-
-def in_order(memories: Iterable[Memory], where: MemoryFilter) -> list[Memory]:
-    """`memories` as `where` orders them."""
-
-    def first(memory: Memory) -> float:
-        match where.order:
-            case "created":
-                return 0.0
-            case "updated":
-                return memory.updated_at_ms
-            case "importance":
-                return memory.importance
-            case "used":
-                return memory.use_count
-
-    return sorted(memories, key=lambda memory: (-first(memory), -memory.created_at_ms, memory.id))
 
 
 def fits(trace: Trace, where: TraceFilter) -> bool:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from tacit.backends.codec import decode, encode
 from tacit.backends.postgres.sessions import session_columns
+from tacit.backends.rows import handover_of
 from tacit.backends.text import clean_text
 from tacit.errors import NotFound
-from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, ProjectRecord, ValueChanges
 
 if TYPE_CHECKING:
@@ -62,17 +62,7 @@ def hand_over(transaction: Transaction, handover: Handover) -> bool:
 
 def pending_handovers(transaction: Transaction, limit: int) -> tuple[Handover, ...]:
     """See the port."""
-    return tuple(
-        Handover(
-            key=row[0],
-            session=SessionKey(host=row[1], session_id=row[2]),
-            payload=row[3],
-            at_ms=row[4],
-            attempts=row[5],
-            error=row[6],
-        )
-        for row in transaction.rows(_PENDING, {"limit": max(limit, 0)})
-    )
+    return tuple(map(handover_of, transaction.rows(_PENDING, {"limit": max(limit, 0)})))
 
 
 def is_done(transaction: Transaction, key: str) -> bool:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tacit.backends.changes import LEAST_ENDING, resolution_error
-from tacit.backends.codec import decode, decode_memory, decode_reason
-from tacit.backends.text import clean_text, clean_value
+from tacit.backends.codec import decode, decode_memory
+from tacit.backends.listing import in_order, passes
+from tacit.backends.rows import recorded_of
+from tacit.backends.text import clean_text
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors
@@ -111,7 +113,7 @@ def list_memories(
     if where.as_of_ms is not None:
         matches = known_then(transaction, where, scope)
         first = max(offset, 0)
-        return tuple(_in_order(matches, where)[first : first + limit])
+        return tuple(in_order(matches, where)[first : first + limit])
     tests, values = conditions(transaction, where, scope)
     rows = transaction.rows(
         f"SELECT body, use_count, shown_count FROM memories WHERE {tests}"
@@ -132,7 +134,6 @@ def count_memories(transaction: Transaction, where: MemoryFilter, *, scope: Scop
 def known_then(transaction: Transaction, where: MemoryFilter, scope: ScopeFilter) -> list[Memory]:
     """The memories that `where` asks for as they were known and held at its moment."""
     assert where.as_of_ms is not None
-    asked = clean_value(where)
     rows = transaction.rows(
         _KNOWN_THEN,
         {
@@ -144,27 +145,8 @@ def known_then(transaction: Transaction, where: MemoryFilter, scope: ScopeFilter
     )
     memories = [decode(Memory, row[0]) for row in rows]
     return [
-        memory
-        for memory in memories
-        if memory.validity.holds_at(where.as_of_ms)
-        and asked.fits(memory)
-        and (asked.after is None or (-memory.created_at_ms, memory.id) > (-asked.after[0], asked.after[1]))
+        memory for memory in memories if memory.validity.holds_at(where.as_of_ms) and passes(memory, where)
     ]
-
-
-def _in_order(memories: Sequence[Memory], where: MemoryFilter) -> list[Memory]:
-    def first(memory: Memory) -> float:
-        match where.order:
-            case "created":
-                return 0.0
-            case "updated":
-                return memory.updated_at_ms
-            case "importance":
-                return memory.importance
-            case "used":
-                return memory.use_count
-
-    return sorted(memories, key=lambda memory: (-first(memory), -memory.created_at_ms, memory.id))
 
 
 def conditions(
@@ -286,16 +268,7 @@ def recorded(
         f" FROM last AS l ORDER BY {', '.join(f'l.{column} DESC' for column in newest)}",
         values,
     )
-    return tuple(
-        Recorded(
-            memory=decode(Memory, row[2]),
-            before=None if row[4] is None else decode(Memory, row[4]),
-            at_ms=row[0],
-            reason=decode_reason(row[1]),
-            change_id=row[3],
-        )
-        for row in rows
-    )
+    return tuple(map(recorded_of, rows))
 
 
 def relations(

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 from tacit.backends.codec import decode, decode_reason, encode_reason
 from tacit.backends.postgres.sessions import put_traces, trace_values
 from tacit.backends.postgres.writing import next_change, remove_memories, rewrite_memories
+from tacit.backends.rows import removed_sessions
 from tacit.backends.text import clean_text
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory
 from tacit.model.session import SessionKey
 from tacit.model.trace import Trace
 from tacit.safety.json_texts import cleaned_json
-from tacit.session.family import with_descendants
 from tacit.state.registry import may_hold_words
 
 if TYPE_CHECKING:
@@ -243,13 +243,4 @@ def _sessions_of(transaction: Transaction, gone: Removal) -> tuple[SessionKey, .
     if not (gone.sessions or gone.projects):
         return ()
     rows = transaction.rows(f"{_SESSIONS} ORDER BY host, session_id")
-    parents = {
-        SessionKey(host=host, session_id=name): SessionKey(host=above, session_id=over) if over else None
-        for host, name, _, above, over in rows
-    }
-    of_projects = [
-        SessionKey(host=host, session_id=name)
-        for host, name, project, _, _ in rows
-        if project in gone.projects
-    ]
-    return with_descendants((*gone.sessions, *of_projects), parents)
+    return removed_sessions(rows, gone)

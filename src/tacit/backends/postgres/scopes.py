@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tacit.backends.rows import scope_named
 from tacit.backends.text import clean_text
-from tacit.errors import StoreCorrupt
-from tacit.model.scope import Scope, ScopeFilter, ScopeKind
+from tacit.model.scope import Scope, ScopeFilter
 
 if TYPE_CHECKING:
     from tacit.backends.postgres.connection import Transaction
@@ -80,13 +80,4 @@ def scope_numbers(transaction: Transaction, scopes: Iterable[Scope]) -> dict[Sco
 
 def every_scope(transaction: Transaction) -> ScopeFilter:
     """A filter of all scopes that hold memories."""
-    return ScopeFilter.of(*(_read_name(str(row[0])) for row in transaction.rows(_EVERY)))
-
-
-def _read_name(name: str) -> Scope:
-    # Not Scope.parse: a key may begin with a space, and what is stored must come back as it was.
-    kind, _, key = name.partition(":")
-    try:
-        return Scope(kind=ScopeKind(kind), key=key)
-    except ValueError:
-        raise StoreCorrupt(f"The store holds a scope {name!r} of no known kind.") from None
+    return ScopeFilter.of(*(scope_named(str(row[0])) for row in transaction.rows(_EVERY)))

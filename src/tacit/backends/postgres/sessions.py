@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tacit.backends.codec import decode, encode
+from tacit.backends.rows import exposure_of
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
 from tacit.model.pack import Surface
-from tacit.model.session import Exposure, SessionKey, SessionState
+from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import StoredExposure, TraceFilter
 
@@ -190,21 +191,7 @@ def exposures(
         " turn, tokens LIMIT %(limit)s OFFSET %(offset)s",
         values,
     )
-    return tuple(
-        StoredExposure(
-            session=SessionKey(host=row[0], session_id=row[1]),
-            exposure=Exposure(
-                memory_id=row[2],
-                content_hash=row[3],
-                epoch=row[4],
-                turn=row[5],
-                surface=Surface(row[6]),
-                tokens=row[7],
-                at_ms=row[8],
-            ),
-        )
-        for row in rows
-    )
+    return tuple(map(exposure_of, rows))
 
 
 def get_trace(transaction: Transaction, trace_id: str) -> Trace:

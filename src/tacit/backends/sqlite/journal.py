@@ -9,9 +9,9 @@ import sqlite3
 from functools import lru_cache
 
 from tacit.backends.codec import decode, encode
+from tacit.backends.rows import handover_of
 from tacit.backends.text import clean_text
 from tacit.errors import NotFound
-from tacit.model.session import SessionKey
 from tacit.ports.store import Handover, ProjectRecord, ValueChanges
 
 
@@ -40,17 +40,7 @@ def pending_handovers(connection: sqlite3.Connection, limit: int) -> tuple[Hando
         " WHERE done_at_ms IS NULL ORDER BY at_ms, key LIMIT ?",
         (max(limit, 0),),
     )
-    return tuple(
-        Handover(
-            key=row[0],
-            session=SessionKey(host=row[1], session_id=row[2]),
-            payload=row[3],
-            at_ms=row[4],
-            attempts=row[5],
-            error=row[6],
-        )
-        for row in rows
-    )
+    return tuple(map(handover_of, rows))
 
 
 def is_done(connection: sqlite3.Connection, key: str) -> bool:

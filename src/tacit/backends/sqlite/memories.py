@@ -15,7 +15,8 @@ from typing import cast
 import numpy as np
 
 from tacit.backends.changes import LEAST_ENDING, resolution_error
-from tacit.backends.codec import decode, decode_memory, decode_reason, json_list
+from tacit.backends.codec import decode, decode_memory, json_list
+from tacit.backends.rows import recorded_of
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
@@ -354,16 +355,7 @@ def recorded(
         f" ORDER BY {', '.join(f'v.{column}' for column in newest.split(', '))}",
         values,
     )
-    return tuple(
-        Recorded(
-            memory=decode(Memory, row[2]),
-            before=None if row[4] is None else decode(Memory, row[4]),
-            at_ms=row[0],
-            reason=decode_reason(row[1]),
-            change_id=row[3],
-        )
-        for row in rows
-    )
+    return tuple(map(recorded_of, rows))
 
 
 def relations(

@@ -10,9 +10,9 @@ import sqlite3
 from dataclasses import dataclass
 
 from tacit.backends.codec import json_list
+from tacit.backends.rows import scope_named
 from tacit.backends.text import clean_text
-from tacit.errors import StoreCorrupt
-from tacit.model.scope import Scope, ScopeFilter, ScopeKind
+from tacit.model.scope import Scope, ScopeFilter
 
 _BATCH = 500
 
@@ -74,13 +74,4 @@ def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
 def every_scope(connection: sqlite3.Connection) -> ScopeFilter:
     """A filter of all scopes that hold memories."""
     rows = connection.execute("SELECT name FROM scopes WHERE total > 0").fetchall()
-    return ScopeFilter.of(*(_read_name(str(row[0])) for row in rows))
-
-
-def _read_name(name: str) -> Scope:
-    # Not Scope.parse: a key may begin with a space, and what is stored must come back as it was.
-    kind, _, key = name.partition(":")
-    try:
-        return Scope(kind=ScopeKind(kind), key=key)
-    except ValueError:
-        raise StoreCorrupt(f"The store holds a scope {name!r} of no known kind.") from None
+    return ScopeFilter.of(*(scope_named(str(row[0])) for row in rows))

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from functools import lru_cache
 
 from tacit.backends.codec import decode, encode, json_list
+from tacit.backends.rows import exposure_of
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import NotFound
 from tacit.model.pack import Surface
@@ -188,21 +189,7 @@ def exposures(
         " turn, tokens LIMIT ? OFFSET ?",
         (*values, max(limit, 0), max(offset, 0)),
     )
-    return tuple(
-        StoredExposure(
-            session=SessionKey(host=row[0], session_id=row[1]),
-            exposure=Exposure(
-                memory_id=row[2],
-                content_hash=row[3],
-                epoch=row[4],
-                turn=row[5],
-                surface=Surface(row[6]),
-                tokens=row[7],
-                at_ms=row[8],
-            ),
-        )
-        for row in rows
-    )
+    return tuple(map(exposure_of, rows))
 
 
 def get_trace(connection: sqlite3.Connection, trace_id: str) -> Trace:

@@ -12,11 +12,11 @@ from collections import Counter
 from collections.abc import Iterable
 
 from tacit.backends.codec import json_list
+from tacit.backends.rows import removed_sessions
 from tacit.backends.sqlite.writing import next_change
 from tacit.backends.text import clean_text
 from tacit.model.changes import Removal
 from tacit.model.session import SessionKey
-from tacit.session.family import with_descendants
 
 _OF_MEMORY = ("documents", "memory_entities", "intents", "vectors")
 _NUMBERS = "(SELECT number FROM memories WHERE id IN (SELECT value FROM json_each(:ids)))"
@@ -98,16 +98,7 @@ def _sessions_of(connection: sqlite3.Connection, gone: Removal) -> tuple[Session
         f"SELECT host, session_id, {_PROJECT}, json_extract(body, '$.parent.host'),"
         " json_extract(body, '$.parent.session_id') FROM sessions ORDER BY host, session_id"
     ).fetchall()
-    parents = {
-        SessionKey(host=host, session_id=name): SessionKey(host=above, session_id=over) if over else None
-        for host, name, _, above, over in rows
-    }
-    of_projects = [
-        SessionKey(host=host, session_id=name)
-        for host, name, project, _, _ in rows
-        if project in gone.projects
-    ]
-    return with_descendants((*gone.sessions, *of_projects), parents)
+    return removed_sessions(rows, gone)
 
 
 def _names(names: Iterable[str]) -> str:
