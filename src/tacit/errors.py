@@ -105,6 +105,12 @@ class RefusedByTrust(TacitError):
     code = "refused_by_trust"
 
 
+class NotPermitted(TacitError):
+    """The caller's role in a team does not allow this."""
+
+    code = "not_permitted"
+
+
 class RefusedByRedaction(TacitError):
     """A secret was found and nothing was stored."""
 
@@ -224,7 +230,9 @@ class HostError(TacitError):
 def error_of(problem: object, status: int) -> TacitError:
     """The error that a problem response describes; a `DaemonError` where its code is unknown or there is none."""
     fields = cast("dict[str, object]", problem) if isinstance(problem, dict) else {}
-    kinds = {kind.code: kind for kind in _kinds(TacitError)}
+    kinds: dict[str, type[TacitError]] = {}
+    for each in _kinds(TacitError):
+        kinds.setdefault(each.code, each)
     kind = kinds.get(str(fields.get("code", "")), DaemonError)
     message = str(fields.get("detail", "")) or f"The daemon answered with status {status}."
     return kind(message, hint=str(fields.get("hint", "")))

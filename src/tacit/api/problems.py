@@ -27,6 +27,7 @@ STATUS: Mapping[str, int] = {
     "conflict": 409,
     "refused_by_trust": 403,
     "refused_by_redaction": 403,
+    "not_permitted": 403,
     "store_error": 500,
     "store_corrupt": 500,
     "store_full": 507,

@@ -99,6 +99,11 @@ class ChangeCause(StrEnum):
     NOTHING_LEFT = "nothing_left"
     SYNCED = "synced"
     """Taken over from another device."""
+    SHARED = "shared"
+    """Here and below: what a team shares through a server; `terms`: the team."""
+    CHANGED_BY_TEAM = "changed_by_team"
+    UNSHARED = "unshared"
+    TEAM_LEFT = "team_left"
     QUOTES_ENDED = "quotes_ended"
     """A digest quotes what holds no more or is restricted."""
 

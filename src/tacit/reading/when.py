@@ -242,3 +242,10 @@ def _quote(value: str) -> str:
 
 def _unquote(value: str) -> str:
     return value.replace("%2C", ",").replace("%0A", "\n").replace("%25", "%")
+
+
+def stated_when(trigger: Trigger) -> tuple[str, ...]:
+    """When a memory applies as somebody said it, for `parse_when`, without what refuses calls; empty where it was only read from its words."""
+    if trigger.empty or trigger.maker == "local":
+        return ()
+    return tuple(part for part in format_when(trigger).split(", ") if part != "blocking")

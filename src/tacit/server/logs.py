@@ -74,6 +74,10 @@ class Logs(Protocol):
         """Make an account, or let one more device into it; returns the code of an invitation."""
         ...
 
+    def has_account(self, account: str) -> bool:
+        """Whether there is an account of this name."""
+        ...
+
     def remove_account(self, account: str) -> int:
         """Remove an account with all that its devices sent; returns how many entries that were.
 
@@ -278,6 +282,11 @@ class InMemoryLogs:
             code = new_code(account)
             self._accounts.setdefault(account, _Account()).invites[hash_of(code)] = now_ms + INVITE_MS
             return code
+
+    def has_account(self, account: str) -> bool:
+        """See the protocol."""
+        with self._lock:
+            return account in self._accounts
 
     def remove_account(self, account: str) -> int:
         """See the protocol."""

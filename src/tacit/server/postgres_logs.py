@@ -90,6 +90,7 @@ _REMOVE_ACCOUNT = (
     "DELETE FROM logs WHERE tenant = %(tenant)s",
     "DELETE FROM devices WHERE tenant = %(tenant)s",
     "DELETE FROM invites WHERE tenant = %(tenant)s",
+    "DELETE FROM memberships WHERE tenant = %(tenant)s",
     "DELETE FROM accounts WHERE tenant = %(tenant)s",
     "DELETE FROM tenants WHERE tenant = %(tenant)s",
 )
@@ -113,6 +114,10 @@ class PostgresLogs:
 
         self._made(account).writing(add, durable=True, alone=True)
         return code
+
+    def has_account(self, account: str) -> bool:
+        """See the protocol."""
+        return self._known(account) is not None
 
     def remove_account(self, account: str) -> int:
         """See the protocol."""
@@ -284,7 +289,7 @@ class PostgresLogs:
 
     def _known(self, account: str) -> Database | None:
         """The account's part of the database; None where there is no such account: asking for one makes none."""
-        if account not in self._accounts and self._connections.has_tenant(_tenant(account)):
+        if account not in self._accounts and self._connections.find_tenant(_tenant(account)) is not None:
             return self._made(account)
         return self._accounts.get(account)
 

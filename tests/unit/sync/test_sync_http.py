@@ -13,7 +13,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncError
-from tacit.server.app import LOGIN_FAILURES, LOGIN_WINDOW_S, FailedLogins, make_app
+from tacit.server.app import make_app
+from tacit.server.service import LOGIN_FAILURES, LOGIN_WINDOW_S, Recent
 from tacit.server.logs import MAX_LOGS, InMemoryLogs
 from tacit.sync.http_server import HttpServer, checked_url
 from tacit.sync.keys import AccountKey, DeviceKey
@@ -209,7 +210,7 @@ def test_without_a_trusted_proxy_a_forwarded_address_counts_nothing(site):
 
 def test_addresses_that_failed_long_ago_are_forgotten():
     now = [0.0]
-    failed = FailedLogins(monotonic_s=lambda: now[0])
+    failed = Recent(most=LOGIN_FAILURES, window_s=LOGIN_WINDOW_S, monotonic_s=lambda: now[0])
     for number in range(100):
         failed.add(f"192.0.2.{number}")
     failed.add("")
@@ -247,7 +248,7 @@ def test_waiting_ends_when_the_server_stops(site):
     client = TestClient(make_app(site.logs, leaving=lambda: True, now_ms=lambda: NOW), base_url=URL)
     began = time.monotonic()
     headers = {"Authorization": f"Bearer {a.remote._token}"}
-    assert client.get("/sync/v1/heads?wait=5&known=0", headers=headers).json() == {"heads": {}}
+    assert client.get("/sync/v1/heads?wait=5&known=0", headers=headers).json()["heads"] == {}
     assert time.monotonic() - began < 3
 
 
@@ -255,7 +256,7 @@ def test_health_and_metrics(site):
     site.home("a", site.logs.add_account("ana", now_ms=NOW))
     assert site.client.get("/health").json() == {"status": "ok"}
     text = site.client.get("/metrics").text
-    assert 'tacit_requests_total{route="/login",status="200"} 1' in text
+    assert 'tacit_requests_total{route="/sync/v1/login",status="200"} 1' in text
 
 
 @pytest.mark.parametrize(

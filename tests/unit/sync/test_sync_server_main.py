@@ -59,5 +59,5 @@ def test_who_waits_for_news_is_answered_when_the_server_is_told_to_stop(monkeypa
     monkeypatch.setattr(main, "make_app", make_app)
     monkeypatch.setattr(main._Announced, "run", run)
     monkeypatch.setattr(main.signal, "signal", lambda *_: None)
-    main._serve(InMemoryLogs(), host="127.0.0.1", port=0)
+    main._serve(InMemoryLogs(), None, host="127.0.0.1", port=0)
     assert told == [False, True]

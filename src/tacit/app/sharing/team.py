@@ -29,7 +29,7 @@ from tacit.errors import InvalidInput, InvalidPayload, NotFound, RefusedByRedact
 from tacit.model.memory import Memory, Sensitivity, TrustTier
 from tacit.model.scope import project_scope
 from tacit.ports.store import ProjectRecord
-from tacit.reading.when import format_when
+from tacit.reading.when import stated_when
 from tacit.state.registry import TEAM_FILES, TEAM_JOINED
 from tacit.text.tokens import ALPHANUMERIC
 
@@ -169,7 +169,7 @@ class Team:
             kind=memory.kind,
             by=by,
             day=datetime.fromtimestamp(memory.validity.valid_from_ms / 1000, tz=UTC).date(),
-            when=_when(memory),
+            when=stated_when(memory.trigger),
             files=memory.files,
         )
         path = f"{TEAM_FOLDER}/{_file_name(memory)}"
@@ -273,14 +273,6 @@ def _write(file: Path, text: str, *, root: Path) -> None:
             opened.write(text)
     except OSError as error:
         raise InvalidInput(f"{file} cannot be written: {error.strerror or error}.") from error
-
-
-def _when(memory: Memory) -> tuple[str, ...]:
-    """When it applies, as somebody said it; what was only read from the words is read again from the file."""
-    trigger = memory.trigger
-    if trigger.empty or trigger.maker == "local":
-        return ()
-    return tuple(part for part in format_when(trigger).split(", ") if part != "blocking")
 
 
 def _file_name(memory: Memory) -> str:

@@ -7,6 +7,7 @@ a write only where it had not begun. Never connects as a role that row-level sec
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
@@ -41,6 +42,18 @@ _PROBE_S = 1.0
 _FIND_TENANT = "SELECT tenant FROM tenants WHERE name = %(name)s"
 _ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING"
 _NAME_TENANT = "SELECT set_config('tacit.tenant_name', %(name)s, true)"
+_ADD_TEAM = """
+    INSERT INTO tenants (name, organization) VALUES (%(name)s, %(organization)s) ON CONFLICT (name) DO NOTHING
+    RETURNING set_config('tacit.tenant', tenant::text, true)"""
+_ADD_MEMBER = """
+    INSERT INTO members (tenant, principal, name, role, added_by, added_at_ms, joined_at_ms)
+    VALUES (current_setting('tacit.tenant')::bigint, %(principal)s, %(name)s, 'admin', %(by)s, %(now_ms)s, %(now_ms)s)"""
+PRINCIPAL = re.compile(r"[a-z0-9@][a-z0-9/-]{0,99}")
+"""What a transaction may name as the one it is done for."""
+
+
+class TenantUnseen(StoreError):
+    """The tenant is not there, or the principal of the transaction is not a member."""
 
 
 def observe_nothing(_statement: str) -> None:
@@ -123,18 +136,6 @@ class Connections:
         self._probe()
         self._pool.check()
 
-    def has_tenant(self, name: str) -> bool:
-        """Whether there is a tenant called `name`; asking makes none."""
-        connection = self.borrow(extra=False)
-        try:
-            with connection.transaction():
-                connection.execute(_NAME_TENANT, {"name": name})
-                return connection.execute(_FIND_TENANT, {"name": name}).fetchone() is not None
-        except psycopg.Error as error:
-            raise translate(error) from error
-        finally:
-            self.give_back(connection, extra=False)
-
     def tenant_number(self, name: str) -> int:
         """The number of the tenant called `name`, which is added where it is new."""
         connection = self.borrow(extra=False)
@@ -148,6 +149,37 @@ class Connections:
                     row = connection.execute(_FIND_TENANT, values).fetchone()
                 assert row is not None
                 return int(row[0])
+        except psycopg.Error as error:
+            raise translate(error) from error
+        finally:
+            self.give_back(connection, extra=False)
+
+    def find_tenant(self, name: str) -> int | None:
+        """The number of the tenant called `name`; None = there is none, and asking makes none."""
+        connection = self.borrow(extra=False)
+        try:
+            with connection.transaction():
+                connection.execute(_NAME_TENANT, {"name": name})
+                row = connection.execute(_FIND_TENANT, {"name": name}).fetchone()
+                return int(row[0]) if row is not None else None
+        except psycopg.Error as error:
+            raise translate(error) from error
+        finally:
+            self.give_back(connection, extra=False)
+
+    def add_team(self, name: str, *, organization: str, admins: Mapping[str, str], now_ms: int) -> bool:
+        """Add the tenant of a team with its first administrators, names by principal; False where there is one already."""
+        connection = self.borrow(extra=False)
+        try:
+            with connection.transaction():
+                connection.execute(_NAME_TENANT, {"name": name})
+                added = connection.execute(_ADD_TEAM, {"name": name, "organization": organization}).fetchone()
+                if added is None:
+                    return False
+                for principal, called in admins.items():
+                    values = {"principal": principal, "name": called, "by": "", "now_ms": now_ms}
+                    connection.execute(_ADD_MEMBER, values)
+                return True
         except psycopg.Error as error:
             raise translate(error) from error
         finally:
@@ -227,9 +259,26 @@ class _Here(threading.local):
 class Database:
     """What one tenant stores. Safe to share between threads."""
 
-    def __init__(self, connections: Connections, tenant: str) -> None:
+    def __init__(self, connections: Connections, tenant: str, *, principal: str = "") -> None:
+        """Open what `tenant` stores.
+
+        Args:
+            connections: to the database.
+            tenant: its name; it comes to be where it is new, but for a team.
+            principal: whom the transactions are done for: the database shows a team to its members alone. "" = nobody in particular.
+
+        Raises:
+            TenantUnseen: if there is no such team.
+        """
         self._connections = connections
-        self.tenant = connections.tenant_number(tenant)
+        self._principal = _named_for(principal)
+        if principal:
+            number = connections.find_tenant(tenant)
+            if number is None:
+                raise TenantUnseen("There is no such tenant.")
+            self.tenant = number
+        else:
+            self.tenant = connections.tenant_number(tenant)
         self._here = _Here()
         self._closed = False
 
@@ -289,7 +338,8 @@ class Database:
         return (
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
             # Workers would take the processors of other tenants for a search that lasts some milliseconds.
-            f" SELECT set_config('tacit.tenant', '{self.tenant}', true), set_config('max_parallel_workers_per_gather', '0', true);"
+            f" SELECT set_config('tacit.tenant', '{self.tenant}', true), set_config('max_parallel_workers_per_gather', '0', true)"
+            f"{self._principal};"
             f" SELECT {_STATE} FROM tenants WHERE tenant = {self.tenant}"
         )
 
@@ -298,7 +348,7 @@ class Database:
         return (
             "BEGIN ISOLATION LEVEL READ COMMITTED;"
             f" SELECT set_config('tacit.tenant', '{self.tenant}', true),"
-            f" set_config('lock_timeout', '{int(self._connections.wait_s * 1000)}ms', true){lazily};"
+            f" set_config('lock_timeout', '{int(self._connections.wait_s * 1000)}ms', true){lazily}{self._principal};"
             f" SELECT {_STATE} FROM tenants WHERE tenant = {self.tenant}"
             f"{' FOR NO KEY UPDATE' if alone else ''}"
         )
@@ -330,7 +380,10 @@ class Database:
             if row is not None:
                 refuse_newer(int(row[3]))
             else:
-                raise StoreError("The tenant was removed from the database.", hint="Open its store again.")
+                raise TenantUnseen(
+                    "The tenant was removed from the database, or is not shown to the principal.",
+                    hint="Open its store again.",
+                )
         except psycopg.Error as error:
             self._abandon(connection, extra=extra)
             if not (again and is_lost(error)):
@@ -362,6 +415,15 @@ class Database:
             connection.commit()
         except psycopg.Error as error:
             raise translate(error, written=True) from error
+
+
+def _named_for(principal: str) -> str:
+    """What names the principal at the beginning of a transaction."""
+    if not principal:
+        return ""
+    if not PRINCIPAL.fullmatch(principal):
+        raise StoreError(f"{principal[:40]!r} cannot name a principal.")
+    return f", set_config('tacit.principal', '{principal}', true)"
 
 
 @contextmanager

@@ -17,9 +17,12 @@ TENANT_TABLES = (
     "tenants", "scopes", "identities", "memories", "versions", "vectors", "postings", "terms", "relations", "sessions",
     "exposures", "traces", "handovers", "projects", "named_values", "purges",
     "accounts", "invites", "devices", "logs", "entries",
+    "members", "memberships", "team_projects", "share_requests", "audit",
 )  # fmt: skip
 """Every table that the application reads and writes; each has a policy for its tenant."""
-SEQUENCES = ("memory_numbers", "version_numbers")
+SEQUENCES = ("memory_numbers", "version_numbers", "audit_numbers")
+APPEND_ONLY = ("audit",)
+"""Tables whose rows the application may neither change nor delete."""
 
 _BOUND = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole) FROM pg_roles
@@ -70,6 +73,8 @@ def grant_application(connection: psycopg.Connection[tuple[Any, ...]], applicati
     tables = sql.SQL(", ").join(map(sql.Identifier, TENANT_TABLES))
     sequences = sql.SQL(", ").join(map(sql.Identifier, SEQUENCES))
     connection.execute(sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO {}").format(tables, role))
+    fixed = sql.SQL(", ").join(map(sql.Identifier, APPEND_ONLY))
+    connection.execute(sql.SQL("REVOKE UPDATE, DELETE ON {} FROM {}").format(fixed, role))
     connection.execute(sql.SQL("GRANT USAGE ON SEQUENCE {} TO {}").format(sequences, role))
     connection.execute(sql.SQL("GRANT SELECT ON alembic_version TO {}").format(role))
 

@@ -97,13 +97,19 @@ class PostgresStore:
     """The Store port. Safe to share between threads; any number of processes may serve the same tenant."""
 
     def __init__(
-        self, connections: Connections, tenant: str, *, clock: Clock, closes_connections: bool = False
+        self,
+        connections: Connections,
+        tenant: str,
+        *,
+        clock: Clock,
+        closes_connections: bool = False,
+        principal: str = "",
     ) -> None:
-        """Open the store of `tenant`, which comes to be where it is new."""
+        """Open the store of `tenant` for `principal`; see `Database`."""
         self._clock = clock
         self._connections = connections
         self._closes_connections = closes_connections
-        self.database = Database(connections, clean_text(tenant))
+        self.database = Database(connections, clean_text(tenant), principal=principal)
         self._noted = NotedChanges()
         self._search = PostgresSearch(self.database, clock=clock)
 

@@ -397,12 +397,21 @@ class _TeamImport:
         )
 
     def _trigger(self, statement: TeamStatement) -> Trigger:
-        """When it applies. A file of the team never has a call refused: the user decides that."""
-        if not statement.when:
-            return make_trigger(statement.content, kind=statement.kind, files=statement.files)
         try:
-            first, *more = statement.when
-            trigger = parse_when((first, *more) if more else first, maker="agent")
+            return teammate_trigger(
+                statement.content, kind=statement.kind, files=statement.files, when=statement.when
+            )
         except InvalidInput as error:
             raise InvalidPayload(f"`when`: {error}".rstrip(".")) from error
-        return replace(trigger, blocking=False)
+
+
+def teammate_trigger(content: str, *, kind: str, files: Sequence[str], when: Sequence[str]) -> Trigger:
+    """When a teammate's statement applies, from `when` or else from its words. It never has a call refused: each user decides that.
+
+    Raises:
+        InvalidInput: if `when` cannot be read.
+    """
+    if not when:
+        return make_trigger(content, kind=kind, files=tuple(files))
+    first, *more = when
+    return replace(parse_when((first, *more) if more else first, maker="agent"), blocking=False)

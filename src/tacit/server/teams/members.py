@@ -1,0 +1,548 @@
+"""Organizations, their teams, members, projects and service accounts, in PostgreSQL. In: requests of principals. Out: views of them.
+
+A team's members, requests, audit log and memories lie in the team's own tenant; an organization keeps its projects and service accounts besides. Each person's
+account holds the names of their teams, so that nobody has to look through all: that list is a hint, and the team itself says who is a member.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from tacit.backends.postgres.connection import Connections, Database, Transaction
+from tacit.capture.bootstrap.team_files import is_name
+from tacit.errors import InvalidInput, NotFound, NotLoggedIn, NotPermitted
+from tacit.server.logs import ACCOUNT, Logs, Principal, hash_of, not_logged_in
+from tacit.server.teams.access import (
+    SERVER,
+    SERVICE,
+    Access,
+    note,
+    organization_of,
+    tenant_of,
+)
+from tacit.sync.shared import (
+    ROLES,
+    AddedMember,
+    AuditEntry,
+    MemberView,
+    Role,
+    TeamMembership,
+    TeamProject,
+    may,
+)
+
+MAX_REMOTE = 300
+MOST_DAYS = 366
+"""A token of a service account ends after at most so many days."""
+DAY_MS = 86_400_000
+
+_MEMBERS = """
+    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, until_ms FROM members
+    WHERE tenant = %(tenant)s AND principal <> %(server)s ORDER BY name, principal"""
+_MEMBER = """
+    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, until_ms FROM members
+    WHERE tenant = %(tenant)s AND principal = %(principal)s"""
+_PUT_MEMBER = """
+    INSERT INTO members (tenant, principal, name, role, service, added_by, added_at_ms)
+    VALUES (%(tenant)s, %(principal)s, %(name)s, %(role)s, %(service)s, %(by)s, %(now_ms)s)
+    ON CONFLICT (tenant, principal) DO UPDATE SET role = EXCLUDED.role, name = EXCLUDED.name"""
+_GIVE = """
+    UPDATE members SET token = %(token)s, until_ms = %(until_ms)s WHERE tenant = %(tenant)s AND principal = %(principal)s"""
+_REMOVE_MEMBER = "DELETE FROM members WHERE tenant = %(tenant)s AND principal = %(principal)s"
+_OTHER_ADMINS = """
+    SELECT count(*) FROM members
+    WHERE tenant = %(tenant)s AND role = 'admin' AND NOT service AND principal NOT IN (%(principal)s, %(server)s)"""
+_JOIN = """
+    UPDATE members SET joined_at_ms = %(now_ms)s
+    WHERE tenant = %(tenant)s AND principal = %(principal)s AND joined_at_ms IS NULL"""
+_SERVICE = """
+    SELECT principal FROM members
+    WHERE tenant = %(tenant)s AND service AND token = %(token)s AND token <> '' AND until_ms > %(now_ms)s"""
+_ADD_MEMBERSHIP = """
+    INSERT INTO memberships (tenant, principal, team) VALUES (%(tenant)s, %(principal)s, %(team)s) ON CONFLICT DO NOTHING"""
+_DROP_MEMBERSHIP = """
+    DELETE FROM memberships WHERE tenant = %(tenant)s AND principal = %(principal)s AND team = %(team)s"""
+_MEMBERSHIPS = """
+    SELECT team FROM memberships WHERE tenant = %(tenant)s AND principal = %(principal)s ORDER BY team"""
+_PROJECTS = "SELECT remote, team FROM team_projects WHERE tenant = %(tenant)s ORDER BY remote"
+_PROJECT = "SELECT team FROM team_projects WHERE tenant = %(tenant)s AND remote = %(remote)s"
+_PUT_PROJECT = """
+    INSERT INTO team_projects (tenant, remote, team) VALUES (%(tenant)s, %(remote)s, %(team)s)
+    ON CONFLICT (tenant, remote) DO UPDATE SET team = EXCLUDED.team"""
+_REMOVE_PROJECT = "DELETE FROM team_projects WHERE tenant = %(tenant)s AND remote = %(remote)s"
+_CHANGE = "SELECT change FROM tenants WHERE tenant = %(tenant)s"
+_WAITING = """
+    SELECT count(*) FROM share_requests
+    WHERE tenant = %(tenant)s AND state = 'waiting' AND author <> %(principal)s"""
+_AUDITED = """
+    SELECT number, at_ms, principal, device, action, subject FROM audit
+    WHERE tenant = %(tenant)s AND number < %(before)s ORDER BY number DESC LIMIT %(limit)s"""
+
+
+class Members:
+    """Who belongs to which team. Safe to share between threads and processes."""
+
+    def __init__(self, connections: Connections, logs: Logs) -> None:
+        """Keep members in the database of `connections`; people are the accounts of `logs`."""
+        self._connections = connections
+        self._logs = logs
+        self.access = Access(connections)
+
+    # --- organizations and teams
+
+    def add_organization(self, organization: str, *, admin: str, name: str, now_ms: int) -> str:
+        """Make an organization with its first administrator; return the code of an invitation for one whom the server did not know, else "".
+
+        Raises:
+            InvalidInput: if there is one of that name, or a name is none.
+        """
+        if not ACCOUNT.fullmatch(organization):
+            raise InvalidInput(
+                f"{organization[:60]!r} cannot name an organization.",
+                hint="Use at most 40 lower-case letters, digits and hyphens.",
+            )
+        _check_person(admin, name)
+        self._add_team(organization, {admin: name}, now_ms=now_ms)
+        return self._welcome(admin, organization, now_ms=now_ms)
+
+    def add_team(self, who: Principal, team: str, *, now_ms: int) -> None:
+        """Make a team of an organization; `who`, an administrator of the organization, becomes its first member.
+
+        Raises:
+            InvalidInput: if there is one of that name, or the name is none.
+            NotFound, NotPermitted: see `Access.enter`.
+        """
+        tenant_of(team)
+        organization = organization_of(team)
+        if team == organization:
+            raise InvalidInput(
+                f"{team!r} names an organization.", hint="Name a team of it, as in `acme/core`."
+            )
+        entered = self.access.enter(who, organization, "admin")
+        self._add_team(team, {who.account: entered.name}, now_ms=now_ms)
+        self._remember(who.account, team)
+        self._note(team, who, "team added", team, now_ms=now_ms)
+
+    def _add_team(self, team: str, admins: dict[str, str], *, now_ms: int) -> None:
+        organization = organization_of(team)
+        if team != organization:  # the list first: a team that is in no list would never be found again
+            values = {"principal": SERVER, "team": team}
+            self.access.as_server(organization).writing(
+                lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), durable=True, alone=False
+            )
+        added = self._connections.add_team(
+            tenant_of(team),
+            organization=organization,
+            admins={SERVER: "the server", **admins},
+            now_ms=now_ms,
+        )
+        if not added:
+            raise InvalidInput(f"There is a team {team!r} already.", hint="Choose another name.")
+
+    def remove_organization(self, organization: str) -> int:
+        """Remove the members of an organization and of its teams, so that nobody sees them any more; return how many teams that were.
+
+        Raises:
+            NotFound: if there is none of that name.
+        """
+        teams = (*self._teams_of(organization), organization)
+        for team in teams:
+            try:
+                members = self._members(self.access.as_server(team))
+            except NotFound:
+                continue
+            for member in members:
+                self._forget(member.principal, team)
+        return len(teams)
+
+    # --- memberships
+
+    def teams(self, who: Principal) -> tuple[TeamMembership, ...]:
+        """The teams of a principal, by name, with what their devices have to know of them."""
+        found: list[TeamMembership] = []
+        joined: dict[str, bool] = {}
+        for team in self.listed(who):
+            try:
+                database = self.access.enter(who, team).database
+            except NotFound:
+                continue  # the list is a hint
+            membership = database.reading(lambda t, team=team: _membership(t, who.account, team))
+            organization = organization_of(team)
+            if team == organization:
+                joined[organization] = membership.joined
+            found.append(membership)
+        return tuple(
+            TeamMembership(
+                team=each.team,
+                role=each.role,
+                name=each.name,
+                joined=joined.get(organization_of(each.team), False),
+                change=each.change,
+                waiting=each.waiting,
+                projects=each.projects,
+            )
+            for each in found
+        )
+
+    def listed(self, who: Principal) -> tuple[str, ...]:
+        """Names of the teams that a principal may be in, by name: what the server wrote down for them."""
+        values = {"principal": who.account}
+        database = self._list_of(who.account)
+        rows = database.reading(lambda transaction: transaction.rows(_MEMBERSHIPS, values))
+        return tuple(str(row[0]) for row in rows)
+
+    def join(self, who: Principal, organization: str, *, now_ms: int) -> None:
+        """A member agrees to take what the organization and their teams share.
+
+        Raises:
+            NotFound: if they are no member.
+        """
+        self.access.enter(who, organization)
+
+        def agree(transaction: Transaction) -> None:
+            values = {"principal": who.account, "now_ms": now_ms}
+            if transaction.execute(_JOIN, values).rowcount:
+                note(transaction, who, "joined", organization, now_ms=now_ms)
+
+        self.access.as_server(organization).writing(agree, durable=True, alone=False)
+
+    def members(self, who: Principal, team: str) -> tuple[MemberView, ...]:
+        """The members of a team, by name."""
+        return self._members(self.access.enter(who, team).database)
+
+    def put_member(
+        self, who: Principal, team: str, principal: str, *, name: str, role: str, now_ms: int
+    ) -> AddedMember:
+        """Add a person to a team, or give them another role or name.
+
+        Whoever is in none of the organization's teams yet becomes a reader of the organization, too, which its administrators alone may decide.
+
+        Raises:
+            InvalidInput: for a role or a name that is none, or if the last administrator would become something else.
+            NotFound, NotPermitted: see `Access.manage`; a service account is made by `put_service`.
+        """
+        database = self.access.manage(who, team)
+        checked = _checked_role(role)
+        organization = organization_of(team)
+        known = self._find(self.access.as_server(organization), principal)
+        name = " ".join(name.split()) or (known.name if known else principal)
+        if known is None or not known.until_ms:
+            _check_person(principal, name)
+        code = ""
+        if team != organization and known is None:
+            if not self.access.administers(who, organization):
+                raise NotPermitted(
+                    f"{principal} is not in {organization} yet.",
+                    hint=f"An administrator of {organization} adds them.",
+                )
+            code = self.put_member(who, organization, principal, name=name, role="reader", now_ms=now_ms).code
+
+        def put(transaction: Transaction) -> MemberView:
+            if checked != "admin":
+                _keep_an_admin(transaction, team, principal)
+            values: dict[str, Any] = {"principal": principal, "name": name, "role": checked}
+            values |= {"service": bool(SERVICE.fullmatch(principal)), "by": who.account, "now_ms": now_ms}
+            transaction.execute(_PUT_MEMBER, values)
+            note(transaction, who, f"member {checked}", principal, now_ms=now_ms)
+            return _member(transaction.row(_MEMBER, {"principal": principal}))
+
+        member = database.writing(put, durable=True, alone=True)
+        code = self._welcome(principal, team, now_ms=now_ms) or code
+        return AddedMember(member=member, code=code)
+
+    def remove_member(self, who: Principal, team: str, principal: str, *, now_ms: int) -> None:
+        """Remove a member from a team; from an organization, then from all of its teams. A member may remove themselves.
+
+        Raises:
+            NotFound: if they are no member.
+            InvalidInput: if they are the last administrator of an organization.
+        """
+        if principal == who.account:
+            self.access.enter(who, team)
+            database = self.access.as_server(team)
+        else:
+            database = self.access.manage(who, team)
+
+        def check(transaction: Transaction) -> None:
+            if transaction.row(_MEMBER, {"principal": principal}) is None or principal == SERVER:
+                raise NotFound(
+                    f"{principal} is not in {team}.", hint=f"`tacit team members {team}` lists who is."
+                )
+            _keep_an_admin(transaction, team, principal)
+
+        def remove(transaction: Transaction) -> None:
+            check(transaction)
+            transaction.execute(_REMOVE_MEMBER, {"principal": principal})
+            note(transaction, who, "member removed", principal, now_ms=now_ms)
+
+        database.reading(check)
+        # From the teams first: were it cut off in between, the organization still knows the member and it can be done again.
+        for each in self._teams_of(team) if team == organization_of(team) else ():
+            self._forget(principal, each)
+        database.writing(remove, durable=True, alone=True)
+        self._drop(principal, team)
+
+    # --- projects
+
+    def put_project(self, who: Principal, team: str, remote: str, *, now_ms: int) -> TeamProject:
+        """Let the memories of a project be shared with a team. Only an administrator of the organization may take it from another team.
+
+        Raises:
+            InvalidInput: if `remote` is no canonical name of a repository.
+            NotFound, NotPermitted: see `Access.manage`.
+        """
+        self.access.manage(who, team)
+        if not 3 <= len(remote) <= MAX_REMOTE or not remote.isprintable() or " " in remote:
+            raise InvalidInput(
+                f"{remote[:60]!r} is no name of a repository.",
+                hint="A project needs a git remote; `tacit team project` reads it.",
+            )
+        organization = organization_of(team)
+        database = self.access.as_server(organization)
+        owner = database.reading(lambda transaction: transaction.row(_PROJECT, {"remote": remote}))
+        if owner is not None and owner[0] != team:
+            self.access.enter(who, organization, "admin")
+
+        def put(transaction: Transaction) -> None:
+            transaction.execute(_PUT_PROJECT, {"remote": remote, "team": team})
+            note(transaction, who, f"project of {team}", remote, now_ms=now_ms)
+
+        database.writing(put, durable=True, alone=True)
+        return TeamProject(remote=remote, team=team)
+
+    def remove_project(self, who: Principal, organization: str, remote: str, *, now_ms: int) -> None:
+        """No longer let the memories of a project be shared. What was shared stays until it is unshared."""
+        database = self.access.manage(who, organization)
+
+        def remove(transaction: Transaction) -> None:
+            if not transaction.execute(_REMOVE_PROJECT, {"remote": remote}).rowcount:
+                raise NotFound(f"{organization} has no project {remote[:80]!r}.")
+            note(transaction, who, "project removed", remote, now_ms=now_ms)
+
+        database.writing(remove, durable=True, alone=True)
+
+    def projects(self, organization: str) -> tuple[TeamProject, ...]:
+        """The projects of an organization. Only for whoever has checked who asks."""
+        rows = self.access.as_server(organization).reading(lambda transaction: transaction.rows(_PROJECTS))
+        return _projects(rows)
+
+    def team_of(self, organization: str, remote: str) -> str:
+        """The team that the memories of a project are shared with; "" = the server does not know the project."""
+        database = self.access.as_server(organization)
+        row = database.reading(lambda transaction: transaction.row(_PROJECT, {"remote": remote}))
+        return str(row[0]) if row is not None else ""
+
+    # --- service accounts
+
+    def put_service(
+        self, who: Principal, organization: str, name: str, *, role: str, days: int, now_ms: int
+    ) -> AddedMember:
+        """Make a service account of an organization, or give it a new token: the one before ends at once.
+
+        Raises:
+            InvalidInput: for a name, a role or a number of days that is none.
+            NotFound, NotPermitted: see `Access.manage`.
+        """
+        database = self.access.manage(who, organization)
+        principal = f"{organization}/{name}"
+        if not SERVICE.fullmatch(principal) or organization_of(organization) != organization:
+            raise InvalidInput(
+                f"{name[:60]!r} cannot name a service account.",
+                hint="Use at most 40 lower-case letters, digits and hyphens.",
+            )
+        checked = _checked_role(role)
+        if may(checked, "reviewer"):
+            raise InvalidInput(
+                f"A service account cannot be {checked}: people decide.", hint="Use reader or writer."
+            )
+        if not 1 <= days <= MOST_DAYS:
+            raise InvalidInput(f"A token lasts from 1 to {MOST_DAYS} days, not {days}.")
+        token = f"{principal}.{secrets.token_urlsafe(32)}"
+
+        def put(transaction: Transaction) -> MemberView:
+            values: dict[str, Any] = {"principal": principal, "name": name, "role": checked}
+            values |= {"service": True, "by": who.account, "now_ms": now_ms}
+            transaction.execute(_PUT_MEMBER, values)
+            until_ms = now_ms + days * DAY_MS
+            transaction.execute(
+                _GIVE, {"principal": principal, "token": hash_of(token), "until_ms": until_ms}
+            )
+            transaction.execute(_JOIN, {"principal": principal, "now_ms": now_ms})
+            note(transaction, who, f"service account {checked}", principal, now_ms=now_ms)
+            return _member(transaction.row(_MEMBER, {"principal": principal}))
+
+        member = database.writing(put, durable=True, alone=True)
+        self._remember(principal, organization)
+        return AddedMember(member=member, token=token)
+
+    def service(self, token: str, *, now_ms: int) -> Principal:
+        """Which service account has this token.
+
+        Raises:
+            NotLoggedIn: if none has, or its time is over.
+        """
+        principal = token.rpartition(".")[0]
+        if not SERVICE.fullmatch(principal):
+            raise not_logged_in()
+        try:
+            database = self.access.as_server(organization_of(principal))
+        except NotFound as error:
+            raise not_logged_in() from error
+        values = {"token": hash_of(token), "now_ms": now_ms}
+        row = database.reading(lambda transaction: transaction.row(_SERVICE, values))
+        if row is None or row[0] != principal:
+            raise NotLoggedIn(
+                "The server does not know this service account, or its token has ended.",
+                hint=f"`tacit team service-account {organization_of(principal)}` makes another one.",
+            )
+        return Principal(account=principal, device="")
+
+    # --- audit
+
+    def audit(self, who: Principal, team: str, *, before: int, limit: int) -> tuple[AuditEntry, ...]:
+        """What was done in a team, newest first, for its administrators."""
+        database = self.access.manage(who, team)
+        rows = database.reading(
+            lambda transaction: transaction.rows(_AUDITED, {"before": before, "limit": limit})
+        )
+        return tuple(
+            AuditEntry(number=row[0], at_ms=row[1], principal=row[2], device=row[3], action=row[4], subject=row[5])
+            for row in rows
+        )  # fmt: skip
+
+    def changes(self, team: str) -> int:
+        """A number that rises with every change of what a team shares or asks to share. Only for whoever has checked who asks."""
+        return self.access.as_server(team).reading(lambda transaction: transaction.number(_CHANGE))
+
+    # --- helpers
+
+    def _members(self, database: Database) -> tuple[MemberView, ...]:
+        rows = database.reading(lambda transaction: transaction.rows(_MEMBERS, {"server": SERVER}))
+        return tuple(map(_member, rows))
+
+    def _find(self, database: Database, principal: str) -> MemberView | None:
+        row = database.reading(lambda transaction: transaction.row(_MEMBER, {"principal": principal}))
+        return _member(row) if row is not None else None
+
+    def _forget(self, principal: str, team: str) -> None:
+        """Remove a member without asking who wants it; nothing where there is no such team."""
+        try:
+            database = self.access.as_server(team)
+        except NotFound:
+            return
+        values = {"principal": principal}
+        database.writing(
+            lambda transaction: transaction.execute(_REMOVE_MEMBER, values), durable=True, alone=True
+        )
+        self._drop(principal, team)
+
+    def _note(self, team: str, who: Principal, action: str, subject: str, *, now_ms: int) -> None:
+        self.access.as_server(team).writing(
+            lambda transaction: note(transaction, who, action, subject, now_ms=now_ms),
+            durable=True,
+            alone=False,
+        )
+
+    def _teams_of(self, organization: str) -> tuple[str, ...]:
+        """The further teams of an organization."""
+        database = self.access.as_server(organization)
+        rows = database.reading(lambda transaction: transaction.rows(_MEMBERSHIPS, {"principal": SERVER}))
+        return tuple(str(row[0]) for row in rows)
+
+    def _welcome(self, principal: str, team: str, *, now_ms: int) -> str:
+        """Put a team into the list of a principal; the code of an invitation where a person has no account yet."""
+        code = ""
+        if not SERVICE.fullmatch(principal) and not self._logs.has_account(principal):
+            code = self._logs.add_account(principal, now_ms=now_ms)
+        self._remember(principal, team)
+        return code
+
+    def _list_of(self, principal: str) -> Database:
+        """Where the list of the teams of a principal lies."""
+        if SERVICE.fullmatch(principal):
+            return self.access.as_server(organization_of(principal))
+        return Database(self._connections, f"account:{principal}")
+
+    def _remember(self, principal: str, team: str) -> None:
+        values = {"principal": principal, "team": team}
+        self._list_of(principal).writing(
+            lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), durable=True, alone=False
+        )
+
+    def _drop(self, principal: str, team: str) -> None:
+        values = {"principal": principal, "team": team}
+        self._list_of(principal).writing(
+            lambda transaction: transaction.execute(_DROP_MEMBERSHIP, values), durable=True, alone=False
+        )
+
+
+def _membership(transaction: Transaction, principal: str, team: str) -> TeamMembership:
+    member = _member(transaction.row(_MEMBER, {"principal": principal}))
+    own = team == organization_of(team)
+    projects = transaction.rows(_PROJECTS) if own else []
+    decides = may(member.role, "reviewer")
+    return TeamMembership(
+        team=team,
+        role=member.role,
+        name=member.name,
+        joined=member.joined,
+        change=transaction.number(_CHANGE),
+        waiting=transaction.number(_WAITING, {"principal": principal}) if decides else 0,
+        projects=_projects(projects),
+    )
+
+
+def _projects(rows: Sequence[tuple[Any, ...]]) -> tuple[TeamProject, ...]:
+    return tuple(TeamProject(remote=row[0], team=row[1]) for row in rows)
+
+
+def _member(row: tuple[Any, ...] | None) -> MemberView:
+    assert row is not None
+    return MemberView(
+        principal=row[0],
+        name=row[1],
+        role=row[2],
+        added_by=row[3],
+        added_at_ms=row[4],
+        joined=row[5] is not None,
+        until_ms=row[6],
+    )
+
+
+def _checked_role(role: str) -> Role:
+    for known in ROLES:
+        if role == known:
+            return known
+    raise InvalidInput(f"There is no role {role[:40]!r}.", hint=f"Known: {', '.join(ROLES)}.")
+
+
+def _check_person(principal: str, name: str) -> None:
+    if not ACCOUNT.fullmatch(principal):
+        raise InvalidInput(
+            f"{principal[:60]!r} cannot name an account.",
+            hint="Use at most 40 lower-case letters, digits and hyphens.",
+        )
+    if not is_name(name):
+        raise InvalidInput(
+            f"{name[:60]!r} cannot be shown as a name.",
+            hint="Use at most 40 letters, digits, spaces and .'-",
+        )
+
+
+def _keep_an_admin(transaction: Transaction, team: str, principal: str) -> None:
+    """Refuse what would leave an organization without an administrator, who could manage it and its teams.
+
+    Raises:
+        InvalidInput: then.
+    """
+    if team != organization_of(team):
+        return
+    row = transaction.row(_MEMBER, {"principal": principal})
+    if row is None or row[2] != "admin":
+        return
+    if not transaction.number(_OTHER_ADMINS, {"principal": principal, "server": SERVER}):
+        raise InvalidInput(
+            f"{principal} is the last administrator of {team}.", hint="Make somebody else one first."
+        )

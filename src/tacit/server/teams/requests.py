@@ -1,0 +1,589 @@
+"""What teams share, in PostgreSQL: requests to share, decisions of reviewers, shared memories, searches. In: requests of principals. Out: views.
+
+A statement that somebody asks to share is seen by its author and by reviewers alone. When it is accepted it becomes a memory in the store of
+the team, which decides for everybody what becomes of it: devices apply its states and decide nothing anew. The author and the highest tier follow from
+who asks, never from what they send. What holds a secret is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from tacit.backends.postgres.connection import Transaction
+from tacit.backends.postgres.feed import Cursor, FeedEntry, changes_after
+from tacit.backends.postgres.store import PostgresStore
+from tacit.capture.bootstrap.team_files import teammate_trigger
+from tacit.capture.prepare import Preparer, secrets_in
+from tacit.errors import (
+    Conflict,
+    EmbedderMismatch,
+    InvalidInput,
+    InvalidPayload,
+    InvalidScope,
+    NotFound,
+    NotPermitted,
+    ProviderError,
+    RefusedByRedaction,
+)
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.changes import Add, Change, Draft, Removal, Retire, Skip, Supersede
+from tacit.model.evidence import Hit, Ranking
+from tacit.model.ids import new_id
+from tacit.model.kinds import SESSION_NOTES
+from tacit.model.memory import Memory, Provenance, TrustTier
+from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
+from tacit.ports.clock import Clock
+from tacit.ports.models import Embedder
+from tacit.ports.store import MemoryFilter
+from tacit.reading.memory_vectors import memory_vectors
+from tacit.reading.when import stated_when
+from tacit.recall.fuse import rrf_equal
+from tacit.safety.danger import danger_of
+from tacit.server.logs import Principal
+from tacit.server.teams.access import SERVER, SERVICE, Entered, note, organization_of, tenant_of
+from tacit.server.teams.members import Members
+from tacit.session.projects import project_id
+from tacit.sync.merging import own_memory_id
+from tacit.sync.shared import (
+    Decision,
+    FoundMemory,
+    NearMemory,
+    RequestState,
+    SharedMemory,
+    SharedStatement,
+    ShareRequest,
+    TeamChanges,
+    may,
+)
+
+MOST_WAITING = 200
+"""So many requests of one author may wait in a team."""
+MAX_WHEN, MAX_FILES, MAX_TERM = 20, 20, 200
+MAX_COMMENT = 500
+NEAR, NEAR_COSINE = 3, 0.5
+"""So many shared memories are shown beside a request, from this cosine on."""
+MOST_FOUND = 50
+SEARCHED = 50
+"""Hits of each arm of a search."""
+
+_ADD = """
+    INSERT INTO share_requests (tenant, id, author, state, created_at_ms, body)
+    VALUES (%(tenant)s, %(id)s, %(author)s, 'waiting', %(now_ms)s, %(body)s)"""
+_COUNT = """
+    SELECT count(*) FROM share_requests WHERE tenant = %(tenant)s AND author = %(author)s AND state = 'waiting'"""
+_COLUMNS = "id, author, state, created_at_ms, decided_by, comment, memory_id, body"
+_LIST = f"""
+    SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND state = ANY(%(states)s)
+    ORDER BY created_at_ms, id LIMIT %(limit)s"""
+_FIND = f"SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND id = %(id)s"
+_DECIDE = """
+    UPDATE share_requests SET state = %(state)s, decided_by = %(by)s, decided_at_ms = %(now_ms)s, comment = %(comment)s,
+        memory_id = %(memory_id)s, body = ''
+    WHERE tenant = %(tenant)s AND id = %(id)s AND state = 'waiting'"""
+_OTHER_REVIEWERS = """
+    SELECT count(*) FROM members WHERE tenant = %(tenant)s AND role IN ('reviewer', 'admin') AND NOT service
+    AND principal NOT IN (%(principal)s, %(server)s)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Body:
+    """What a request holds while it waits."""
+
+    statement: SharedStatement
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What statements are read with: redaction and kinds, and an embedder for vectors."""
+
+    preparer: Preparer
+    embedder: Embedder
+    clock: Clock
+
+
+class Requests:
+    """Requests to share and shared memories. Safe to share between threads and processes."""
+
+    def __init__(self, members: Members, reading: Reading) -> None:
+        """Keep what the teams of `members` share; `reading` reads statements."""
+        self._members = members
+        self._reading = reading
+
+    # --- asking
+
+    def ask(self, who: Principal, team: str, statement: SharedStatement, *, now_ms: int) -> ShareRequest:
+        """Ask that a team shares a statement.
+
+        Raises:
+            InvalidInput: if it cannot be shared as it is; the message says what is wrong.
+            RefusedByRedaction: if it holds a secret.
+            NotFound, NotPermitted: see `Access.enter`.
+        """
+        entered = self._members.access.enter(who, team, "writer")
+        checked = replace(statement, tier=_tier_of(who, statement).name.lower())
+        self._require_project(team, checked)
+        memory = self._read(checked, author=who.account, name=entered.name)
+        if self._says_already(who, team, memory):
+            raise InvalidInput(f"{team} shares this already.", hint="`tacit team` lists what it shares.")
+        body = _Body(statement=replace(checked, content=memory.content), name=entered.name)
+        request_id = new_id("req", now_ms=now_ms, entropy=self._reading.clock.entropy(5))
+        raw = msgspec.json.encode(body).decode()
+
+        def add(transaction: Transaction) -> None:
+            if transaction.number(_COUNT, {"author": who.account}) >= MOST_WAITING:
+                raise InvalidInput(
+                    f"{MOST_WAITING} of your requests wait in {team}.", hint="Withdraw some of them."
+                )
+            values = {"id": request_id, "author": who.account, "now_ms": now_ms, "body": raw}
+            transaction.execute(_ADD, values)
+            note(transaction, who, "asked to share", request_id, now_ms=now_ms)
+
+        entered.database.writing(add, durable=True, alone=True)
+        return self._find(entered, who, request_id)
+
+    def list(self, who: Principal, team: str, *, every: bool = False) -> tuple[ShareRequest, ...]:
+        """The requests that wait, oldest first: one's own, and for reviewers those of everybody. `every` = those that were decided, too."""
+        entered = self._members.access.enter(who, team)
+        states = ["waiting", "accepted", "refused", "withdrawn"] if every else ["waiting"]
+        values: dict[str, object] = {"states": states, "limit": 500}
+        rows = entered.database.reading(lambda transaction: transaction.rows(_LIST, values))
+        alone = self._is_only_reviewer(entered, who)
+        return tuple(self._view(entered, who, row, alone=alone) for row in rows)
+
+    # --- deciding
+
+    def decide(
+        self,
+        who: Principal,
+        team: str,
+        request_id: str,
+        decision: Decision,
+        *,
+        content: str = "",
+        replaces: Sequence[str] = (),
+        comment: str = "",
+        now_ms: int,
+    ) -> ShareRequest:
+        """Accept a request, perhaps with other words or in the place of shared memories; or refuse or withdraw it.
+
+        Nobody decides on their own request where somebody else may.
+
+        Raises:
+            NotFound: if there is no such request that `who` may see, or a memory of `replaces` is not shared.
+            NotPermitted: if `who` may not decide on it.
+            InvalidInput: if it was decided already, or the new words cannot be shared.
+            RefusedByRedaction: if the new words hold a secret.
+        """
+        entered = self._members.access.enter(who, team)
+        request = self._find(entered, who, request_id)
+        if request.state != "waiting" or request.statement is None:
+            raise InvalidInput(f"{request_id} was {request.state} already.")
+        if len(comment) > MAX_COMMENT:
+            raise InvalidInput(f"The comment is longer than {MAX_COMMENT} characters.")
+        if decision == "withdraw":
+            if not request.own:
+                raise NotPermitted("Only its author withdraws a request.", hint="Refuse it instead.")
+            return self._close(entered, who, request, "withdrawn", comment=comment, now_ms=now_ms)
+        if not request.decidable:
+            raise NotPermitted(
+                f"You may not decide on {request_id}.",
+                hint="Reviewers of the team decide, each on the requests of others.",
+            )
+        if decision == "refuse":
+            return self._close(entered, who, request, "refused", comment=comment, now_ms=now_ms)
+        memory_id = self._share(who, team, request, content=content, replaces=replaces, now_ms=now_ms)
+        return self._close(
+            entered, who, request, "accepted", comment=comment, memory_id=memory_id, now_ms=now_ms
+        )
+
+    def _share(
+        self,
+        who: Principal,
+        team: str,
+        request: ShareRequest,
+        *,
+        content: str,
+        replaces: Sequence[str],
+        now_ms: int,
+    ) -> str:
+        """Store what a request asks for as a memory of the team; its id. Done twice it stores it once."""
+        assert request.statement is not None
+        store = self._store(who, team)
+        memory_id = own_memory_id(f"{team}\n{request.id}")
+        if store.get((memory_id,), scope=store.scopes()):
+            return memory_id  # it was accepted before, and only that was not written down
+        statement = replace(request.statement, content=content.strip() or request.statement.content)
+        memory = replace(self._read(statement, author=request.author, name=request.name), id=memory_id)
+        old = self._held(store, team, replaces)
+        accepted = ChangeReason(cause=ChangeCause.ACCEPTED)
+        change: Change = (
+            Supersede(memory=memory, old_id=old[0], further=old[1:], at_ms=now_ms, reason=accepted)
+            if old
+            else Add(memory=memory, reason=accepted)
+        )
+        vectors, identity = None, None
+        with suppress(ProviderError):  # a search finds it by its words until vectors are made
+            vectors, identity = (
+                memory_vectors([memory], embedder=self._reading.embedder),
+                self._reading.embedder.identity,
+            )
+        with suppress(Conflict):
+            store.apply([change], vectors=vectors, identity=identity)
+        return memory_id
+
+    def _held(self, store: PostgresStore, team: str, ids: Sequence[str]) -> tuple[str, ...]:
+        found = {
+            memory.id: memory for memory in store.get(ids, scope=store.scopes()) if memory.status == "active"
+        }
+        for name in ids:
+            if name not in found:
+                raise NotFound(f"{team} does not share {name[:40]!r}.")
+        return tuple(dict.fromkeys(ids))
+
+    def _close(
+        self,
+        entered: Entered,
+        who: Principal,
+        request: ShareRequest,
+        state: RequestState,
+        *,
+        comment: str,
+        memory_id: str = "",
+        now_ms: int,
+    ) -> ShareRequest:
+        values: dict[str, object] = {"id": request.id, "state": state, "by": who.account, "now_ms": now_ms}
+        values |= {"comment": comment, "memory_id": memory_id}
+
+        def close(transaction: Transaction) -> None:
+            if transaction.execute(_DECIDE, values).rowcount:
+                note(transaction, who, state, request.id, now_ms=now_ms)
+
+        entered.database.writing(close, durable=True, alone=True)
+        return self._find(entered, who, request.id)
+
+    def unshare(
+        self, who: Principal, team: str, memory_id: str, *, purge: bool = False, now_ms: int
+    ) -> SharedMemory:
+        """Share a memory no longer: each device ends it at its next sync. `purge` = remove it for good, with all of its versions.
+
+        Raises:
+            NotFound: if the team does not share it.
+            NotPermitted: if `who` is neither its author nor a reviewer.
+        """
+        entered = self._members.access.enter(who, team)
+        store = self._store(who, team)
+        memory = next(iter(store.get((memory_id,), scope=store.scopes())), None)
+        if memory is None or not (purge or memory.status == "active"):
+            raise NotFound(f"{team} does not share {memory_id[:40]!r}.")
+        if memory.provenance.source != who.account and not may(entered.role, "reviewer"):
+            raise NotPermitted("Its author and reviewers may unshare a memory.")
+        if purge:
+            gone = Removal(memories=(memory_id,))
+            store.rewrite_texts(lambda text, _scope: text, dry_run=False, gone=gone)
+        else:
+            ended = ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,))
+            store.apply([Retire(memory_id=memory_id, at_ms=now_ms, reason=ended)])
+        entered.database.writing(
+            lambda t: note(t, who, "purged" if purge else "unshared", memory_id, now_ms=now_ms),
+            durable=True,
+            alone=False,
+        )
+        return replace(self._shared(memory, {}), holds=False)
+
+    # --- handing out
+
+    def changes(self, who: Principal, team: str, *, after: str, limit: int) -> TeamChanges:
+        """What was written behind the cursor `after` ("" = the beginning), `limit` versions at most.
+
+        Raises:
+            InvalidPayload: if `after` is no cursor.
+            NotFound: see `Access.enter`.
+        """
+        entered = self._members.access.enter(who, team)
+        cursor = _cursor(after)
+        found = entered.database.reading(lambda transaction: changes_after(transaction, cursor, limit=limit))
+        newest: dict[str, FeedEntry] = {entry.memory_id: entry for entry in found}
+        remotes = self._remotes(team)
+        return TeamChanges(
+            memories=tuple(
+                self._shared(entry.memory, remotes)
+                for entry in newest.values()
+                if entry.kind == "version" and entry.memory is not None
+            ),
+            purged=tuple(entry.memory_id for entry in newest.values() if entry.kind == "purge"),
+            cursor=str(found[-1].cursor) if found else after,
+            more=len(found) >= limit,
+        )
+
+    def search(
+        self, who: Principal, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
+    ) -> tuple[FoundMemory, ...]:
+        """The shared memories of `teams` (none = all of the principal's) that fit `query`, best first: by meaning and by words, fused.
+
+        Args:
+            who: sees the memories of their teams alone.
+            query: words of a question.
+            teams: names of teams.
+            remote: a project; memories of other projects are left out. "" = of every project.
+            limit: at most `MOST_FOUND`.
+
+        Raises:
+            NotFound: for a team that `who` is not in.
+        """
+        if not query.strip():
+            raise InvalidInput("The query is empty.")
+        wanted = tuple(dict.fromkeys(teams)) or tuple(each.team for each in self._members.teams(who))
+        vector = None
+        with suppress(ProviderError):
+            vector = self._reading.embedder.embed([query])[0]
+        meanings: list[tuple[str, float]] = []
+        words: list[tuple[str, float]] = []
+        found: dict[str, FoundMemory] = {}
+        for team in wanted:
+            self._members.access.enter(who, team)
+            store = self._store(who, team)
+            scope = store.scopes()
+            if remote:
+                project = project_scope(project_id(f"remote:{remote}"))
+                scope = ScopeFilter.of(
+                    *(each for each in scope.scopes if each.kind is not ScopeKind.PROJECT or each == project)
+                )
+            lexical = store.search.lexical(query, scope=scope, limit=SEARCHED)
+            words += [(hit.memory_id, hit.score) for hit in lexical.hits]
+            if vector is not None:
+                with suppress(EmbedderMismatch):
+                    semantic = store.search.semantic(
+                        vector, identity=self._reading.embedder.identity, scope=scope, limit=SEARCHED
+                    )
+                    meanings += [(hit.memory_id, hit.score) for hit in semantic.hits]
+            ids = {name for name, _ in (*words, *meanings)} - found.keys()
+            remotes = self._remotes(team)
+            for memory in store.get(sorted(ids), scope=scope):
+                found[memory.id] = FoundMemory(memory=self._shared(memory, remotes), team=team, score=0.0)
+        fused = rrf_equal([_ranking("semantic", meanings), _ranking("lexical", words)], {})
+        best = [(name, score) for name, score in fused if name in found]
+        return tuple(replace(found[name], score=score) for name, score in best[: min(limit, MOST_FOUND)])
+
+    # --- helpers
+
+    def _store(self, who: Principal, team: str) -> PostgresStore:
+        return PostgresStore(
+            self._members.access.connections,
+            tenant_of(team),
+            clock=self._reading.clock,
+            principal=who.account,
+        )
+
+    def _remotes(self, team: str) -> Mapping[str, str]:
+        """Canonical names of repositories by the id of their project."""
+        projects = self._members.projects(organization_of(team))
+        return {project_id(f"remote:{each.remote}"): each.remote for each in projects}
+
+    def _shared(self, memory: Memory, remotes: Mapping[str, str]) -> SharedMemory:
+        project = memory.scope.project_id
+        return SharedMemory(
+            id=memory.id,
+            statement=SharedStatement(
+                content=memory.content,
+                kind=memory.kind,
+                scope="project" if project else str(memory.scope),
+                remote=remotes.get(project, "") if project else "",
+                when=stated_when(memory.trigger),
+                files=memory.files,
+                tier=memory.provenance.tier.name.lower(),
+                said_at_ms=memory.validity.valid_from_ms,
+            ),
+            name=memory.provenance.author,
+            author=memory.provenance.source,
+            holds=memory.status == "active",
+            replaced_by=memory.validity.superseded_by or "",
+        )
+
+    def _says_already(self, who: Principal, team: str, memory: Memory) -> bool:
+        where = MemoryFilter(begins=memory.content)
+        alike = self._store(who, team).list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
+        return any(other.content_hash == memory.content_hash for other in alike)
+
+    def _require_project(self, team: str, statement: SharedStatement) -> None:
+        """Refuse a statement about a project that is not the team's."""
+        if statement.scope != "project":
+            if statement.remote:
+                raise InvalidPayload("Only a statement of the scope `project` names a remote.")
+            return
+        owner = self._members.team_of(organization_of(team), statement.remote) if statement.remote else ""
+        if owner != team:
+            whose = f"belongs to {owner}" if owner else f"is not known to {organization_of(team)}"
+            raise InvalidInput(
+                f"The project {statement.remote or 'without a remote'} {whose}.",
+                hint=f"An administrator adds it: `tacit team project {team}` in its folder.",
+            )
+
+    def _read(self, statement: SharedStatement, *, author: str, name: str) -> Memory:
+        """The memory that a statement makes.
+
+        Raises:
+            InvalidInput: if it makes none.
+            RefusedByRedaction: if it holds a secret.
+        """
+        if statement.kind in SESSION_NOTES:
+            raise InvalidInput(f"A {statement.kind} belongs to one session and is not shared.")
+        _check_lengths(statement)
+        scope = _scope_of(statement)
+        redactor = self._reading.preparer.redactor
+        if secrets := secrets_in((statement.content, *statement.when, *statement.files), redactor):
+            raise RefusedByRedaction(
+                f"The statement holds a secret ({secrets}); nothing was stored.", hint="Edit it first."
+            )
+        tier = TrustTier[statement.tier.upper()]
+        now_ms = self._reading.clock.now_ms()
+        prepared = self._reading.preparer.prepare(
+            Draft(
+                content=statement.content,
+                kind=statement.kind,
+                scope=scope,
+                provenance=Provenance(tier=tier, source=author, author=name),
+                at_ms=min(statement.said_at_ms, now_ms) or now_ms,
+                trigger=teammate_trigger(
+                    statement.content, kind=statement.kind, files=statement.files, when=statement.when
+                ),
+                files=statement.files,
+                explicit=True,
+                confirmed=True,
+            )
+        )
+        if isinstance(prepared, Skip):
+            raise InvalidInput(
+                "The statement cannot be shared: it is empty, too long, or of a kind that its source may not state."
+            )
+        return prepared
+
+    def _find(self, entered: Entered, who: Principal, request_id: str) -> ShareRequest:
+        row = entered.database.reading(lambda transaction: transaction.row(_FIND, {"id": request_id}))
+        if row is None:
+            raise NotFound(
+                f"No request {request_id[:40]!r} in {entered.team} that you may see.",
+                hint="`tacit team requests` lists them.",
+            )
+        return self._view(entered, who, row, alone=self._is_only_reviewer(entered, who))
+
+    def _view(
+        self, entered: Entered, who: Principal, row: tuple[str, str, str, int, str, str, str, str], *, alone: bool
+    ) -> ShareRequest:  # fmt: skip
+        request_id, author, state, created_at_ms, decided_by, comment, memory_id, raw = row
+        body = msgspec.json.decode(raw, type=_Body) if raw else None
+        own = author == who.account
+        decidable = state == "waiting" and may(entered.role, "reviewer") and (not own or alone)
+        statement = body.statement if body else None
+        return ShareRequest(
+            id=request_id,
+            team=entered.team,
+            author=author,
+            name=body.name if body else author,
+            created_at_ms=created_at_ms,
+            state=_state(state),
+            statement=statement,
+            warning=danger_of(statement.content) if statement else "",
+            own=own,
+            decidable=decidable,
+            near=self._near(who, entered.team, statement) if statement and decidable else (),
+            decided_by=decided_by,
+            comment=comment,
+            memory_id=memory_id,
+        )
+
+    def _near(self, who: Principal, team: str, statement: SharedStatement) -> tuple[NearMemory, ...]:
+        """Shared memories that speak of the same matter, for the reviewer to decide what becomes of both."""
+        store = self._store(who, team)
+        scope = ScopeFilter.of(UNIVERSAL, _scope_of(statement))
+        try:
+            vector = self._reading.embedder.embed([statement.content])[0]
+            hits = store.search.semantic(
+                vector, identity=self._reading.embedder.identity, scope=scope, limit=NEAR
+            ).hits
+        except (ProviderError, EmbedderMismatch):
+            return ()
+        near = {hit.memory_id: hit.score for hit in hits if hit.score >= NEAR_COSINE}
+        return tuple(
+            NearMemory(
+                id=memory.id,
+                content=memory.content,
+                author=memory.provenance.author,
+                cosine=round(near[memory.id], 3),
+            )
+            for memory in store.get(list(near), scope=scope)
+        )
+
+    def _is_only_reviewer(self, entered: Entered, who: Principal) -> bool:
+        """Whether nobody else may decide on the requests of `who`."""
+        if not may(entered.role, "reviewer"):
+            return False
+        values = {"principal": who.account, "server": SERVER}
+        return not entered.database.reading(lambda transaction: transaction.number(_OTHER_REVIEWERS, values))
+
+
+def _tier_of(who: Principal, statement: SharedStatement) -> TrustTier:
+    """Who vouches for a statement: what its author's device says, but no more than the author's token allows."""
+    try:
+        said = TrustTier[statement.tier.upper()]
+    except KeyError as error:
+        raise InvalidPayload(f"There is no trust tier {statement.tier[:40]!r}.") from error
+    most = TrustTier.ASSISTANT if SERVICE.fullmatch(who.account) else TrustTier.TEAMMATE
+    return min(said, most)
+
+
+def _scope_of(statement: SharedStatement) -> Scope:
+    if statement.scope == "project":
+        return project_scope(project_id(f"remote:{statement.remote}"))
+    try:
+        scope = Scope.parse(statement.scope)
+    except InvalidScope as error:
+        raise InvalidInput(error.message, hint=error.hint) from error
+    if scope.kind not in (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE):
+        raise InvalidInput(
+            f"Memories of the scope {scope} are not shared.",
+            hint="Share memories of a project, of a language, or universal ones.",
+        )
+    return scope
+
+
+def _check_lengths(statement: SharedStatement) -> None:
+    lists: tuple[tuple[str, Collection[str], int], ...] = (
+        ("when", statement.when, MAX_WHEN),
+        ("files", statement.files, MAX_FILES),
+    )
+    for name, values, most in lists:
+        if len(values) > most or any(len(value) > MAX_TERM for value in values):
+            raise InvalidInput(f"`{name}` holds at most {most} texts of at most {MAX_TERM} characters.")
+    if not 0 <= statement.said_at_ms < 2**53:
+        raise InvalidPayload("`said_at_ms` is no time.")
+
+
+def _state(text: str) -> RequestState:
+    match text:
+        case "accepted" | "refused" | "withdrawn":
+            return text
+        case _:
+            return "waiting"
+
+
+def _cursor(text: str) -> Cursor:
+    if not text:
+        return Cursor()
+    try:
+        cursor = Cursor.parse(text)
+    except ValueError as error:
+        raise InvalidPayload(f"{text[:40]!r} is no cursor of the changes of a team.") from error
+    if not (0 <= cursor.xid < 2**64 and 0 <= cursor.seq < 2**63):
+        raise InvalidPayload(f"{text[:40]!r} is no cursor of the changes of a team.")
+    return cursor
+
+
+def _ranking(space: str, hits: Sequence[tuple[str, float]]) -> Ranking:
+    """The hits of several teams as one ranking: cosines can be compared, and the weights of words nearly so."""
+    ordered = sorted(hits, key=lambda hit: (-hit[1], hit[0]))
+    return Ranking(space=space, hits=tuple(Hit(name, score) for name, score in ordered))

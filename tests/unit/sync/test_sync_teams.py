@@ -1,0 +1,296 @@
+"""Organizations and teams on the server: who may do what, what is shared, and that the database itself guards it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from postgres_server import check_statement, server
+from tacit.errors import InvalidInput, InvalidPayload, NotFound, NotLoggedIn, NotPermitted, RefusedByRedaction
+from tacit.providers.clock import FakeClock
+from tacit.providers.embedding.fake import FakeEmbedder
+from tacit.server.logs import Principal
+from tacit.server.teams import Teams, open_teams
+from tacit.server.teams.members import DAY_MS
+from tacit.sync.shared import SharedStatement, ShareRequest
+from unit.sync.devices import NOW
+
+pytestmark = pytest.mark.postgres
+_names = itertools.count()
+RULE = SharedStatement(content="Commit messages begin with the ticket number.", kind="decision")
+REMOTE = "example.org/shop"
+
+
+def of(account: str) -> Principal:
+    """A device of an account."""
+    return Principal(account=account, device="d" * 64)
+
+
+class Acme:
+    """An organization with a team `core`: ana administers both, bo writes, cy reviews and dee reads in the team, eve is in the organization alone."""
+
+    def __init__(self, teams: Teams) -> None:
+        self.teams, self.members, self.requests = teams, teams.members, teams.requests
+        number = f"{os.getpid()}-{next(_names)}"
+        self.name, self.core = f"acme-{number}", f"acme-{number}/core"
+        self.ana, self.bo, self.cy, self.dee, self.eve, self.zoe = (
+            of(f"{name}-{number}") for name in ("ana", "bo", "cy", "dee", "eve", "zoe")
+        )
+        self.members.add_organization(self.name, admin=self.ana.account, name="Ana Ruiz", now_ms=NOW)
+        self.members.add_team(self.ana, self.core, now_ms=NOW)
+        for who, role in ((self.bo, "writer"), (self.cy, "reviewer"), (self.dee, "reader")):
+            self.put(who, self.core, role)
+        self.put(self.eve, self.name, "reader")
+
+    def put(self, who: Principal, team: str, role: str) -> str:
+        name = who.account.split("-")[0].title()
+        return self.members.put_member(self.ana, team, who.account, name=name, role=role, now_ms=NOW).code
+
+    def ask(self, who: Principal, statement: SharedStatement = RULE) -> ShareRequest:
+        return self.requests.ask(who, self.core, statement, now_ms=NOW)
+
+    def accept(self, request: ShareRequest, **more: object) -> ShareRequest:
+        return self.requests.decide(self.cy, self.core, request.id, "accept", now_ms=NOW, **more)
+
+    def shared(self, who: Principal) -> dict[str, bool]:
+        """What a device of `who` takes over, from the beginning: whether each statement holds."""
+        found: dict[str, bool] = {}
+        cursor, more = "", True
+        while more:
+            page = self.requests.changes(who, self.core, after=cursor, limit=2)
+            found |= {memory.statement.content: memory.holds for memory in page.memories}
+            cursor, more = page.cursor, page.more
+        return found
+
+
+@pytest.fixture(scope="module")
+def teams() -> Iterator[Teams]:
+    from tacit.backends.postgres.connection import Connections
+    from tacit.server.postgres_logs import PostgresLogs
+
+    connections = Connections(server().dsn(), min_size=1, max_size=4, observe=check_statement)
+    yield open_teams(
+        connections, PostgresLogs(connections), clock=FakeClock(now_ms=NOW), embedder=FakeEmbedder()
+    )
+    connections.close()
+
+
+@pytest.fixture
+def acme(teams: Teams) -> Acme:
+    return Acme(teams)
+
+
+def test_what_a_reviewer_accepts_reaches_every_member_with_its_author(acme):
+    request = acme.ask(acme.bo)
+    assert acme.shared(acme.dee) == {}
+    done = acme.accept(request)
+    assert (done.state, done.statement, done.decided_by) == ("accepted", None, acme.cy.account)
+    for who in (acme.ana, acme.bo, acme.cy, acme.dee):
+        assert acme.shared(who) == {RULE.content: True}
+    memory = acme.requests.changes(acme.dee, acme.core, after="", limit=10).memories[0]
+    assert (memory.name, memory.author, memory.statement.tier) == ("Bo", acme.bo.account, "teammate")
+
+
+def test_who_is_not_in_the_team_sees_nothing_of_it_and_cannot_tell_it_from_none(acme):
+    acme.accept(acme.ask(acme.bo))
+    for who in (acme.eve, acme.zoe):
+        for ask in (
+            lambda: acme.requests.changes(who, acme.core, after="", limit=10),
+            lambda: acme.requests.list(who, acme.core),
+            lambda: acme.requests.search(who, "commit", teams=[acme.core]),
+            lambda: acme.members.members(who, acme.core),
+            lambda: acme.members.audit(who, acme.core, before=2**53, limit=10),
+        ):
+            with pytest.raises(NotFound) as none:
+                ask()
+            assert "no team" in str(none.value)
+    assert acme.requests.search(acme.eve, "commit") == ()
+    assert [each.team for each in acme.members.teams(acme.eve)] == [acme.name]
+
+
+def test_each_role_may_do_what_it_is_for_and_no_more(acme):
+    with pytest.raises(NotPermitted, match="needs the role writer"):
+        acme.ask(acme.dee)
+    request = acme.ask(acme.bo)
+    assert [each.id for each in acme.requests.list(acme.bo, acme.core)] == [request.id]
+    assert acme.requests.list(acme.dee, acme.core) == ()
+    with pytest.raises(NotPermitted, match="may not decide"):
+        acme.requests.decide(acme.bo, acme.core, request.id, "accept", now_ms=NOW)
+    with pytest.raises(NotFound):
+        acme.requests.decide(acme.dee, acme.core, request.id, "accept", now_ms=NOW)
+    for who in (acme.bo, acme.cy, acme.dee):
+        with pytest.raises(NotPermitted):
+            acme.members.put_member(who, acme.core, acme.zoe.account, name="Zoe", role="admin", now_ms=NOW)
+    refused = acme.requests.decide(acme.cy, acme.core, request.id, "refuse", comment="Too vague.", now_ms=NOW)
+    assert (refused.state, refused.comment) == ("refused", "Too vague.")
+    with pytest.raises(InvalidInput, match="refused already"):
+        acme.accept(request)
+
+
+def test_nobody_decides_on_their_own_request_where_somebody_else_may(acme):
+    own = acme.ask(acme.cy)
+    assert not own.decidable
+    with pytest.raises(NotPermitted):
+        acme.accept(own)
+    assert acme.requests.decide(acme.ana, acme.core, own.id, "accept", now_ms=NOW).state == "accepted"
+    acme.members.remove_member(acme.ana, acme.core, acme.cy.account, now_ms=NOW)
+    alone = acme.ask(acme.ana, replace(RULE, content="Releases go out on Thursdays."))
+    assert alone.decidable
+    assert acme.requests.decide(acme.ana, acme.core, alone.id, "accept", now_ms=NOW).state == "accepted"
+
+
+def test_a_reviewer_changes_the_words_and_replaces_what_was_shared(acme):
+    first = acme.accept(acme.ask(acme.bo)).memory_id
+    request = acme.ask(acme.bo, replace(RULE, content="Commit messages end with the ticket number."))
+    acme.accept(request, content="Commit messages end with the ticket number in brackets.", replaces=[first])
+    assert acme.shared(acme.dee) == {
+        RULE.content: False,
+        "Commit messages end with the ticket number in brackets.": True,
+    }
+
+
+def test_authors_and_reviewers_unshare_and_a_purge_leaves_no_words(acme):
+    memory_id = acme.accept(acme.ask(acme.bo)).memory_id
+    with pytest.raises(NotPermitted):
+        acme.requests.unshare(acme.dee, acme.core, memory_id, now_ms=NOW)
+    acme.requests.unshare(acme.bo, acme.core, memory_id, now_ms=NOW)
+    assert acme.shared(acme.dee) == {RULE.content: False}
+    acme.requests.unshare(acme.cy, acme.core, memory_id, purge=True, now_ms=NOW)
+    changes = acme.requests.changes(acme.dee, acme.core, after="", limit=50)
+    assert (changes.memories, changes.purged) == ((), (memory_id,))
+
+
+@pytest.mark.parametrize(
+    ("statement", "error", "says"),
+    [
+        (replace(RULE, content="The key is AKIAIOSFODNN7EXAMPL3 for S3."), RefusedByRedaction, "secret"),
+        (replace(RULE, content="  "), InvalidInput, "empty"),
+        (replace(RULE, content="x" * 3000), InvalidInput, "too long"),
+        (replace(RULE, kind="digest"), InvalidInput, "one session"),
+        (replace(RULE, kind="nonsense"), InvalidInput, "nonsense"),
+        (replace(RULE, tier="owner"), InvalidPayload, "owner"),
+        (replace(RULE, scope="session:claude/1"), InvalidInput, "not shared"),
+        (replace(RULE, scope="project", remote="example.org/unknown"), InvalidInput, "not known"),
+        (replace(RULE, when=("nonsense_action",)), InvalidInput, "nonsense_action"),
+        (replace(RULE, said_at_ms=-1), InvalidPayload, "no time"),
+    ],
+)
+def test_what_cannot_be_shared_is_refused_with_a_reason(acme, statement, error, says):
+    with pytest.raises(error, match=says):
+        acme.ask(acme.bo, statement)
+    assert acme.requests.list(acme.bo, acme.core) == ()
+
+
+def test_the_token_decides_the_author_and_the_tier(acme):
+    made = acme.members.put_service(acme.ana, acme.name, "ci", role="writer", days=30, now_ms=NOW)
+    bot = acme.members.service(made.token, now_ms=NOW)
+    acme.members.put_member(acme.ana, acme.core, bot.account, name="ci", role="writer", now_ms=NOW)
+    tiers = {}
+    for who, tier, number in ((acme.bo, "user", 1), (acme.bo, "tool", 2), (bot, "user", 3)):
+        kind = "error_pattern" if tier == "tool" else "decision"
+        words = f"Statement {number} says how the release is made."
+        acme.accept(acme.ask(who, replace(RULE, content=words, tier=tier, kind=kind)))
+    for memory in acme.requests.changes(acme.dee, acme.core, after="", limit=10).memories:
+        tiers[memory.author, memory.statement.tier] = True
+    assert set(tiers) == {
+        (acme.bo.account, "teammate"),
+        (acme.bo.account, "tool"),
+        (bot.account, "assistant"),
+    }
+    with pytest.raises(InvalidInput, match="people decide"):
+        acme.members.put_service(acme.ana, acme.name, "boss", role="admin", days=30, now_ms=NOW)
+    with pytest.raises(NotLoggedIn):
+        acme.members.service(made.token, now_ms=NOW + 31 * DAY_MS)
+    with pytest.raises(NotLoggedIn):
+        acme.members.service(made.token[:-1] + "x", now_ms=NOW)
+
+
+def test_a_project_is_shared_with_one_team(acme):
+    acme.members.put_project(acme.ana, acme.core, REMOTE, now_ms=NOW)
+    acme.accept(acme.ask(acme.bo, replace(RULE, scope="project", remote=REMOTE)))
+    memory = acme.requests.changes(acme.dee, acme.core, after="", limit=10).memories[0]
+    assert (memory.statement.scope, memory.statement.remote) == ("project", REMOTE)
+    other = f"{acme.name}/web"
+    acme.members.add_team(acme.ana, other, now_ms=NOW)
+    with pytest.raises(InvalidInput, match="belongs to"):
+        acme.requests.ask(acme.ana, other, replace(RULE, scope="project", remote=REMOTE), now_ms=NOW)
+    assert acme.requests.search(acme.dee, "ticket number of a commit", remote=REMOTE)[0].team == acme.core
+    assert acme.requests.search(acme.dee, "ticket number of a commit", remote="example.org/other") == ()
+
+
+def test_who_leaves_is_out_of_every_team_and_one_administrator_stays(acme):
+    acme.accept(acme.ask(acme.bo))
+    acme.members.remove_member(acme.bo, acme.name, acme.bo.account, now_ms=NOW)
+    assert acme.members.teams(acme.bo) == ()
+    with pytest.raises(NotFound):
+        acme.shared(acme.bo)
+    with pytest.raises(InvalidInput, match="last administrator"):
+        acme.members.remove_member(acme.ana, acme.name, acme.ana.account, now_ms=NOW)
+    with pytest.raises(InvalidInput, match="last administrator"):
+        acme.put(acme.ana, acme.name, "reader")
+    assert len(acme.members.teams(acme.ana)) == 2
+
+
+def test_everything_is_written_down_and_nothing_of_it_can_be_changed(acme):
+    acme.accept(acme.ask(acme.bo))
+    done = [
+        (entry.principal, entry.action)
+        for entry in acme.members.audit(acme.ana, acme.core, before=2**53, limit=50)
+    ]
+    assert (acme.bo.account, "asked to share") in done
+    assert (acme.cy.account, "accepted") in done
+    assert (acme.ana.account, "member reviewer") in done
+    assert RULE.content not in repr(acme.members.audit(acme.ana, acme.core, before=2**53, limit=50))
+    with pytest.raises(NotPermitted):
+        acme.members.audit(acme.bo, acme.core, before=2**53, limit=50)
+    import psycopg
+
+    with psycopg.connect(server().dsn()) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("DELETE FROM audit")
+
+
+def test_accepting_twice_shares_once(acme, monkeypatch):
+    request = acme.ask(acme.bo)
+    close = acme.requests._close
+
+    def crash(*_args, **_keywords):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(acme.requests, "_close", crash)
+    with pytest.raises(KeyboardInterrupt):
+        acme.accept(request)
+    monkeypatch.setattr(acme.requests, "_close", close)
+    assert acme.accept(request).state == "accepted"
+    assert acme.shared(acme.dee) == {RULE.content: True}
+
+
+def test_the_database_itself_shows_a_team_to_its_members_alone(acme):
+    """A mistake in the code opens nothing: no transaction begins for a principal who is no member, and no row is seen without one."""
+    import psycopg
+
+    from tacit.backends.postgres.connection import Connections, Database, TenantUnseen
+
+    request = acme.ask(acme.bo)
+    connections = Connections(server().dsn(), min_size=1, max_size=2)
+    tenant = f"team:{acme.core}"
+    try:
+        number = Database(connections, tenant, principal=acme.bo.account).tenant
+        for principal in (acme.eve.account, acme.zoe.account):
+            with pytest.raises(TenantUnseen):
+                Database(connections, tenant, principal=principal).reading(lambda t: t.rows("SELECT 1"))
+        with psycopg.connect(server().dsn()) as connection:
+            for principal, seen in ((acme.dee, 0), (acme.zoe, 0), (acme.bo, 1), (acme.cy, 1)):
+                with connection.transaction():
+                    connection.execute(
+                        "SELECT set_config('tacit.tenant', %s, true), set_config('tacit.principal', %s, true)",
+                        (str(number), principal.account),
+                    )
+                    rows = connection.execute("SELECT id FROM share_requests").fetchall()
+                    assert [row[0] for row in rows] == [request.id][:seen]
+            assert connection.execute("SELECT count(*) FROM share_requests").fetchone() == (0,)
+    finally:
+        connections.close()
