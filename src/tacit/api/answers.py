@@ -46,6 +46,15 @@ from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Sk
 from tacit.model.memory import Memory, Provenance, Relation, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Block, PackItem
 from tacit.model.scope import Scope
+from tacit.model.shared import (
+    AddedMember,
+    AuditEntry,
+    MemberView,
+    SharedMemory,
+    ShareRequest,
+    TeamMembership,
+    TeamProject,
+)
 from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.replay import Replayed
@@ -594,6 +603,54 @@ class TeamView(_Answer):
     files: Sequence[SharedFile]
     problem: str
     changed: int = Field(description="files that this request imported, changed or ended")
+
+
+class TeamsView(_Answer):
+    """The teams of the user on the server."""
+
+    teams: Sequence[TeamMembership]
+
+
+class MembersView(_Answer):
+    """The members of a team."""
+
+    members: Sequence[MemberView]
+
+
+class AddedMemberView(_Answer):
+    """A member that was added or changed."""
+
+    added: AddedMember
+
+
+class TeamProjectView(_Answer):
+    """A project whose memories may be shared with a team."""
+
+    project: TeamProject
+
+
+class AuditView(_Answer):
+    """What was done in a team, newest first."""
+
+    entries: Sequence[AuditEntry]
+
+
+class ShareRequestsView(_Answer):
+    """Requests to share, oldest first."""
+
+    requests: Sequence[ShareRequest]
+
+
+class ShareRequestView(_Answer):
+    """A request to share, as it stands now."""
+
+    request: ShareRequest
+
+
+class SharedMemoryView(_Answer):
+    """A memory as a team shares it, or shared it until now."""
+
+    memory: SharedMemory
 
 
 class SharedView(_Answer):

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from tacit.api import handlers, programs
 from tacit.api.admin import handlers as admin_handlers
-from tacit.api.admin import settings
+from tacit.api.admin import settings, teams
 from tacit.api.answering import Answer
 from tacit.api.documents import metrics, openapi
 from tacit.api.stream import stream
@@ -194,6 +194,21 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/team/leave", admin_handlers.leave_team, users=_TEAM),
         _send("POST", "/v1/team/share", admin_handlers.share, users=_TEAM),
         _send("POST", "/v1/team/unshare", admin_handlers.unshare, users=_TEAM),
+        _get("/v1/teams", teams.teams),
+        _send("POST", "/v1/teams", teams.add_team, users=_TEAM),
+        _send("POST", "/v1/teams/join", teams.join, users=_TEAM),
+        _send("POST", "/v1/teams/leave", teams.leave, users=_TEAM),
+        _get("/v1/teams/members", teams.members),
+        _send("POST", "/v1/teams/members", teams.put_member, users=_TEAM),
+        _send("POST", "/v1/teams/members/remove", teams.remove_member, users=_TEAM),
+        _send("POST", "/v1/teams/projects", teams.put_project, users=_TEAM),
+        _send("POST", "/v1/teams/projects/remove", teams.remove_project, users=_TEAM),
+        _send("POST", "/v1/teams/service-accounts", teams.put_service, users=_TEAM),
+        _get("/v1/teams/audit", teams.audit),
+        _get("/v1/teams/requests", teams.requests),
+        _send("POST", "/v1/teams/requests", teams.ask, users=_TEAM),
+        _send("POST", "/v1/teams/requests/decide", teams.decide, users=_TEAM),
+        _send("POST", "/v1/teams/unshare", teams.unshare, users=_TEAM),
         _get("/v1/sync", admin_handlers.sync_status),
         _send("POST", "/v1/sync", admin_handlers.sync_now, users=_DEVICES),
         _send("POST", "/v1/sync/login", admin_handlers.sync_login, users=_DEVICES),

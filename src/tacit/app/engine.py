@@ -67,6 +67,7 @@ if TYPE_CHECKING:  # see `LazyWriting`
     from tacit.app.admin.admin import Admin
     from tacit.app.maintenance.maintenance import Maintenance
     from tacit.app.maintenance.review import Review
+    from tacit.app.sharing.shared_teams import SharedTeams
     from tacit.app.sharing.syncing import Syncing
     from tacit.app.sharing.team import Team
     from tacit.app.transfer.transfer import Transfer
@@ -202,6 +203,11 @@ class Engine:
     def team(self) -> Team:
         """Sharing memories through the repository."""
         return self._writing().team
+
+    @property
+    def shared_teams(self) -> SharedTeams:
+        """Sharing memories with teams through a server."""
+        return self._writing().shared_teams
 
     @property
     def admin(self) -> Admin:

@@ -28,6 +28,7 @@ from tacit.capture.session import (
     provenance,
     statement_draft,
 )
+from tacit.capture.shared_memories import SharedMemories
 from tacit.capture.store import Item, Reconciler, WriteBatch
 from tacit.capture.transcript import TranscriptSource, read_transcript, source_of
 from tacit.capture.transcripts.cleaning import clean_prompt
@@ -413,6 +414,10 @@ class CapturePipeline:
             joined=joined,
             left=left,
         )
+
+    def shared_memories(self) -> SharedMemories:
+        """What brings the store up to date with what teams share through a server."""
+        return SharedMemories(store=self._store, preparer=self._preparer, reconciler=self._reconciler)
 
     def _capture_source(
         self, source: TranscriptSource, write: Callable[[WriteBatch], None]

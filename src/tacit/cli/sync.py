@@ -45,7 +45,7 @@ def login(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import format_count, print_json, print_line
-    from tacit.sync.http_server import checked_url
+    from tacit.sync.connection import checked_url
 
     checked_url(url)
     if not code:
@@ -130,7 +130,9 @@ def sync(as_json: AsJson = False) -> None:
     exchanged = done["exchanged"]
     sent = format_count(exchanged["sent"], "entry", "entries")
     received = format_count(exchanged["received"], "entry", "entries")
-    print_line(f"Sent {sent} and received {received}; {format_count(exchanged['applied'])} changed here.")
+    print_line(
+        f"Sent {sent} and received {received}; {format_count(exchanged['applied'] + exchanged['from_teams'])} changed here."
+    )
     if exchanged["renewed"]:
         print_line("This home was copied or set back, so it goes on as a device of its own.", style="yellow")
 

@@ -1,4 +1,4 @@
-"""Commands that share memories through the repository: share unshare, and the group `team`.
+"""Commands that share memories with a team: share unshare, and the group `team`; see `shared_teams` for what asks the server.
 
 In: arguments. Out: what the daemon answered. Files are written below `.tacit/team`; the user commits them.
 """
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.shared_teams import print_teams, register
 from tacit.cli.terminal.arguments import AsJson, Here, MemoryId
 
 GIT_TIMEOUT_S = 5.0
@@ -18,32 +19,53 @@ GIT_TIMEOUT_S = 5.0
 
 def share(
     memory: MemoryId,
+    team: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            help="Team on the server, as acme/core. Default: the team of its project.",
+            show_default=False,
+        ),
+    ] = "",
     git: Annotated[
-        bool, typer.Option("--git", help="Write a file below .tacit/team, for you to commit.")
+        bool, typer.Option("--git", help="Write a file below .tacit/team instead, for you to commit.")
     ] = False,
     by: Annotated[
         str,
         typer.Option(
-            "--by", help="The name that teammates see. Default: git's user.name.", show_default=False
+            "--by",
+            help="With --git, the name that teammates see. Default: git's user.name.",
+            show_default=False,
         ),
     ] = "",
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Share a memory with your team. With --git it becomes a file in the repository, which you commit and have reviewed.
+    """Share a memory with your team: ask for it on the server, or with --git write a file that you commit and have reviewed.
 
-    Secrets, restricted memories and those of one session are refused. Teammates see it once it is merged and they ran `tacit team join`.
+    Secrets, restricted memories and those of one session are refused. Teammates get it once a reviewer accepted the request, or the file is merged.
     """
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    if git:
+        _share_by_git(memory, by or _git_name(cwd), cwd, as_json)
+        return
+    made = ask("POST", "/v1/teams/requests", {"id": memory, "team": team})
+    if as_json:
+        print_json(made)
+        return
+    request = made["request"]
+    print_line(f"Asked {request['team']} to share it (request {request['id'][-7:]}). Its reviewers decide.")
+    if request["decidable"]:
+        print_line(f"Nobody else reviews there: `tacit team accept {request['id'][-7:]}` shares it.")
+
+
+def _share_by_git(memory: str, name: str, cwd: Path, as_json: bool) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.errors import InvalidInput
 
-    if not git:
-        raise InvalidInput(
-            "Say how to share it: no server is connected.",
-            hint="`tacit share ID --git` writes a file to commit.",
-        )
-    name = by or _git_name(cwd)
     if not name:
         raise InvalidInput(
             "Nobody knows your name: git has no user.name here.", hint="Give it with --by NAME."
@@ -56,11 +78,26 @@ def share(
     print_line(f"Wrote {path}. Commit it and open a pull request; it counts once it is merged.")
 
 
-def unshare(memory: MemoryId, cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Remove the file of a shared memory from this folder. The memory itself stays yours."""
+def unshare(
+    memory: MemoryId,
+    git: Annotated[bool, typer.Option("--git", help="Remove its file below .tacit/team instead.")] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Remove it for good, from the server and every device.")
+    ] = False,
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Let the team share a memory no longer: teammates' devices end it at their next sync. Your own words stay yours."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
+    if not git:
+        ended = ask("POST", "/v1/teams/unshare", {"id": memory, "purge": purge})
+        if as_json:
+            print_json(ended)
+            return
+        print_line("It is shared no longer.")
+        return
     removed = ask("POST", "/v1/team/unshare", {"id": memory, "cwd": str(cwd.absolute())})
     if as_json:
         print_json(removed)
@@ -69,7 +106,7 @@ def unshare(memory: MemoryId, cwd: Here = Path(), as_json: AsJson = False) -> No
 
 
 app = typer.Typer(
-    help="The memories that a team shares in its repository, below .tacit/team.",
+    help="What teams share, on the server and in the repository below .tacit/team.",
     invoke_without_command=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -78,30 +115,67 @@ app = typer.Typer(
 
 @app.callback()
 def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """List the memories that the team shares in this repository, and whether you joined."""
+    """List your teams on the server, and what the team of this folder's repository shares."""
     from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json
 
-    if ctx.invoked_subcommand is None:
-        _print(ask("GET", "/v1/team", {"cwd": str(cwd.absolute())}), as_json=as_json)
+    if ctx.invoked_subcommand is not None:
+        return
+    repository = ask("GET", "/v1/team", {"cwd": str(cwd.absolute())})
+    logged_in = ask("GET", "/v1/sync")["sync"]["logged_in"]
+    teams: list[Any] = ask("GET", "/v1/teams")["teams"] if logged_in else []
+    if as_json:
+        print_json({**repository, "teams": teams})
+        return
+    if teams:
+        print_teams({"teams": teams}, as_json=False)
+    if repository["files"] or repository["joined"] or repository["problem"] or not teams:
+        _print(repository, as_json=False)
+
+
+Organization = Annotated[
+    str,
+    typer.Argument(
+        help="Organization on the server. Left out: this folder's repository.", show_default=False
+    ),
+]
 
 
 @app.command()
-def join(cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Take what is merged into .tacit/team for the word of teammates, in this folder, from now on.
+def join(organization: Organization = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
+    """Take what an organization shares for the word of teammates, on all your devices; or what is merged into .tacit/team, in this folder.
 
-    Until you join, the team's memories are only found when you ask. A teammate's word never ends a statement of yours and never has a call refused.
+    A teammate's word never ends a statement of yours and never has a call refused.
     """
     from tacit.cli.connection import ask
 
+    if organization:
+        print_teams(ask("POST", "/v1/teams/join", {"team": organization}), as_json=as_json)
+        return
     _print(ask("POST", "/v1/team/join", {"cwd": str(cwd.absolute())}), as_json=as_json)
 
 
 @app.command()
-def leave(cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """End the memories that came from the team's files. What you made your own stays."""
+def leave(
+    team: Annotated[
+        str,
+        typer.Argument(
+            help="Team or organization on the server. Left out: this folder's repository.", show_default=False
+        ),
+    ] = "",
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Leave a team, or an organization with all of its teams; or end what came from .tacit/team. What you made your own stays."""
     from tacit.cli.connection import ask
 
+    if team:
+        print_teams(ask("POST", "/v1/teams/leave", {"team": team}), as_json=as_json)
+        return
     _print(ask("POST", "/v1/team/leave", {"cwd": str(cwd.absolute())}), as_json=as_json)
+
+
+register(app)
 
 
 def _print(team_view: dict[str, Any], *, as_json: bool) -> None:

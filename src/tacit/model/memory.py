@@ -47,6 +47,14 @@ BY_AGENT = "agent"
 AGENT_SOURCES = frozenset({BY_TOOL, BY_AGENT})
 
 
+_TEAM = "team "
+
+
+def team_source(team: str) -> str:
+    """Source of what a team shares through a server."""
+    return f"{_TEAM}{team}"
+
+
 class Speaker(Enum):
     """The speaker, as the entry point determines it; no caller may name it. It decides the trust tier of a statement."""
 
@@ -125,6 +133,15 @@ class Provenance:
         if self.tier is not TrustTier.IMPORT or self.source in AGENT_SOURCES or self.extractor:
             return ""
         return "commits" if self.source == ".git" else self.source
+
+    @property
+    def team(self) -> str:
+        """The team that shares it through a server, as `acme/core`; "" = none does, or the user made it their own."""
+        return (
+            self.source.removeprefix(_TEAM)
+            if self.source.startswith(_TEAM) and self.tier is not TrustTier.USER
+            else ""
+        )
 
     @property
     def vouched(self) -> bool:

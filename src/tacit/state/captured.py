@@ -283,6 +283,22 @@ class TeamFileState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TeamState:
+    """What is known of a team on a server.
+
+    Attributes:
+        cursor: up to where its changes were taken over.
+        role, name: of this home's user in it.
+        own: ids of memories of the user's own by the id of the shared one that says the same.
+    """
+
+    cursor: str = ""
+    role: str = ""
+    name: str = ""
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleFileState:
     """The state of a rule file after its last import.
 

@@ -24,6 +24,7 @@ from tacit.state.captured import (
     PendingSession,
     RuleFileState,
     TeamFileState,
+    TeamState,
 )
 from tacit.state.counted import Record, SessionSpending, SessionUsage, Spending, Totals, Verdict
 from tacit.state.named_value import AtPurge, Codec, KeyedBy, NamedValue, Retention, as_json
@@ -173,6 +174,14 @@ TEAM_FILES: Final = NamedValue(
     words=True,
 )
 """What was imported of the team's files of a project, by path."""
+TEAMS: Final = NamedValue(
+    prefix="teams",
+    keyed_by=HOME,
+    codec=as_json(Mapping[str, TeamState], empty=dict),
+    at_purge=AtPurge.KEEP,
+    words=False,
+)
+"""What is known of the teams on a server, by name."""
 TEAM_JOINED: Final = NamedValue(
     prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )

@@ -1,23 +1,18 @@
-"""The server over HTTP, as a device uses it. In: a URL, a token. Out: entries, heads. Plain HTTP is for loopback alone."""
+"""The logs of a person's devices on the server, over HTTP. In: a connection. Out: entries, heads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from ipaddress import ip_address
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import TypeVar
 
 import httpx
-import msgspec
 
-from tacit.errors import DaemonError, InvalidInput, SyncError, TacitError, error_of
+from tacit.sync.connection import ANSWER_S, CONNECT_S, ServerConnection
 from tacit.sync.entry import Entry
 from tacit.sync.views import DeviceView, LoggedIn
 
 PREFIX = "/sync/v1"
-CONNECT_S, ANSWER_S = 5.0, 30.0
 _T = TypeVar("_T")
 
 
@@ -29,6 +24,7 @@ class _Done:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Heads:
     heads: dict[str, int]
+    shared: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,67 +42,38 @@ class _Invited:
     code: str
 
 
-def checked_url(url: str) -> str:
-    """The address of a server without what follows its path's last slash.
-
-    Raises:
-        InvalidInput: if it is none, or would send tokens over the network in the clear.
-    """
-    wrong = InvalidInput(f"{url!r} is no address of a server.", hint="Expected https://HOST.")
-    try:
-        parts = urlsplit(url.strip())
-        port = parts.port
-    except ValueError as error:
-        raise wrong from error
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise wrong
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
-        raise InvalidInput(
-            f"{url} would send your token over the network in the clear.", hint="Use https://."
-        )
-    return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 class HttpServer:
     """See `SyncServer`. Close it when done; safe to use from several threads."""
 
     def __init__(self, url: str, token: str = "", *, client: httpx.Client | None = None) -> None:
         """Speak to the server at `url`; without a token only to log in."""
-        self._url = checked_url(url)
-        self._token = token
-        timeout = httpx.Timeout(ANSWER_S, connect=CONNECT_S)
-        self._client = client or httpx.Client(timeout=timeout, follow_redirects=False)
+        self.connection = ServerConnection(url, token, client=client)
 
     def close(self) -> None:
         """Close the connections; a call that waits ends with a `SyncError`."""
-        self._client.close()
+        self.connection.close()
 
     def log_in(self, *, code: str, key: str, device: str, name: str, signature: bytes) -> LoggedIn:
         """Join an account; see `tacit.server.logs.Login`."""
         body = {"code": code, "key": key, "device": device, "name": name, "signature": signature}
         done = self._ask(LoggedIn, "POST", "/login", body)
-        self._token = done.token
+        self.connection.token = done.token
         return done
 
     def heads(self) -> Mapping[str, int]:
         """See the protocol."""
         return self._ask(_Heads, "GET", "/heads").heads
 
-    def wait(self, known: int, *, wait_s: float) -> bool:
-        """Wait until the account has more than `known` entries; whether it has."""
+    def wait(self, known: int, *, shared: int = -1, wait_s: float) -> tuple[bool, int]:
+        """Wait until the account has another number of entries than `known`, or its teams another number of changes than `shared` (-1 = any).
+
+        Returns whether there is news, and the number of changes of the teams.
+        """
         timeout = httpx.Timeout(wait_s + ANSWER_S, connect=CONNECT_S) if wait_s else None
-        params = {"wait": wait_s, "known": known}
+        params = {"wait": wait_s, "known": known, "shared": shared}
         answer = self._ask(_Heads, "GET", "/heads", params=params, timeout=timeout)
-        return sum(answer.heads.values()) != known
+        news = sum(answer.heads.values()) != known or (shared >= 0 and answer.shared != shared)
+        return news, answer.shared
 
     def entries(self, device: str, *, after: int, limit: int) -> Sequence[Entry]:
         """See the protocol."""
@@ -125,7 +92,7 @@ class HttpServer:
         """See the protocol."""
         body = {"device": device, "signature": signature}
         done = self._ask(LoggedIn, "POST", "/renew", body)
-        self._token = done.token
+        self.connection.token = done.token
         return done
 
     def devices(self) -> Sequence[DeviceView]:
@@ -150,54 +117,4 @@ class HttpServer:
         params: Mapping[str, str | float] | None = None,
         timeout: httpx.Timeout | None = None,
     ) -> _T:
-        """The answer to a request.
-
-        Raises:
-            SyncError: if nothing answers, or something that is no Tacit server.
-            TacitError: as the server says.
-        """
-        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        content = b"" if body is None else msgspec.json.encode(body)
-        if content:
-            headers["Content-Type"] = "application/json"
-        ask = partial(
-            self._client.request,
-            method,
-            f"{self._url}{PREFIX}{path}",
-            content=content or None,
-            params=dict(params or {}),
-            headers=headers,
-        )
-        try:
-            reply = ask() if timeout is None else ask(timeout=timeout)
-        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:
-            raise SyncError(
-                f"The server at {self._url} cannot be reached ({type(error).__name__}).",
-                hint="What is new here waits for it; recall works without it.",
-            ) from error
-        if reply.is_success:
-            return self._read(reply, kind)
-        error = self._stranger(reply)
-        if reply.is_error:
-            said = error_of(_problem(reply.content), reply.status_code)
-            error = error if isinstance(said, DaemonError) else said
-        raise error
-
-    def _read(self, reply: httpx.Response, kind: type[_T]) -> _T:
-        try:
-            return msgspec.json.decode(reply.content, type=kind)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            raise self._stranger(reply) from error
-
-    def _stranger(self, reply: httpx.Response) -> TacitError:
-        return SyncError(
-            f"{self._url} answered with status {reply.status_code} and is no Tacit server.",
-            hint="Check the address.",
-        )
-
-
-def _problem(raw: bytes) -> Any:
-    try:
-        return msgspec.json.decode(raw)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
+        return self.connection.ask(kind, method, f"{PREFIX}{path}", body, params=params, timeout=timeout)

@@ -19,7 +19,7 @@ from typing import get_args
 from tacit.errors import Conflict, UnreadableEntry
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Edit, Removal
-from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
+from tacit.model.memory import Memory, Relation, RelationType, Sensitivity, TrustTier
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter, Store
 from tacit.sync.entry import Entry, PurgeBody, StateBody, append_entry, open_entry
@@ -54,7 +54,12 @@ Purge = Callable[[Sequence[str]], None]
 
 
 def is_shared(memory: Memory) -> bool:
-    """Whether a memory may leave this device at all."""
+    """Whether a memory is for the person's other devices: what may leave at all, and did not come from a team.
+
+    What teammates shared comes to each device from where it was shared, as that place says it now.
+    """
+    if memory.provenance.tier is TrustTier.TEAMMATE or memory.provenance.team:
+        return False
     return not memory.is_session_note and memory.sensitivity <= Sensitivity.PROJECT
 
 
@@ -353,7 +358,7 @@ class Replicating:
                 continue
             state = merge_heads(heads, base=self._base_of(heads))
             now = stored.get(memory_id)
-            if now is not None and not is_shared(now):
+            if now is not None and not (is_shared(now) or now.provenance.team):
                 settled[memory_id] = self._replica.settled(memory_id) or Settled()
                 continue  # it was taken back on this device
             if now is not None:

@@ -45,6 +45,7 @@ class Exchanged:
         sent: entries that went out.
         applied: memories that were written here.
         purged: memories that were removed here.
+        from_teams: memories that changed here because a team shares them, or no longer does.
         left: memories that are written here right now, for the next time.
         renewed: this device goes on under a new name.
     """
@@ -54,6 +55,7 @@ class Exchanged:
     sent: int = 0
     applied: int = 0
     purged: int = 0
+    from_teams: int = 0
     left: int = 0
     renewed: bool = False
 

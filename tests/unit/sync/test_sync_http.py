@@ -16,7 +16,8 @@ from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncErr
 from tacit.server.app import make_app
 from tacit.server.service import LOGIN_FAILURES, LOGIN_WINDOW_S, Recent
 from tacit.server.logs import MAX_LOGS, InMemoryLogs
-from tacit.sync.http_server import HttpServer, checked_url
+from tacit.sync.connection import checked_url
+from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.views import Exchanged
 from unit.sync.devices import NOW
@@ -98,7 +99,7 @@ def _own(home: Home):
 )
 def test_a_broken_body_is_refused_with_words(site, body):
     a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
-    headers = {"Authorization": f"Bearer {a.remote._token}"}
+    headers = {"Authorization": f"Bearer {a.remote.connection.token}"}
     reply = site.client.post("/sync/v1/entries", content=body, headers=headers)
     assert reply.status_code == 400
     assert "cannot be read" in reply.json()["detail"]
@@ -107,7 +108,7 @@ def test_a_broken_body_is_refused_with_words(site, body):
 def _asked(site: Site, method: str, path: str, body: object = None) -> httpx.Response:
     """What the server answers to a device of Ana's."""
     a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
-    headers = {"Authorization": f"Bearer {a.remote._token}"}
+    headers = {"Authorization": f"Bearer {a.remote.connection.token}"}
     return site.client.request(method, f"/sync/v1{path}", content=msgspec.json.encode(body), headers=headers)
 
 
@@ -247,7 +248,7 @@ def test_waiting_ends_when_the_server_stops(site):
     a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
     client = TestClient(make_app(site.logs, leaving=lambda: True, now_ms=lambda: NOW), base_url=URL)
     began = time.monotonic()
-    headers = {"Authorization": f"Bearer {a.remote._token}"}
+    headers = {"Authorization": f"Bearer {a.remote.connection.token}"}
     assert client.get("/sync/v1/heads?wait=5&known=0", headers=headers).json()["heads"] == {}
     assert time.monotonic() - began < 3
 

@@ -16,7 +16,7 @@ from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.server.logs import Principal
 from tacit.server.teams import Teams, open_teams
 from tacit.server.teams.members import DAY_MS
-from tacit.sync.shared import SharedStatement, ShareRequest
+from tacit.model.shared import SharedStatement, ShareRequest
 from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres

@@ -433,6 +433,213 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the teams of the user on the server. */
+        get: operations["get_teams"];
+        put?: never;
+        /** Make a team of an organization. Its administrators can do this. */
+        post: operations["post_teams"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take what an organization and its teams share, on all devices of the user. */
+        post: operations["post_teams_join"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/leave": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Leave a team, or an organization with all of its teams. What came from there ends; what the user made their own stays. */
+        post: operations["post_teams_leave"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the members of a team. */
+        get: operations["get_teams_members"];
+        put?: never;
+        /** Add a person to a team, or give them another role or name. Administrators can do this. */
+        post: operations["post_teams_members"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/members/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Remove a member from a team, or from an organization with all of its teams. Administrators can do this. */
+        post: operations["post_teams_members_remove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/projects": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let the memories of the project of a folder be shared with a team. Administrators can do this. */
+        post: operations["post_teams_projects"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/projects/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** No longer let the memories of the project of a folder be shared. Administrators of the organization can do this. */
+        post: operations["post_teams_projects_remove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/service-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a service account of an organization, or give it a new token, which is shown once. Administrators can do this. */
+        post: operations["post_teams_service-accounts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what was done in a team, newest first. Administrators can see it. */
+        get: operations["get_teams_audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the requests to share that wait: the user's own, and those of others that they may decide. */
+        get: operations["get_teams_requests"];
+        put?: never;
+        /** Ask that a team shares a memory. Teammates get it once a reviewer has accepted it. */
+        post: operations["post_teams_requests"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/requests/decide": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Accept a request to share, with other words or in the place of shared memories where that is better; or refuse or withdraw it. */
+        post: operations["post_teams_requests_decide"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/teams/unshare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a team share a memory no longer; each device ends it at its next sync. */
+        post: operations["post_teams_unshare"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sync": {
         parameters: {
             query?: never;
@@ -1225,6 +1432,30 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AddedMember
+         * @description A member was added. `code` = how their first device logs in, where the server did not know them; `token` = of a service account, shown once.
+         */
+        AddedMember: {
+            member: components["schemas"]["MemberView"];
+            /**
+             * Code
+             * @default
+             */
+            code: string;
+            /**
+             * Token
+             * @default
+             */
+            token: string;
+        };
+        /**
+         * AddedMemberView
+         * @description A member that was added or changed.
+         */
+        AddedMemberView: {
+            added: components["schemas"]["AddedMember"];
+        };
+        /**
          * AgentSettings
          * @description The settings of one agent.
          *
@@ -1256,6 +1487,23 @@ export interface components {
         Agents: {
             /** Agents */
             agents: components["schemas"]["AgentSettings"][];
+        };
+        /**
+         * AskToShare
+         * @description A memory to share.
+         */
+        AskToShare: {
+            /**
+             * Id
+             * @description id, or its beginning or ending
+             */
+            id: string;
+            /**
+             * Team
+             * @description left out = the team of its project, or the only one
+             * @default
+             */
+            team?: string;
         };
         /**
          * AskedWith
@@ -1343,6 +1591,32 @@ export interface components {
              * @description working folder
              */
             cwd: string;
+        };
+        /**
+         * AuditEntry
+         * @description Who did what, and when. Holds no words of memories.
+         */
+        AuditEntry: {
+            /** Number */
+            number: number;
+            /** At Ms */
+            at_ms: number;
+            /** Principal */
+            principal: string;
+            /** Device */
+            device: string;
+            /** Action */
+            action: string;
+            /** Subject */
+            subject: string;
+        };
+        /**
+         * AuditView
+         * @description What was done in a team, newest first.
+         */
+        AuditView: {
+            /** Entries */
+            entries: components["schemas"]["AuditEntry"][];
         };
         /**
          * Backfill
@@ -1663,7 +1937,7 @@ export interface components {
          * @description Why something was changed or left out. What the fields of `ChangeReason` hold is said beside each cause.
          * @enum {string}
          */
-        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "quoted_by_agent" | "neither_newer" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
+        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "quoted_by_agent" | "neither_newer" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
         /**
          * ChangeEntry
          * @description One version as it was written, and what stood before it; versions of one change share its id.
@@ -1855,6 +2129,41 @@ export interface components {
              * @default null
              */
             count?: number | null;
+        };
+        /**
+         * DecideRequest
+         * @description A decision on a request to share.
+         */
+        DecideRequest: {
+            /**
+             * Id
+             * @description of the request, or its beginning or ending
+             */
+            id: string;
+            /**
+             * Decision
+             * @description accept, refuse or withdraw
+             * @enum {string}
+             */
+            decision: "accept" | "refuse" | "withdraw";
+            /**
+             * Content
+             * @description other words to share
+             * @default
+             */
+            content?: string;
+            /**
+             * Replaces
+             * @description ids of shared memories that it replaces
+             * @default []
+             */
+            replaces?: string[];
+            /**
+             * Comment
+             * @description why, for its author
+             * @default
+             */
+            comment?: string;
         };
         /**
          * Decided
@@ -2269,6 +2578,7 @@ export interface components {
          *         sent: entries that went out.
          *         applied: memories that were written here.
          *         purged: memories that were removed here.
+         *         from_teams: memories that changed here because a team shares them, or no longer does.
          *         left: memories that are written here right now, for the next time.
          *         renewed: this device goes on under a new name.
          */
@@ -2298,6 +2608,11 @@ export interface components {
              * @default 0
              */
             purged: number;
+            /**
+             * From Teams
+             * @default 0
+             */
+            from_teams: number;
             /**
              * Left
              * @default 0
@@ -3133,6 +3448,49 @@ export interface components {
             after: number;
         };
         /**
+         * MemberView
+         * @description A member of a team. `until_ms` = when the token of a service account ends; 0 = it is a person.
+         */
+        MemberView: {
+            /** Principal */
+            principal: string;
+            /** Name */
+            name: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "reader" | "writer" | "reviewer" | "admin";
+            /**
+             * Added By
+             * @default
+             */
+            added_by: string;
+            /**
+             * Added At Ms
+             * @default 0
+             */
+            added_at_ms: number;
+            /**
+             * Joined
+             * @default false
+             */
+            joined: boolean;
+            /**
+             * Until Ms
+             * @default 0
+             */
+            until_ms: number;
+        };
+        /**
+         * MembersView
+         * @description The members of a team.
+         */
+        MembersView: {
+            /** Members */
+            members: components["schemas"]["MemberView"][];
+        };
+        /**
          * MemoryPage
          * @description One page; `next_cursor` is null at the end. `total` where it was asked for.
          */
@@ -3297,6 +3655,76 @@ export interface components {
             paused_until_ms: number;
         };
         /**
+         * NearMemory
+         * @description A shared memory that speaks of the same matter; `cosine` from -1 to 1.
+         */
+        NearMemory: {
+            /** Id */
+            id: string;
+            /** Content */
+            content: string;
+            /** Author */
+            author: string;
+            /** Cosine */
+            cosine: number;
+        };
+        /**
+         * NewMember
+         * @description A person to add to a team, or whose role or name is to change.
+         */
+        NewMember: {
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+            /**
+             * Principal
+             * @description account of a person, or a service account
+             */
+            principal: string;
+            /**
+             * Role
+             * @description reader, writer, reviewer or admin
+             * @enum {string}
+             */
+            role: "reader" | "writer" | "reviewer" | "admin";
+            /**
+             * Name
+             * @description name that teammates are shown; left out = as it is known
+             * @default
+             */
+            name?: string;
+        };
+        /**
+         * NewServiceAccount
+         * @description A service account to make, or to give a new token.
+         */
+        NewServiceAccount: {
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+            /**
+             * Name
+             * @description of the account, within the organization
+             */
+            name: string;
+            /**
+             * Role
+             * @description reader, writer, reviewer or admin
+             * @enum {string}
+             */
+            role: "reader" | "writer" | "reviewer" | "admin";
+            /**
+             * Days
+             * @description for how many days its token holds
+             * @default 90
+             */
+            days?: number;
+        };
+        /**
          * Node
          * @description One memory. `label` = its first words.
          */
@@ -3397,6 +3825,17 @@ export interface components {
             at_ms: number;
         };
         /**
+         * OfTeam
+         * @description A team on the server.
+         */
+        OfTeam: {
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+        };
+        /**
          * OneAgent
          * @description One agent's settings.
          */
@@ -3409,6 +3848,22 @@ export interface components {
          */
         OneJob: {
             job: components["schemas"]["Job"];
+        };
+        /**
+         * OneMember
+         * @description A member of a team.
+         */
+        OneMember: {
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+            /**
+             * Principal
+             * @description account of a person, or a service account
+             */
+            principal: string;
         };
         /**
          * OneMemory
@@ -4724,6 +5179,94 @@ export interface components {
             by: string;
         };
         /**
+         * ShareRequest
+         * @description A statement that somebody asks to share.
+         *
+         *     Attributes:
+         *         id: `req_...`.
+         *         team: whom with.
+         *         author: the principal who asks.
+         *         name: by which teammates see the author.
+         *         created_at_ms: when it was asked.
+         *         state: what became of it.
+         *         statement: the words; None once it was decided.
+         *         warning: why a reviewer should look twice, or empty.
+         *         own: the caller is the author.
+         *         decidable: the caller may accept or refuse it.
+         *         near: shared memories that speak of the same matter.
+         *         decided_by, comment: who decided, and why.
+         *         memory_id: the shared memory that it became, or empty.
+         */
+        ShareRequest: {
+            /** Id */
+            id: string;
+            /** Team */
+            team: string;
+            /** Author */
+            author: string;
+            /** Name */
+            name: string;
+            /** Created At Ms */
+            created_at_ms: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "waiting" | "accepted" | "refused" | "withdrawn";
+            /** @default null */
+            statement: components["schemas"]["SharedStatement"] | null;
+            /**
+             * Warning
+             * @default
+             */
+            warning: string;
+            /**
+             * Own
+             * @default false
+             */
+            own: boolean;
+            /**
+             * Decidable
+             * @default false
+             */
+            decidable: boolean;
+            /**
+             * Near
+             * @default []
+             */
+            near: components["schemas"]["NearMemory"][];
+            /**
+             * Decided By
+             * @default
+             */
+            decided_by: string;
+            /**
+             * Comment
+             * @default
+             */
+            comment: string;
+            /**
+             * Memory Id
+             * @default
+             */
+            memory_id: string;
+        };
+        /**
+         * ShareRequestView
+         * @description A request to share, as it stands now.
+         */
+        ShareRequestView: {
+            request: components["schemas"]["ShareRequest"];
+        };
+        /**
+         * ShareRequestsView
+         * @description Requests to share, oldest first.
+         */
+        ShareRequestsView: {
+            /** Requests */
+            requests: components["schemas"]["ShareRequest"][];
+        };
+        /**
          * SharedFile
          * @description A file of the team.
          *
@@ -4764,6 +5307,94 @@ export interface components {
              * @default
              */
             problem: string;
+        };
+        /**
+         * SharedMemory
+         * @description A memory as the server shares it.
+         *
+         *     Attributes:
+         *         id: its id, on the server and on every device.
+         *         statement: the words.
+         *         name: by which teammates see its author.
+         *         author: the principal.
+         *         holds: False = it was unshared, or another one replaced it.
+         *         replaced_by: id of that one, or empty.
+         */
+        SharedMemory: {
+            /** Id */
+            id: string;
+            statement: components["schemas"]["SharedStatement"];
+            /** Name */
+            name: string;
+            /** Author */
+            author: string;
+            /**
+             * Holds
+             * @default true
+             */
+            holds: boolean;
+            /**
+             * Replaced By
+             * @default
+             */
+            replaced_by: string;
+        };
+        /**
+         * SharedMemoryView
+         * @description A memory as a team shares it, or shared it until now.
+         */
+        SharedMemoryView: {
+            memory: components["schemas"]["SharedMemory"];
+        };
+        /**
+         * SharedStatement
+         * @description A statement as it is shared.
+         *
+         *     Attributes:
+         *         content: the words.
+         *         kind: a built-in kind.
+         *         scope: `universal`, `language:...`, or `project` for the project of `remote`.
+         *         remote: canonical name of the repository; "" = no project.
+         *         when: when it applies, in the words of `tacit remember --when`; empty = as the words say.
+         *         files: files that it is about, relative to the project root.
+         *         tier: who vouches for it on its author's device, in lower case. The server never believes more than the author's token allows.
+         *         said_at_ms: since when it holds.
+         */
+        SharedStatement: {
+            /** Content */
+            content: string;
+            /** Kind */
+            kind: string;
+            /**
+             * Scope
+             * @default universal
+             */
+            scope: string;
+            /**
+             * Remote
+             * @default
+             */
+            remote: string;
+            /**
+             * When
+             * @default []
+             */
+            when: string[];
+            /**
+             * Files
+             * @default []
+             */
+            files: string[];
+            /**
+             * Tier
+             * @default user
+             */
+            tier: string;
+            /**
+             * Said At Ms
+             * @default 0
+             */
+            said_at_ms: number;
         };
         /**
          * SharedView
@@ -5208,6 +5839,80 @@ export interface components {
             target: string;
         };
         /**
+         * TeamFolderProject
+         * @description The project of a folder, and a team.
+         */
+        TeamFolderProject: {
+            /**
+             * Cwd
+             * @description working folder
+             */
+            cwd: string;
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+        };
+        /**
+         * TeamMembership
+         * @description A team as one of its members sees it.
+         *
+         *     Attributes:
+         *         team: `acme`, or `acme/core`.
+         *         role: of the member.
+         *         name: by which teammates see the member.
+         *         joined: the member agreed to take what the organization shares.
+         *         change: rises with every change of the team's memories.
+         *         waiting: requests that this member may decide.
+         *         projects: those of the organization, for its own team; none for the others.
+         */
+        TeamMembership: {
+            /** Team */
+            team: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "reader" | "writer" | "reviewer" | "admin";
+            /** Name */
+            name: string;
+            /** Joined */
+            joined: boolean;
+            /**
+             * Change
+             * @default 0
+             */
+            change: number;
+            /**
+             * Waiting
+             * @default 0
+             */
+            waiting: number;
+            /**
+             * Projects
+             * @default []
+             */
+            projects: components["schemas"]["TeamProject"][];
+        };
+        /**
+         * TeamProject
+         * @description A project whose memories may be shared, and the team that they are shared with.
+         */
+        TeamProject: {
+            /** Remote */
+            remote: string;
+            /** Team */
+            team: string;
+        };
+        /**
+         * TeamProjectView
+         * @description A project whose memories may be shared with a team.
+         */
+        TeamProjectView: {
+            project: components["schemas"]["TeamProject"];
+        };
+        /**
          * TeamView
          * @description What a team shares in its repository. `problem` is why that is not known, or empty.
          */
@@ -5227,6 +5932,14 @@ export interface components {
              * @description files that this request imported, changed or ended
              */
             changed: number;
+        };
+        /**
+         * TeamsView
+         * @description The teams of the user on the server.
+         */
+        TeamsView: {
+            /** Teams */
+            teams: components["schemas"]["TeamMembership"][];
         };
         /**
          * TimelinePage
@@ -5742,6 +6455,23 @@ export interface components {
             id: string;
         };
         /**
+         * UnshareMemory
+         * @description A memory that a team is to share no longer.
+         */
+        UnshareMemory: {
+            /**
+             * Id
+             * @description id, or its beginning or ending
+             */
+            id: string;
+            /**
+             * Purge
+             * @description remove it for good, with all its versions, everywhere
+             * @default false
+             */
+            purge?: boolean;
+        };
+        /**
          * Use
          * @description Use of injected memories over all sessions: `used` of `shown`, and the same share of memories that were not injected.
          */
@@ -5895,7 +6625,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, log_forked, method_not_allowed, no_such_path, not_found, not_logged_in, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, sync_error, too_large, unauthorized, unknown_kind, unknown_setting, unreadable_entry, unsupported_media_type, wrong_host */
+        /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, log_forked, method_not_allowed, no_such_path, not_found, not_logged_in, not_permitted, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, sync_error, too_large, unauthorized, unknown_kind, unknown_setting, unreadable_entry, unsupported_media_type, wrong_host */
         Problem: {
             headers: {
                 [name: string]: unknown;
@@ -6772,6 +7502,394 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SharedView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_teams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamsView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OfTeam"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamsView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams_join: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OfTeam"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamsView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams_leave: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OfTeam"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamsView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_teams_members: {
+        parameters: {
+            query: {
+                /** @description `acme`, or `acme/core` */
+                team: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MembersView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams_members: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMember"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedMemberView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams_members_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OneMember"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MembersView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams_projects: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamFolderProject"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamProjectView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams_projects_remove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TeamFolderProject"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TeamsView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    "post_teams_service-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewServiceAccount"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedMemberView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_teams_audit: {
+        parameters: {
+            query: {
+                /** @description `acme`, or `acme/core` */
+                team: string;
+                limit?: number;
+                /** @description only entries before that number */
+                before?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_teams_requests: {
+        parameters: {
+            query?: {
+                /** @description left out = all teams of the user */
+                team?: string;
+                /** @description those that were decided, too */
+                every?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareRequestsView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams_requests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AskToShare"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareRequestView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams_requests_decide: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecideRequest"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShareRequestView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_teams_unshare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UnshareMemory"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedMemoryView"];
                 };
             };
             "4XX": components["responses"]["Problem"];

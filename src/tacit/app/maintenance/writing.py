@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from tacit.app.admin.admin import Admin
     from tacit.app.projects import Projects
     from tacit.app.sessions import LiveSessions
+    from tacit.app.sharing.shared_teams import SharedTeams
     from tacit.app.sharing.syncing import Syncing
     from tacit.app.sharing.team import Team
     from tacit.app.transfer.transfer import Transfer
+    from tacit.sync.team_server import TeamServer
 
 REQUEST_MARGIN = 1.0
 """On 25 real sessions 1.14 times the exact count."""
@@ -133,7 +135,32 @@ class Writing:
         """The sync with other devices."""
         from tacit.app.sharing.syncing import Syncing  # noqa: PLC0415 - for those who logged in
 
-        return Syncing(self._parts, purger=self.admin.purging, changed=self._made_of.changed)
+        return Syncing(
+            self._parts,
+            purger=self.admin.purging,
+            changed=self._made_of.changed,
+            take_over=self._take_over,
+            left=self._leave_teams,
+        )
+
+    def _take_over(self, server: TeamServer) -> int:
+        return self.shared_teams.take_over(server)
+
+    def _leave_teams(self) -> None:
+        self.shared_teams.leave_all()
+
+    @cached_property
+    def shared_teams(self) -> SharedTeams:
+        """Sharing with teams through a server."""
+        from tacit.app.sharing.shared_teams import SharedTeams  # noqa: PLC0415 - for those who logged in
+
+        return SharedTeams(
+            self._parts,
+            projects=self._made_of.projects,
+            capture=self.capture,
+            purger=self.admin.purging,
+            asking=self.syncing.ask_teams,
+        )
 
     def close(self) -> None:
         """End what still runs."""

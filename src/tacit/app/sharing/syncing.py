@@ -25,11 +25,13 @@ from tacit.model.memory import Memory
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter
 from tacit.reading.memory_vectors import memory_vectors
+from tacit.sync.connection import checked_url
 from tacit.sync.exchange import Exchange
-from tacit.sync.http_server import HttpServer, checked_url
+from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.replica import Replica
 from tacit.sync.replicating import CURSOR, Replicating, is_shared
+from tacit.sync.team_server import TeamServer
 from tacit.sync.views import DeviceView, Exchanged, LoggedIn, LoginResult, SyncStatus
 
 _LOG = logging.getLogger(__name__)
@@ -74,6 +76,8 @@ class Syncing:
         *,
         purger: Purger,
         changed: Callable[[], None],
+        take_over: Callable[[TeamServer], int] = lambda _server: 0,
+        left: Callable[[], None] = lambda: None,
         connect: Callable[[str, str], HttpServer] = HttpServer,
     ) -> None:
         """Sync the store of `parts`.
@@ -82,11 +86,15 @@ class Syncing:
             parts: what this home is made of.
             purger: removes memories that another device purged.
             changed: is called when memories came in.
+            take_over: brings the store up to date with the teams of the server, and returns how many memories changed.
+            left: is called when this home is logged out.
             connect: makes the connection to the server, from its URL and the token of this device ("" = none yet).
         """
         self._parts = parts
         self._purger = purger
         self._changed = changed
+        self._take_over = take_over
+        self._left = left
         self._connect = connect
         self._exchanging = Lock()
         self._opening = Lock()
@@ -95,6 +103,8 @@ class Syncing:
         self._threads: list[Thread] = []
         self._replica: Replica | None = None
         self._listening: HttpServer | None = None
+        self._shared = -1
+        """How often the teams had changed when the server was listened to last; -1 = not yet."""
         self._synced_at_ms = 0
         self._synced_change = -1
         self._error = ""
@@ -182,6 +192,8 @@ class Syncing:
             for ending in ("", "-wal", "-shm"):
                 self.file.with_name(self.file.name + ending).unlink(missing_ok=True)
             self._error = ""
+        self._left()
+        self._changed()
 
     def _tell_logout(self, member: Membership) -> None:
         server = self._server(member)
@@ -231,6 +243,15 @@ class Syncing:
         self._asking(lambda server: server.revoke(fitting[0].device))
         return fitting[0]
 
+    def ask_teams(self, ask: Callable[[TeamServer], _T]) -> _T:
+        """What `ask` returns, about the teams of the server, asked as this home.
+
+        Raises:
+            InvalidInput: if this home is not logged in.
+            SyncError: if the server cannot be reached.
+        """
+        return self._asking(lambda server: ask(TeamServer(server.connection)))
+
     # --- exchanging
 
     def run(self) -> Exchanged:
@@ -252,6 +273,7 @@ class Syncing:
                     replicating=lambda key: self._replicating(member, key),
                     keep=lambda key, logged_in: self._renewed(member, key, logged_in),
                 ).run()
+                from_teams = self._take_over(TeamServer(server.connection))
             except sqlite3.Error as error:
                 failed = StoreError(f"{self.file} cannot be read or written: {error}.")
                 self._error = str(failed)
@@ -265,9 +287,9 @@ class Syncing:
             self._synced_at_ms = self._parts.clock.now_ms()
             self._opened().put_fact("synced_at_ms", str(self._synced_at_ms).encode())
             self._synced_change = change
-        if done.applied or done.purged:
+        if done.applied or done.purged or from_teams:
             self._changed()
-        return done
+        return replace(done, from_teams=from_teams)
 
     def status(self) -> SyncStatus:
         """What is known without asking the server, and without waiting for an exchange that runs."""
@@ -381,7 +403,10 @@ class Syncing:
             known = sum(self._opened().heads().values())
         self._listening = server = self._server(member)
         try:
-            if server.wait(known, wait_s=LISTEN_S) and not closing.is_set():
+            first = self._shared < 0  # what changes while nobody knows from where to count must not be missed
+            wait_s = 0.0 if first else LISTEN_S
+            news, self._shared = server.wait(known, shared=self._shared, wait_s=wait_s)
+            if (news or first) and not closing.is_set():
                 self._wake.set()
                 closing.wait(LOOK_S)
         finally:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tacit.app.parts import Parts
 from tacit.app.projects import Projects
+from tacit.app.sharing.shareable import require_shareable
 from tacit.capture.bootstrap import RuleFile
 from tacit.capture.bootstrap.git_objects import Unreadable
 from tacit.capture.bootstrap.team_files import (
@@ -24,9 +25,8 @@ from tacit.capture.bootstrap.team_files import (
     read_team_file,
     write_team_file,
 )
-from tacit.capture.prepare import secrets_in, words_of
-from tacit.errors import InvalidInput, InvalidPayload, NotFound, RefusedByRedaction, RefusedByTrust
-from tacit.model.memory import Memory, Sensitivity, TrustTier
+from tacit.errors import InvalidInput, InvalidPayload, NotFound
+from tacit.model.memory import Memory, TrustTier
 from tacit.model.scope import project_scope
 from tacit.ports.store import ProjectRecord
 from tacit.reading.when import stated_when
@@ -236,23 +236,11 @@ class Team:
         return said.content.split() == memory.content.split()
 
     def _require_shareable(self, memory: Memory, project: ProjectRecord) -> None:
-        if memory.status != "active" or memory.is_session_note:
-            what = "belongs to one session" if memory.is_session_note else f"is {memory.status}"
-            raise InvalidInput(f"{memory.id} {what} and cannot be shared.", hint="Share an active memory.")
+        require_shareable(memory, redactor=self._parts.redactor.at(memory.scope))
         if memory.scope != project_scope(project.id):
             raise InvalidInput(
                 f"{memory.id} has the scope {memory.scope}; a repository shares memories of its own project.",
                 hint=f"`tacit edit {memory.id} --scope project` moves it into {project.name} first.",
-            )
-        if memory.sensitivity > Sensitivity.PROJECT:
-            raise RefusedByTrust(
-                f"{memory.id} has the sensitivity {memory.sensitivity.name.lower()} and never leaves this machine.",
-                hint=f"`tacit edit {memory.id} --sensitivity project` lifts that.",
-            )
-        redactor = self._parts.redactor.at(memory.scope)
-        if secrets := secrets_in((memory.content, *memory.files, *words_of(memory.trigger)), redactor):
-            raise RefusedByRedaction(
-                f"{memory.id} holds a secret ({secrets}); nothing was written.", hint="Edit it first."
             )
 
 

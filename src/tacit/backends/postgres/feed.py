@@ -26,6 +26,12 @@ _CHANGES = f"""
         SELECT xid::text, seq, id, NULL, NULL, NULL, at_ms FROM purges
         WHERE tenant = %(tenant)s AND {_AFTER} ORDER BY purges.xid, seq LIMIT %(limit)s
     )"""
+_BEHIND = """
+    SELECT count(*) FROM (
+        SELECT 1 FROM versions
+        WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s) AND (xid, seq) > (%(xid)s::xid8, %(seq)s)
+        UNION ALL SELECT 1 FROM purges WHERE tenant = %(tenant)s AND (xid, seq) > (%(xid)s::xid8, %(seq)s) LIMIT 1
+    ) AS behind"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -76,6 +82,12 @@ def changes_after(transaction: Transaction, cursor: Cursor, *, limit: int) -> tu
     values = {"xid": str(cursor.xid), "seq": cursor.seq, "limit": max(limit, 0)}
     entries = [_entry(row) for row in transaction.rows(_CHANGES, values)]
     return tuple(sorted(entries, key=lambda entry: entry.cursor)[: max(limit, 0)])
+
+
+def is_hiding(transaction: Transaction, cursor: Cursor) -> bool:
+    """Whether something behind `cursor` is stored and not shown yet, because a transaction that began before it still runs."""
+    values = {"xid": str(cursor.xid), "seq": cursor.seq}
+    return transaction.number(_BEHIND, values) > 0
 
 
 def _entry(row: tuple[str, int, str, str | None, str, str, int]) -> FeedEntry:

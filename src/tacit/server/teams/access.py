@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from tacit.backends.postgres.connection import Connections, Database, TenantUnseen, Transaction
 from tacit.errors import InvalidInput, NotFound, NotPermitted
+from tacit.model.shared import Role, may, organization_of
 from tacit.server.logs import ACCOUNT, Principal
-from tacit.sync.shared import Role, may
 
 SERVER = "@server"
 """The principal of what the server does for a team by itself, once it has checked who asked."""
@@ -111,11 +111,6 @@ def tenant_of(team: str) -> str:
     if not TEAM.fullmatch(team):
         raise InvalidInput(f"{team[:90]!r} names no team.", hint="Expected `acme` or `acme/core`.")
     return f"team:{team}"
-
-
-def organization_of(team: str) -> str:
-    """The organization that a team belongs to; an organization is a team itself."""
-    return team.partition("/")[0]
 
 
 def unknown_team(team: str) -> NotFound:

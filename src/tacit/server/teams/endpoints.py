@@ -16,10 +16,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tacit.errors import NotFound
+from tacit.model.shared import Decision, SharedStatement
 from tacit.server.logs import MAX_NUMBER, Principal
 from tacit.server.service import Handler, Service, as_json, read_body, read_number
 from tacit.server.teams import Teams
-from tacit.sync.shared import Decision, SharedStatement
 
 TEAM_PREFIX = "/team/v1"
 MAX_PAGE = 500

@@ -13,16 +13,7 @@ from typing import Any
 from tacit.backends.postgres.connection import Connections, Database, Transaction
 from tacit.capture.bootstrap.team_files import is_name
 from tacit.errors import InvalidInput, NotFound, NotLoggedIn, NotPermitted
-from tacit.server.logs import ACCOUNT, Logs, Principal, hash_of, not_logged_in
-from tacit.server.teams.access import (
-    SERVER,
-    SERVICE,
-    Access,
-    note,
-    organization_of,
-    tenant_of,
-)
-from tacit.sync.shared import (
+from tacit.model.shared import (
     ROLES,
     AddedMember,
     AuditEntry,
@@ -31,6 +22,15 @@ from tacit.sync.shared import (
     TeamMembership,
     TeamProject,
     may,
+    organization_of,
+)
+from tacit.server.logs import ACCOUNT, Logs, Principal, hash_of, not_logged_in
+from tacit.server.teams.access import (
+    SERVER,
+    SERVICE,
+    Access,
+    note,
+    tenant_of,
 )
 
 MAX_REMOTE = 300

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from tacit.backends.postgres.connection import Transaction
-from tacit.backends.postgres.feed import Cursor, FeedEntry, changes_after
+from tacit.backends.postgres.feed import Cursor, FeedEntry, changes_after, is_hiding
 from tacit.backends.postgres.store import PostgresStore
 from tacit.capture.bootstrap.team_files import teammate_trigger
 from tacit.capture.prepare import Preparer, secrets_in
@@ -36,19 +36,7 @@ from tacit.model.ids import new_id
 from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
-from tacit.ports.clock import Clock
-from tacit.ports.models import Embedder
-from tacit.ports.store import MemoryFilter
-from tacit.reading.memory_vectors import memory_vectors
-from tacit.reading.when import stated_when
-from tacit.recall.fuse import rrf_equal
-from tacit.safety.danger import danger_of
-from tacit.server.logs import Principal
-from tacit.server.teams.access import SERVER, SERVICE, Entered, note, organization_of, tenant_of
-from tacit.server.teams.members import Members
-from tacit.session.projects import project_id
-from tacit.sync.merging import own_memory_id
-from tacit.sync.shared import (
+from tacit.model.shared import (
     Decision,
     FoundMemory,
     NearMemory,
@@ -58,7 +46,20 @@ from tacit.sync.shared import (
     ShareRequest,
     TeamChanges,
     may,
+    organization_of,
 )
+from tacit.ports.clock import Clock
+from tacit.ports.models import Embedder
+from tacit.ports.store import MemoryFilter
+from tacit.reading.memory_vectors import memory_vectors
+from tacit.reading.when import stated_when
+from tacit.recall.fuse import rrf_equal
+from tacit.safety.danger import danger_of
+from tacit.server.logs import Principal
+from tacit.server.teams.access import SERVER, SERVICE, Entered, note, tenant_of
+from tacit.server.teams.members import Members
+from tacit.session.projects import project_id
+from tacit.sync.merging import own_memory_id
 
 MOST_WAITING = 200
 """So many requests of one author may wait in a team."""
@@ -306,7 +307,12 @@ class Requests:
         """
         entered = self._members.access.enter(who, team)
         cursor = _cursor(after)
-        found = entered.database.reading(lambda transaction: changes_after(transaction, cursor, limit=limit))
+
+        def read(transaction: Transaction) -> tuple[tuple[FeedEntry, ...], bool]:
+            page = changes_after(transaction, cursor, limit=limit)
+            return page, is_hiding(transaction, page[-1].cursor if page else cursor)
+
+        found, more = entered.database.reading(read)
         newest: dict[str, FeedEntry] = {entry.memory_id: entry for entry in found}
         remotes = self._remotes(team)
         return TeamChanges(
@@ -317,7 +323,7 @@ class Requests:
             ),
             purged=tuple(entry.memory_id for entry in newest.values() if entry.kind == "purge"),
             cursor=str(found[-1].cursor) if found else after,
-            more=len(found) >= limit,
+            more=more,
         )
 
     def search(

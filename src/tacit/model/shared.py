@@ -21,6 +21,11 @@ def may(role: str, least: Role) -> bool:
     return role in ROLES and ROLES.index(role) >= ROLES.index(least)
 
 
+def organization_of(team: str) -> str:
+    """The organization that a team belongs to; an organization is a team itself."""
+    return team.partition("/")[0]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedStatement:
     """A statement as it is shared.

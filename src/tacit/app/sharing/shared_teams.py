@@ -1,0 +1,264 @@
+"""Teams on a server, as a home of a member uses them. In: memories to share, decisions, changes of the teams. Out: requests, what was taken over.
+
+Sharing is an act of the user: nothing leaves by itself, and what may not leave (secrets, a session's own, restricted memories) is refused
+here, before the server is asked. What reviewers accepted comes in with the exchanges of `Syncing`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from tacit.app.admin.purging import Purger
+from tacit.app.parts import Parts
+from tacit.app.projects import Projects
+from tacit.app.sharing.shareable import require_shareable
+from tacit.capture.shared_memories import own_memory
+from tacit.errors import InvalidInput, NotFound
+from tacit.model.change_reason import ChangeCause
+from tacit.model.memory import Memory
+from tacit.model.scope import ScopeKind
+from tacit.model.shared import Decision, SharedMemory, SharedStatement, ShareRequest, TeamMembership, may
+from tacit.reading.when import stated_when
+from tacit.state.captured import TeamState
+from tacit.state.registry import TEAMS
+from tacit.sync.team_server import TeamServer
+
+if TYPE_CHECKING:
+    from tacit.capture.pipeline import CapturePipeline
+
+PAGE = 200
+TRIES, TRY_S = 10, 0.2
+"""A change may be hidden for a moment by a transaction that began before it: so often, and after so long, it is asked for again."""
+_T = TypeVar("_T")
+
+
+class Asking(Protocol):
+    """Asks the server as this home; raises `InvalidInput` where it is not logged in."""
+
+    def __call__(self, ask: Callable[[TeamServer], _T]) -> _T:
+        """What `ask` returns."""
+        ...
+
+
+class SharedTeams:
+    """The teams of this home's user, over one open store."""
+
+    def __init__(
+        self,
+        parts: Parts,
+        *,
+        projects: Projects,
+        capture: CapturePipeline,
+        purger: Purger,
+        asking: Asking,
+    ) -> None:
+        """Share memories of the store of `parts`, asking the server through `asking`."""
+        self._parts = parts
+        self._projects = projects
+        self._capture = capture
+        self._purger = purger
+        self.asking = asking
+
+    # --- sharing
+
+    def teams(self) -> tuple[TeamMembership, ...]:
+        """The teams of the user, as the server knows them now."""
+        return self.asking(lambda server: server.teams())
+
+    def ask(self, memory: Memory, *, team: str = "") -> ShareRequest:
+        """Ask that a team shares a memory.
+
+        Args:
+            memory: an active one of a project, of a language, or a universal one.
+            team: whom with; "" = the team of its project, or the only one.
+
+        Raises:
+            InvalidInput: if it cannot be shared, or nobody knows whom with.
+            RefusedByTrust: if it is restricted, or limited to one session.
+            RefusedByRedaction: if it holds a secret.
+            NotPermitted: if the role of the user in the team does not allow it.
+        """
+        require_shareable(memory, redactor=self._parts.redactor.at(memory.scope))
+        if memory.provenance.team:
+            raise InvalidInput(
+                f"{memory.id} came from {memory.provenance.team}.", hint="It is shared already."
+            )
+        statement = self._statement(memory)
+        return self.asking(
+            lambda server: server.ask_to_share(team or _team_for(statement, server.teams()), statement)
+        )
+
+    def unshare(self, memory: Memory, *, purge: bool = False) -> SharedMemory:
+        """Let a team share a memory no longer. `memory` came from it, or says in the user's own words what it shares.
+
+        Raises:
+            NotFound: if no team shares it.
+            NotPermitted: if the user is neither its author nor a reviewer.
+        """
+        for team, state in TEAMS.read(self._parts.store).items():
+            shared = memory.id if memory.provenance.team == team else own_memory((state,), memory.id)
+            if shared:
+                return self.asking(
+                    lambda server, team=team, shared=shared: server.unshare(team, shared, purge=purge)
+                )
+        raise NotFound(
+            f"No team on a server shares {memory.id}.",
+            hint="`tacit sync` brings what was accepted lately; `tacit unshare ID --git` removes a file.",
+        )
+
+    def requests(self, team: str = "", *, every: bool = False) -> tuple[ShareRequest, ...]:
+        """The requests that wait in a team; "" = in all teams of the user."""
+
+        def ask(server: TeamServer) -> tuple[ShareRequest, ...]:
+            teams = (team,) if team else tuple(each.team for each in server.teams())
+            return tuple(request for each in teams for request in server.requests(each, every=every))
+
+        return self.asking(ask)
+
+    def decide(
+        self,
+        request_id: str,
+        decision: Decision,
+        *,
+        content: str = "",
+        replaces: Sequence[str] = (),
+        comment: str = "",
+    ) -> ShareRequest:
+        """Accept, refuse or withdraw a request, known by its id, or how that begins or ends.
+
+        Raises:
+            NotFound: if none or several fit.
+            NotPermitted: if the user may not decide on it.
+        """
+
+        def ask(server: TeamServer) -> ShareRequest:
+            waiting = [request for each in server.teams() for request in server.requests(each.team)]
+            fitting = [
+                request
+                for request in waiting
+                if request.id.removeprefix("req_").startswith(request_id.removeprefix("req_"))
+                or (len(request_id) >= 4 and request.id.endswith(request_id))
+            ]
+            if len(fitting) != 1:
+                what = "No request" if not fitting else f"{len(fitting)} requests"
+                raise NotFound(f"{what} fit {request_id!r}.", hint="`tacit team requests` lists them.")
+            found = fitting[0]
+            return server.decide(
+                found.team, found.id, decision, content=content, replaces=replaces, comment=comment
+            )
+
+        return self.asking(ask)
+
+    def remote_of(self, cwd: str) -> str:
+        """The canonical name of the repository around a folder.
+
+        Raises:
+            InvalidInput: if it has no git remote.
+        """
+        project = self._projects.of(cwd)
+        if project is None or not project.remote:
+            raise InvalidInput(
+                f"{cwd} has no git remote.", hint="Only projects with one can be shared through a server."
+            )
+        return project.remote
+
+    # --- taking over
+
+    def take_over(self, server: TeamServer) -> int:
+        """Bring the store up to date with the teams that the user joined; return how many memories changed.
+
+        Raises:
+            SyncError: the server cannot be reached or refuses; what was taken over until then stays.
+        """
+        joined = {each.team: each for each in server.teams() if each.joined}
+        left = tuple(team for team in TEAMS.read(self._parts.store) if team not in joined)
+        return self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
+
+    def leave_all(self) -> int:
+        """End everything that came from a server's teams, where this home is logged out; return how many memories ended."""
+        return self._leave(tuple(TEAMS.read(self._parts.store)))
+
+    def _leave(self, teams: Sequence[str]) -> int:
+        shared, now_ms = self._capture.shared_memories(), self._parts.clock.now_ms()
+        return sum(shared.leave(team, cause=ChangeCause.TEAM_LEFT, now_ms=now_ms) for team in teams)
+
+    def _follow(self, server: TeamServer, membership: TeamMembership) -> int:
+        shared = self._capture.shared_memories()
+        changed = tries = 0
+        while True:
+            before = TEAMS.read(self._parts.store).get(membership.team) or TeamState()
+            page = server.changes(membership.team, after=before.cursor, limit=PAGE)
+            state = replace(before, role=membership.role, name=membership.name)
+            if page.purged:
+                self._purger.purge(self._purger.still_there(self._theirs(page.purged)), dry_run=False)
+            if page.cursor != before.cursor or state != before:
+                now_ms = self._parts.clock.now_ms()
+                changed += len(shared.take_over(membership.team, page, state, now_ms=now_ms))
+            if not page.more:
+                return changed
+            if page.cursor == before.cursor:
+                tries += 1
+                if tries == TRIES:
+                    return changed
+                time.sleep(TRY_S)
+
+    def _theirs(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """Those that still are the team's: what the user made their own stays."""
+        found = self._parts.store.get(memory_ids, scope=self._parts.store.scopes())
+        return tuple(memory.id for memory in found if memory.provenance.team)
+
+    def _statement(self, memory: Memory) -> SharedStatement:
+        scope, remote = str(memory.scope), ""
+        if memory.scope.kind is ScopeKind.PROJECT and not memory.scope.task:
+            project = next(
+                (each for each in self._parts.store.projects() if each.id == memory.scope.project_id), None
+            )
+            if project is None or not project.remote:
+                raise InvalidInput(
+                    f"The project of {memory.id} has no git remote.",
+                    hint="Only projects with one can be shared through a server.",
+                )
+            scope, remote = "project", project.remote
+        elif memory.scope.kind not in (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE):
+            raise InvalidInput(
+                f"{memory.id} has the scope {memory.scope}, which is not shared.",
+                hint=f"`tacit edit {memory.id} --scope project` moves it first.",
+            )
+        return SharedStatement(
+            content=memory.content,
+            kind=memory.kind,
+            scope=scope,
+            remote=remote,
+            when=stated_when(memory.trigger),
+            files=memory.files,
+            tier=memory.provenance.tier.name.lower(),
+            said_at_ms=memory.validity.valid_from_ms,
+        )
+
+
+def _team_for(statement: SharedStatement, teams: Sequence[TeamMembership]) -> str:
+    """The team of the statement's project, or the only one that the user may ask.
+
+    Raises:
+        InvalidInput: if nobody knows which.
+    """
+    owners = {
+        project.team for each in teams for project in each.projects if project.remote == statement.remote
+    }
+    if statement.remote and owners:
+        return min(owners)
+    writable = [each.team for each in teams if may(each.role, "writer")]
+    if not teams:
+        raise InvalidInput("You are in no team of the server.", hint="Its administrator adds you.")
+    if statement.remote:
+        raise InvalidInput(
+            f"No team of yours has the project {statement.remote}.",
+            hint="An administrator of a team adds it: `tacit team project TEAM` in its folder.",
+        )
+    if len(writable) != 1:
+        names = ", ".join(writable) or "none"
+        raise InvalidInput("Say which team to share it with.", hint=f"`--with TEAM`; yours: {names}.")
+    return writable[0]

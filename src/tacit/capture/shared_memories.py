@@ -1,0 +1,174 @@
+"""What a team shares through a server, taken over into the store. In: a page of changes. Out: changes made, in one transaction with the cursor.
+
+The server has decided what became of each statement; nothing is decided anew here. A memory has the same id on every device. What the user
+said in the same words is theirs and stays, what they made their own follows the team no longer, and what they forgot comes back only when the team
+says something else. Secrets are redacted and orders that could do harm wait for the user, as with everything that comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from tacit.capture.bootstrap.team_files import is_name, teammate_trigger
+from tacit.capture.prepare import Preparer
+from tacit.capture.store import Reconciler
+from tacit.errors import InvalidInput, InvalidScope, UnknownKind
+from tacit.model.change_reason import ChangeCause, ChangeReason
+from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
+from tacit.model.memory import Memory, Provenance, TrustTier, team_source
+from tacit.model.scope import Scope, ScopeFilter, project_scope
+from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges
+from tacit.ports.store import MemoryFilter, Store
+from tacit.session.projects import project_id
+from tacit.state.captured import TeamState
+from tacit.state.registry import TEAMS
+
+PAGE = 500
+
+
+@dataclass(slots=True, kw_only=True)
+class _Taken:
+    """What a page comes to: changes, and memories of the user's own by the id of the shared one that says the same."""
+
+    changes: list[Change] = field(default_factory=list[Change])
+    own: dict[str, str] = field(default_factory=dict[str, str])
+
+
+class SharedMemories:
+    """Brings the store up to date with what teams share."""
+
+    def __init__(self, *, store: Store, preparer: Preparer, reconciler: Reconciler) -> None:
+        """Take over into `store`; `preparer` redacts, `reconciler` makes vectors and writes."""
+        self._store = store
+        self._preparer = preparer
+        self._reconciler = reconciler
+
+    def take_over(
+        self, team: str, page: TeamChanges, before: TeamState, *, now_ms: int
+    ) -> tuple[Change, ...]:
+        """Take over one page of the changes of a team, and note in the same transaction where to go on.
+
+        Raises:
+            StoreError: as the store; nothing is changed.
+        """
+        taken = _Taken(own=dict(before.own))
+        for memory in page.memories:
+            self._follow(team, memory, taken, now_ms)
+        for memory_id in page.purged:
+            taken.own.pop(memory_id, None)
+        after = replace(before, cursor=page.cursor, own=taken.own)
+        values = dict(TEAMS.change({**TEAMS.read(self._store), team: after}))
+        return self._reconciler.keep(taken.changes, write=self._reconciler.apply, values=values)
+
+    def leave(self, team: str, *, cause: ChangeCause, now_ms: int) -> int:
+        """End everything that came from a team, and forget where to go on; how many memories ended."""
+        everything = self._store.scopes()
+        where = MemoryFilter(statuses=("active", "quarantined"), source=team_source(team))
+        ended = 0
+        while found := self._store.list_memories(where, scope=everything, limit=PAGE):
+            reason = ChangeReason(cause=cause, terms=(team,))
+            theirs = [memory for memory in found if memory.provenance.team]
+            if not theirs:
+                break
+            self._store.apply([Retire(memory_id=memory.id, at_ms=now_ms, reason=reason) for memory in theirs])
+            ended += len(theirs)
+        known = dict(TEAMS.read(self._store))
+        if known.pop(team, None) is not None:
+            self._store.apply([], values=TEAMS.change(known))
+        return ended
+
+    def _follow(self, team: str, shared: SharedMemory, taken: _Taken, now_ms: int) -> None:
+        """What becomes of one memory."""
+        stored = next(iter(self._store.get((shared.id,), scope=self._store.scopes())), None)
+        if stored is not None and not stored.provenance.team:
+            return  # the user made it their own
+        reason = ChangeReason(
+            cause=ChangeCause.CHANGED_BY_TEAM if stored else ChangeCause.SHARED, terms=(team,)
+        )
+        taken.own.pop(shared.id, None)
+        if not shared.holds:
+            if stored is not None and stored.status in ("active", "quarantined"):
+                ended = ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,))
+                taken.changes.append(Retire(memory_id=stored.id, at_ms=now_ms, reason=ended))
+            return
+        prepared = self._prepared(team, shared)
+        if prepared is None:
+            return
+        if stored is None:
+            if own := self._said_by_user(prepared):
+                taken.own[shared.id] = own
+            else:
+                taken.changes.append(Add(memory=prepared, reason=reason))
+            return
+        if stored.content == prepared.content and self._forgotten(stored):
+            return
+        same = replace(
+            prepared,
+            created_at_ms=stored.created_at_ms,
+            use_count=stored.use_count,
+            shown_count=stored.shown_count,
+            frequency=stored.frequency,
+            pinned=stored.pinned,
+        )
+        if replace(same, updated_at_ms=0) != replace(stored, updated_at_ms=0):
+            taken.changes.append(Edit(memory=same, reason=reason))
+
+    def _forgotten(self, stored: Memory) -> bool:
+        """Whether the user ended it, and not the team."""
+        if stored.status not in ("retired", "superseded"):
+            return False
+        newest = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=stored.id)
+        by_team = (ChangeCause.UNSHARED, ChangeCause.TEAM_LEFT)
+        return not newest or newest[0].reason.cause not in by_team
+
+    def _said_by_user(self, memory: Memory) -> str:
+        """The id of a memory of the user's own that says the same in the same place, or ""."""
+        where = MemoryFilter(begins=memory.content, tiers=(TrustTier.USER,))
+        alike = self._store.list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
+        return next((other.id for other in alike if other.content_hash == memory.content_hash), "")
+
+    def _prepared(self, team: str, shared: SharedMemory) -> Memory | None:
+        """The memory as this device holds it; None where it may not be stored here."""
+        statement = shared.statement
+        try:
+            draft = Draft(
+                content=statement.content,
+                kind=statement.kind,
+                scope=_scope_of(statement),
+                provenance=Provenance(
+                    tier=_tier_of(statement),
+                    source=team_source(team),
+                    span=statement.content[:500],
+                    author=shared.name if is_name(shared.name) else "",
+                ),
+                at_ms=statement.said_at_ms,
+                trigger=teammate_trigger(
+                    statement.content, kind=statement.kind, files=statement.files, when=statement.when
+                ),
+                files=statement.files,
+                explicit=True,
+            )
+            prepared = self._preparer.prepare(draft)
+        except (InvalidInput, InvalidScope, UnknownKind):
+            return None
+        return None if isinstance(prepared, Skip) else replace(prepared, id=shared.id)
+
+
+def _tier_of(statement: SharedStatement) -> TrustTier:
+    """Who vouches for it here: at most a teammate, whatever the server says."""
+    try:
+        return min(TrustTier[statement.tier.upper()], TrustTier.TEAMMATE)
+    except KeyError:
+        return TrustTier.IMPORT
+
+
+def _scope_of(statement: SharedStatement) -> Scope:
+    if statement.scope == "project":
+        return project_scope(project_id(f"remote:{statement.remote}"))
+    return Scope.parse(statement.scope)
+
+
+def own_memory(states: Sequence[TeamState], memory_id: str) -> str:
+    """The id under which a team shares what the memory `memory_id` of the user's own says; "" = none does."""
+    return next((shared for state in states for shared, own in state.own.items() if own == memory_id), "")

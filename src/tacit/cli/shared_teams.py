@@ -1,0 +1,291 @@
+"""Commands of the group `team` that ask the server: create members add remove project requests accept refuse withdraw audit service-account.
+
+In: arguments. Out: what the daemon answered.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tacit.cli.terminal.arguments import AsJson, Here, Yes
+
+TeamName = Annotated[str, typer.Argument(help="Team, as `acme` or `acme/core`.", show_default=False)]
+Account = Annotated[str, typer.Argument(help="Account of the person.", show_default=False)]
+RoleName = Annotated[
+    str,
+    typer.Option("--role", help="reader (receives), writer (asks to share), reviewer (decides) or admin."),
+]
+RequestId = Annotated[
+    str, typer.Argument(help="Id of the request, or its beginning or ending.", show_default=False)
+]
+Comment = Annotated[str, typer.Option("--comment", help="Why, for the author.", show_default=False)]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the group."""
+    for name, command in (
+        ("create", create),
+        ("members", members),
+        ("add", add),
+        ("remove", remove),
+        ("project", project),
+        ("requests", requests),
+        ("accept", accept),
+        ("refuse", refuse),
+        ("withdraw", withdraw),
+        ("audit", audit),
+        ("service-account", service_account),
+    ):
+        app.command(name)(command)
+
+
+def create(team: TeamName, as_json: AsJson = False) -> None:
+    """Make a team of an organization, as `acme/core`. Administrators of the organization can do this."""
+    from tacit.cli.connection import ask
+
+    print_teams(ask("POST", "/v1/teams", {"team": team}), as_json=as_json)
+
+
+def members(team: TeamName, as_json: AsJson = False) -> None:
+    """List the members of a team on the server."""
+    from tacit.cli.connection import ask
+
+    _print_members(ask("GET", "/v1/teams/members", {"team": team}), as_json=as_json)
+
+
+def add(
+    team: TeamName,
+    account: Account,
+    role: RoleName = "writer",
+    name: Annotated[
+        str, typer.Option("--name", help="The name that teammates see.", show_default=False)
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Add a person to a team, or give them another role or name. They get its memories once they ran `tacit team join`."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    body = {"team": team, "principal": account, "role": role, "name": name}
+    added = ask("POST", "/v1/teams/members", body)
+    if as_json:
+        print_json(added)
+        return
+    print_line(f"{added['added']['member']['name']} is {role} in {team}.")
+    organization = team.partition("/")[0]
+    if code := added["added"]["code"]:
+        url = ask("GET", "/v1/sync")["sync"]["url"]
+        print_line("The server did not know them. Within an hour they run:")
+        print_line(f"    tacit login {url} --code {code} --first")
+    if not added["added"]["member"]["joined"]:
+        print_line(f"They agree to take what {organization} shares: tacit team join {organization}")
+
+
+def remove(team: TeamName, account: Account, yes: Yes = False, as_json: AsJson = False) -> None:
+    """Remove a member or a service account from a team; from an organization, then from all of its teams. Their devices end what came from there."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.interaction import confirm
+
+    confirm(f"Remove {account} from {team}?", yes=yes, default=False)
+    body = {"team": team, "principal": account}
+    _print_members(ask("POST", "/v1/teams/members/remove", body), as_json=as_json)
+
+
+def project(
+    team: TeamName,
+    cwd: Here = Path(),
+    stop: Annotated[
+        bool, typer.Option("--stop", help="No longer let its memories be shared with any team.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let the memories of this folder's project be shared with a team. The server knows a project by its git remote."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    body = {"team": team, "cwd": str(cwd.absolute())}
+    done = ask("POST", "/v1/teams/projects/remove" if stop else "/v1/teams/projects", body)
+    if as_json:
+        print_json(done)
+        return
+    if stop:
+        print_line("The memories of this project are shared with no team any more. What was shared stays.")
+        return
+    print_line(f"Memories of {done['project']['remote']} can be shared with {team}.")
+
+
+def requests(
+    team: Annotated[str, typer.Argument(help="Team; all of yours if left out.", show_default=False)] = "",
+    every: Annotated[bool, typer.Option("--all", help="Those that were decided, too.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the requests to share that wait: yours, and those of others that you may decide."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import format_day, print_json, print_line
+
+    found = ask("GET", "/v1/teams/requests", {"team": team, "every": every})
+    if as_json:
+        print_json(found)
+        return
+    if not found["requests"]:
+        print_line("No requests.")
+    for request in found["requests"]:
+        statement = request["statement"]
+        state = "" if request["state"] == "waiting" else f" [{request['state']}]"
+        mine = "you" if request["own"] else request["name"]
+        print_line(
+            f"{request['id'][-7:]}  {request['team']}  {mine}, {format_day(request['created_at_ms'])}{state}"
+        )
+        if statement is not None:
+            where = f" ({statement['remote']})" if statement["remote"] else ""
+            print_line(f"    [{statement['kind']}] {statement['content']}{where}")
+        if request["warning"]:
+            print_line(f"    Look twice: {request['warning']}.", style="yellow")
+        for near in request["near"]:
+            print_line(f"    shared already: {near['content']} ({near['author']}, id {near['id'][-7:]})")
+        if request["comment"]:
+            print_line(f"    {request['decided_by']}: {request['comment']}")
+    if any(request["decidable"] for request in found["requests"]):
+        print_line("`tacit team accept ID` shares one, `tacit team refuse ID` does not.")
+
+
+def accept(
+    request: RequestId,
+    content: Annotated[
+        str, typer.Option("--content", help="Share these words instead.", show_default=False)
+    ] = "",
+    replaces: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--replaces", help="Id of a shared memory that it replaces; may be repeated.", show_default=False
+        ),
+    ] = None,
+    comment: Comment = "",
+    as_json: AsJson = False,
+) -> None:
+    """Accept a request: every member of the team gets the statement, with its author's name and date."""
+    _decide(request, "accept", as_json, content=content, replaces=replaces or [], comment=comment)
+
+
+def refuse(request: RequestId, comment: Comment = "", as_json: AsJson = False) -> None:
+    """Refuse a request. Its author sees who did and why."""
+    _decide(request, "refuse", as_json, comment=comment)
+
+
+def withdraw(request: RequestId, as_json: AsJson = False) -> None:
+    """Withdraw a request of yours."""
+    _decide(request, "withdraw", as_json)
+
+
+def audit(
+    team: TeamName,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=500, help="At most so many.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List who did what in a team, newest first. Administrators can see it; it holds no words of memories."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import format_moment, print_json, print_rows
+
+    found = ask("GET", "/v1/teams/audit", {"team": team, "limit": limit})
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (format_moment(entry["at_ms"]), entry["principal"], entry["device"][:12], entry["action"], entry["subject"])
+        for entry in found["entries"]
+    ]  # fmt: skip
+    print_rows("", ("when", "who", "device", "what", "of"), rows, empty="Nothing was done yet.")
+
+
+def service_account(
+    organization: Annotated[str, typer.Argument(help="Organization.", show_default=False)],
+    name: Annotated[
+        str, typer.Argument(help="Name of the account within the organization.", show_default=False)
+    ],
+    role: RoleName = "reader",
+    days: Annotated[
+        int, typer.Option("--days", min=1, max=366, help="For how many days its token holds.")
+    ] = 90,
+    as_json: AsJson = False,
+) -> None:
+    """Make a service account for agents in CI or the cloud, or give it a new token. The token is shown once; `tacit team remove` ends it.
+
+    It is trusted like an assistant at most, and decides nothing.
+    """
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import format_day, print_json, print_line
+
+    body = {"team": organization, "name": name, "role": role, "days": days}
+    made = ask("POST", "/v1/teams/service-accounts", body)
+    if as_json:
+        print_json(made)
+        return
+    member = made["added"]["member"]
+    print_line(f"{member['principal']} is {role} in {organization} until {format_day(member['until_ms'])}.")
+    print_line("Its token, shown this once:")
+    print_line(f"\n    {made['added']['token']}\n", style="bold")
+
+
+def print_teams(found: dict[str, Any], *, as_json: bool) -> None:
+    """Print the teams of the user on the server."""
+    from tacit.cli.terminal.output import format_count, print_json, print_line, print_rows
+
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            team["team"],
+            team["role"],
+            "yes" if team["joined"] else "no",
+            str(team["waiting"]),
+            ", ".join(
+                project["remote"]
+                for each in found["teams"]
+                for project in each["projects"]
+                if project["team"] == team["team"]
+            ),
+        )
+        for team in found["teams"]
+    ]
+    if rows:
+        print_rows("", ("team", "your role", "joined", "requests", "projects"), rows, empty="")
+    for team in found["teams"]:
+        if "/" not in team["team"] and not team["joined"]:
+            print_line(f"`tacit team join {team['team']}` takes what {team['team']} shares.")
+    if waiting := sum(team["waiting"] for team in found["teams"]):
+        print_line(f"{format_count(waiting, 'request waits', 'requests wait')}: `tacit team requests`.")
+
+
+def _decide(request: str, decision: str, as_json: bool, **more: object) -> None:
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    decided = ask("POST", "/v1/teams/requests/decide", {"id": request, "decision": decision, **more})
+    if as_json:
+        print_json(decided)
+        return
+    done = decided["request"]
+    print_line(f"{done['id'][-7:]} was {done['state']}.")
+
+
+def _print_members(found: dict[str, Any], *, as_json: bool) -> None:
+    from tacit.cli.terminal.output import format_day, print_json, print_rows
+
+    if as_json:
+        print_json(found)
+        return
+    rows = [
+        (
+            member["name"],
+            member["principal"],
+            member["role"],
+            format_day(member["added_at_ms"]),
+            f"until {format_day(member['until_ms'])}" if member["until_ms"] else ("" if member["joined"] else "has not joined"),
+        )
+        for member in found["members"]
+    ]  # fmt: skip
+    print_rows("", ("name", "account", "role", "since", ""), rows, empty="No members.")

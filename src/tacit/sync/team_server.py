@@ -1,0 +1,158 @@
+"""The teams on the server, over HTTP, as a device of a member uses them. In: a connection. Out: what `tacit.model.shared` says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.model.shared import (
+    AddedMember,
+    AuditEntry,
+    Decision,
+    FoundMemory,
+    MemberView,
+    SharedMemory,
+    SharedStatement,
+    ShareRequest,
+    TeamChanges,
+    TeamMembership,
+    TeamProject,
+)
+from tacit.sync.connection import ServerConnection
+
+PREFIX = "/team/v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Done:
+    """The answer to what only has to be done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Teams:
+    teams: tuple[TeamMembership, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Members:
+    members: tuple[MemberView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Requests:
+    requests: tuple[ShareRequest, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Audit:
+    entries: tuple[AuditEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    found: tuple[FoundMemory, ...]
+
+
+class TeamServer:
+    """What a member may do. Every call may raise `SyncError` where the server cannot be reached, and what the server refuses with."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        """Ask over `connection`, which its owner closes."""
+        self._connection = connection
+
+    def teams(self) -> tuple[TeamMembership, ...]:
+        """The teams that the member is in."""
+        return self._connection.ask(_Teams, "GET", f"{PREFIX}/teams").teams
+
+    def add_team(self, team: str) -> None:
+        """Make a team of an organization."""
+        self._do("/teams", {"team": team})
+
+    def join(self, organization: str) -> None:
+        """Agree to take what an organization and its teams share."""
+        self._do("/join", {"team": organization})
+
+    def members(self, team: str) -> tuple[MemberView, ...]:
+        """The members of a team."""
+        return self._connection.ask(_Members, "GET", f"{PREFIX}/members", params={"team": team}).members
+
+    def put_member(self, team: str, principal: str, *, role: str, name: str = "") -> AddedMember:
+        """Add a person, or give them another role."""
+        body = {"team": team, "principal": principal, "role": role, "name": name}
+        return self._connection.ask(AddedMember, "POST", f"{PREFIX}/members", body)
+
+    def remove_member(self, team: str, principal: str) -> None:
+        """Remove a member, or leave."""
+        self._do("/members/remove", {"team": team, "principal": principal})
+
+    def put_project(self, team: str, remote: str) -> TeamProject:
+        """Let the memories of a project be shared with a team."""
+        body = {"team": team, "remote": remote}
+        return self._connection.ask(TeamProject, "POST", f"{PREFIX}/projects", body)
+
+    def remove_project(self, organization: str, remote: str) -> None:
+        """No longer let the memories of a project be shared."""
+        self._do("/projects/remove", {"team": organization, "remote": remote})
+
+    def put_service(self, organization: str, name: str, *, role: str, days: int) -> AddedMember:
+        """Make a service account, or give it a new token."""
+        body = {"organization": organization, "name": name, "role": role, "days": days}
+        return self._connection.ask(AddedMember, "POST", f"{PREFIX}/service-accounts", body)
+
+    def audit(self, team: str, *, limit: int, before: int | None = None) -> tuple[AuditEntry, ...]:
+        """What was done in a team, newest first; `before` the entry of this number."""
+        params: dict[str, str | float] = {"team": team, "limit": limit}
+        if before is not None:
+            params["before"] = before
+        return self._connection.ask(_Audit, "GET", f"{PREFIX}/audit", params=params).entries
+
+    def requests(self, team: str, *, every: bool = False) -> tuple[ShareRequest, ...]:
+        """The requests to share that wait; with `every` those that were decided, too."""
+        params: dict[str, str | float] = {"team": team, "every": "true" if every else ""}
+        return self._connection.ask(_Requests, "GET", f"{PREFIX}/requests", params=params).requests
+
+    def ask_to_share(self, team: str, statement: SharedStatement) -> ShareRequest:
+        """Ask that a team shares a statement."""
+        body = {"team": team, "statement": statement}
+        return self._connection.ask(ShareRequest, "POST", f"{PREFIX}/requests", body)
+
+    def decide(
+        self,
+        team: str,
+        request_id: str,
+        decision: Decision,
+        *,
+        content: str = "",
+        replaces: Sequence[str] = (),
+        comment: str = "",
+    ) -> ShareRequest:
+        """Accept, refuse or withdraw a request."""
+        body = {
+            "team": team,
+            "id": request_id,
+            "decision": decision,
+            "content": content,
+            "replaces": tuple(replaces),
+            "comment": comment,
+        }
+        return self._connection.ask(ShareRequest, "POST", f"{PREFIX}/requests/decide", body)
+
+    def unshare(self, team: str, memory_id: str, *, purge: bool = False) -> SharedMemory:
+        """Share a memory no longer."""
+        body = {"team": team, "id": memory_id, "purge": purge}
+        return self._connection.ask(SharedMemory, "POST", f"{PREFIX}/unshare", body)
+
+    def changes(self, team: str, *, after: str, limit: int) -> TeamChanges:
+        """What was written since a cursor."""
+        params: dict[str, str | float] = {"team": team, "after": after, "limit": limit}
+        return self._connection.ask(TeamChanges, "GET", f"{PREFIX}/changes", params=params)
+
+    def search(
+        self, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
+    ) -> tuple[FoundMemory, ...]:
+        """Shared memories that fit a question."""
+        body = {"query": query, "teams": tuple(teams), "remote": remote, "limit": limit}
+        return self._connection.ask(_Found, "POST", f"{PREFIX}/search", body).found
+
+    def _do(self, path: str, body: object) -> None:
+        self._connection.ask(_Done, "POST", f"{PREFIX}{path}", body)
