@@ -42,7 +42,7 @@ BROAD_EXCEPTS: dict[str, str] = {
     "src/tacit/app/library/engine_access.py": "the library's boundary: a broken store costs the blocks, not the request",
     "src/tacit/app/learning.py": "background job: the answer is out already",
     "src/tacit/app/sharing/syncing.py": "background jobs: recall goes on without the other devices",
-    "src/tacit/server/app.py": "entry point of every request to the server",
+    "src/tacit/server/service.py": "entry point of every request to the server",
     "src/tacit/app/signals.py": "background job: the answer is out already",
     "src/tacit/app/sessions.py": "background job: the answer is out already",
     "src/tacit/cli/main.py": "entry point of the command line",

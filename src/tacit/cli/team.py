@@ -47,10 +47,16 @@ def share(
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
+    from tacit.errors import InvalidInput
 
     if git:
         _share_by_git(memory, by or _git_name(cwd), cwd, as_json)
         return
+    if not ask("GET", "/v1/sync")["sync"]["logged_in"]:
+        raise InvalidInput(
+            "This home is logged in at no server.",
+            hint="`tacit login URL` connects it; `tacit share ID --git` writes a file to commit.",
+        )
     made = ask("POST", "/v1/teams/requests", {"id": memory, "team": team})
     if as_json:
         print_json(made)

@@ -46,9 +46,9 @@ def test_the_same_is_not_shared_twice_and_unshare_takes_it_back(tacit, repositor
     tacit("share", memory, "--git", "--cwd", str(repository))
     again = tacit("share", memory, "--git", "--cwd", str(repository))
     assert (again.code, "says this already" in again.err) == (3, True)
-    tacit("unshare", memory, "--cwd", str(repository))
+    tacit("unshare", memory, "--git", "--cwd", str(repository))
     assert list((repository / ".tacit" / "team").iterdir()) == []
-    gone = tacit("unshare", memory, "--cwd", str(repository))
+    gone = tacit("unshare", memory, "--git", "--cwd", str(repository))
     assert (gone.code, "No file below" in gone.err) == (4, True)
     assert json.loads(tacit("show", memory, "--json").out)["memory"]["status"] == "active"
 
@@ -60,7 +60,7 @@ def test_what_may_not_leave_is_refused_and_nothing_is_written(tacit, repository)
     assert "a repository shares memories of its own project" in (
         tacit("share", universal, "--git", "--cwd", str(repository)).err
     )
-    assert "Say how to share it" in tacit("share", restricted, "--cwd", str(repository)).err
+    assert "`tacit share ID --git` writes a file" in tacit("share", restricted, "--cwd", str(repository)).err
     assert not (repository / ".tacit").exists()
 
 

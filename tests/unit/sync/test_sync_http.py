@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.server.app import make_app
-from tacit.server.service import LOGIN_FAILURES, LOGIN_WINDOW_S, Recent
 from tacit.server.logs import MAX_LOGS, InMemoryLogs
+from tacit.server.service import LOGIN_FAILURES, LOGIN_WINDOW_S, Recent
 from tacit.sync.connection import checked_url
 from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
@@ -238,10 +238,10 @@ def test_behind_a_proxy_only_its_https_requests_are_answered(site):
 @pytest.mark.filterwarnings("ignore:You should not use the 'timeout' argument")
 def test_waiting_ends_with_news(site):
     a = site.home("a", site.logs.add_account("ana", now_ms=NOW))
-    assert a.remote.wait(0, wait_s=0) is False
+    assert a.remote.wait(0, wait_s=0) == (False, 0)
     a.learn("mem_1", "Tabs, not spaces.")
     a.sync()
-    assert a.remote.wait(0, wait_s=5) is True
+    assert a.remote.wait(0, wait_s=5) == (True, 0)
 
 
 def test_waiting_ends_when_the_server_stops(site):

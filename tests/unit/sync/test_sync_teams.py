@@ -11,12 +11,12 @@ import pytest
 
 from postgres_server import check_statement, server
 from tacit.errors import InvalidInput, InvalidPayload, NotFound, NotLoggedIn, NotPermitted, RefusedByRedaction
+from tacit.model.shared import SharedStatement, ShareRequest
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.server.logs import Principal
 from tacit.server.teams import Teams, open_teams
 from tacit.server.teams.members import DAY_MS
-from tacit.model.shared import SharedStatement, ShareRequest
 from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres
@@ -97,16 +97,17 @@ def test_what_a_reviewer_accepts_reaches_every_member_with_its_author(acme):
 
 def test_who_is_not_in_the_team_sees_nothing_of_it_and_cannot_tell_it_from_none(acme):
     acme.accept(acme.ask(acme.bo))
+    asks = (
+        lambda who: acme.requests.changes(who, acme.core, after="", limit=10),
+        lambda who: acme.requests.list(who, acme.core),
+        lambda who: acme.requests.search(who, "commit", teams=[acme.core]),
+        lambda who: acme.members.members(who, acme.core),
+        lambda who: acme.members.audit(who, acme.core, before=2**53, limit=10),
+    )
     for who in (acme.eve, acme.zoe):
-        for ask in (
-            lambda: acme.requests.changes(who, acme.core, after="", limit=10),
-            lambda: acme.requests.list(who, acme.core),
-            lambda: acme.requests.search(who, "commit", teams=[acme.core]),
-            lambda: acme.members.members(who, acme.core),
-            lambda: acme.members.audit(who, acme.core, before=2**53, limit=10),
-        ):
+        for ask in asks:
             with pytest.raises(NotFound) as none:
-                ask()
+                ask(who)
             assert "no team" in str(none.value)
     assert acme.requests.search(acme.eve, "commit") == ()
     assert [each.team for each in acme.members.teams(acme.eve)] == [acme.name]

@@ -7768,6 +7768,7 @@ export interface operations {
             query: {
                 /** @description `acme`, or `acme/core` */
                 team: string;
+                /** @description at most so many entries */
                 limit?: number;
                 /** @description only entries before that number */
                 before?: number;

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from tacit.api import answers as shapes
-from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.requests import (
+from tacit.api.admin.team_requests import (
     AskToShare,
     DecideRequest,
     ListAudit,
     ListRequests,
     NewMember,
     NewServiceAccount,
-    NoBody,
     OfTeam,
     OneMember,
     TeamFolderProject,
     UnshareMemory,
 )
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.requests import NoBody
 from tacit.model.shared import organization_of
 
 
