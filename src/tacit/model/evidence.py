@@ -91,6 +91,7 @@ class Candidate:
         relevance: calibrated probability (0-1) that injecting it helps; 0 until scored.
         reasons: short words for the trace (`intent: commit`, `lexical: golangci-lint`).
         freshness: what the probe of its files found.
+        heard_at_ms: when the server of the team that shares it was reached last, where that is long ago; else 0.
         similarity_z: deviations by which its cosine with the words lies above the scope's usual one; 0 = not known.
     """
 
@@ -100,6 +101,7 @@ class Candidate:
     relevance: float = 0.0
     reasons: tuple[str, ...] = ()
     freshness: Freshness = ""
+    heard_at_ms: int = 0
     similarity_z: float = 0.0
 
     def judged(self, relevance: float, reasons: tuple[str, ...]) -> Candidate:
@@ -111,6 +113,7 @@ class Candidate:
             relevance=relevance,
             reasons=reasons,
             freshness=self.freshness,
+            heard_at_ms=self.heard_at_ms,
             similarity_z=self.similarity_z,
         )
 

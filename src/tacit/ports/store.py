@@ -458,8 +458,8 @@ class ValueStore(Protocol):
         ...
 
 
-class SearchableStore(MemoryStore, Protocol):
-    """Memories with their search: what the read path needs of a store."""
+class SearchableStore(MemoryStore, ValueStore, Protocol):
+    """Memories with their search, and named values: what the read path needs of a store."""
 
     @property
     def search(self) -> Search:

@@ -9,6 +9,8 @@ root. What was found is kept for `KEPT_S` seconds, a file's words as long as the
               be meant from a folder below the root, and nothing is known)
     moved     its one file is there, and none of the symbols it names stands in it any more
     changed   its one file was written after the memory was last confirmed
+
+What a team shares is marked where its server was not reached for `UNHEARD_MS`: it may have changed there.
 """
 
 from __future__ import annotations
@@ -24,9 +26,12 @@ from time import monotonic
 from tacit.model.evidence import Candidate, Freshness
 from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
-from tacit.recall.stage import Outcome, RecallState
+from tacit.recall.stage import Outcome, RecallState, Tools
+from tacit.state.registry import TEAMS_HEARD
 from tacit.text.tokens import SOURCE_NAME
 
+UNHEARD_MS = 86_400_000
+"""From so long on an answer says when the server was reached last."""
 MAX_PROBED = 64
 """So many candidates are looked at, best first; the others count as fresh."""
 MAX_FILES = 4
@@ -158,3 +163,18 @@ def _words(path: str, changed_ms: int) -> frozenset[str]:
     except OSError:
         return frozenset()
     return frozenset(SOURCE_NAME.findall(data.decode("utf-8", "replace").lower()))
+
+
+def mark_unheard(tools: Tools, state: RecallState) -> Outcome[RecallState]:
+    """The scored candidates; those that a team shares with the time when its server was reached last, where that is long ago."""
+    scored = state.scored or ()
+    if not any(candidate.memory.provenance.team for candidate in scored):
+        return Outcome(kept=state)
+    heard_ms = TEAMS_HEARD.read(tools.store)
+    if not heard_ms or state.query.at_ms - heard_ms < UNHEARD_MS:
+        return Outcome(kept=state)
+    marked = tuple(
+        replace(candidate, heard_at_ms=heard_ms) if candidate.memory.provenance.team else candidate
+        for candidate in scored
+    )
+    return Outcome(kept=state.changed(scored=marked))

@@ -30,7 +30,7 @@ from tacit.recall.ask_model.judging import ask_judge
 from tacit.recall.budget import budget
 from tacit.recall.dedupe import drop_known
 from tacit.recall.deliver import deliver, render, trace_of
-from tacit.recall.freshness import FreshnessProbe
+from tacit.recall.freshness import FreshnessProbe, mark_unheard
 from tacit.recall.fuse import fuse
 from tacit.recall.guard import guard
 from tacit.recall.measure import load, measure
@@ -103,6 +103,7 @@ class RecallPipeline:
             ("score", partial(judge, gate or shipped_gate(), weights=armed)),
             ("score", order_answer),
             ("score", FreshnessProbe().stage),
+            ("score", partial(mark_unheard, tools)),
             ("score", partial(find_shared_names, tools)),
             ("score", floors),
             ("score", partial(read_again, tools)),

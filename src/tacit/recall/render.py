@@ -78,7 +78,8 @@ def source_of(candidate: Candidate) -> str:
 def mark_of(candidate: Candidate) -> str:
     """What is to be known of a memory that nobody confirmed, whose files have changed, or that has ended; "" for the others."""
     memory = candidate.memory
-    stale = f"{_STALE[candidate.freshness]}{_ended(memory)}"
+    unheard = f", last synced {day(candidate.heard_at_ms)}" if candidate.heard_at_ms else ""
+    stale = f"{_STALE[candidate.freshness]}{_ended(memory)}{unheard}"
     return f", unconfirmed{stale}" if is_marked(memory) else stale
 
 

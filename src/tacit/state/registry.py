@@ -182,6 +182,10 @@ TEAMS: Final = NamedValue(
     words=False,
 )
 """What is known of the teams on a server, by name."""
+TEAMS_HEARD: Final = NamedValue(
+    prefix="teams-heard", keyed_by=HOME, codec=_TIME, at_purge=AtPurge.KEEP, words=False
+)
+"""When the server of the teams was reached last, to the hour."""
 TEAM_JOINED: Final = NamedValue(
     prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )

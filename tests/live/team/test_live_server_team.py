@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
@@ -147,7 +148,14 @@ def test_what_is_unshared_is_gone_at_the_next_sync_and_offline_it_stays(people, 
     bo.sync()
     assert STATEMENT in bo.gets()
     site.stop()
-    assert STATEMENT in bo.gets()
+    told = bo.gets()
+    assert STATEMENT in told
+    assert "last synced" not in told
+    days_ago = int(time.time() * 1000) - 3 * 86_400_000
+    with sqlite3.connect(bo.machine.home.database) as store:  # as if the server had been away for three days
+        store.execute("UPDATE named_values SET value = ? WHERE name = 'teams-heard'", (str(days_ago),))
+    day = datetime.fromtimestamp(days_ago / 1000, tz=UTC).date()
+    assert f"(teammate Ana Ruiz, {datetime.now(UTC).date()}, last synced {day})" in bo.gets()
     assert "cannot be reached" in bo.machine.said("sync", code=11)
     site.start()
     ana.machine.tacit("unshare", memory_id)

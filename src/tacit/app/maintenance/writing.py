@@ -140,11 +140,15 @@ class Writing:
             purger=self.admin.purging,
             changed=self._made_of.changed,
             take_over=self._take_over,
+            heard=self._note_heard,
             left=self._leave_teams,
         )
 
     def _take_over(self, server: TeamServer) -> int:
         return self.shared_teams.take_over(server)
+
+    def _note_heard(self) -> None:
+        self.shared_teams.note_heard()
 
     def _leave_teams(self) -> None:
         self.shared_teams.leave_all()

@@ -23,13 +23,14 @@ from tacit.model.scope import ScopeKind
 from tacit.model.shared import Decision, SharedMemory, SharedStatement, ShareRequest, TeamMembership, may
 from tacit.reading.when import stated_when
 from tacit.state.captured import TeamState
-from tacit.state.registry import TEAMS
+from tacit.state.registry import TEAMS, TEAMS_HEARD
 from tacit.sync.team_server import TeamServer
 
 if TYPE_CHECKING:
     from tacit.capture.pipeline import CapturePipeline
 
 PAGE = 200
+HOUR_MS = 3_600_000
 TRIES, TRY_S = 10, 0.2
 """A change may be hidden for a moment by a transaction that began before it: so often, and after so long, it is asked for again."""
 _T = TypeVar("_T")
@@ -174,8 +175,15 @@ class SharedTeams:
             SyncError: the server cannot be reached or refuses; what was taken over until then stays.
         """
         joined = {each.team: each for each in server.teams() if each.joined}
+        self.note_heard()
         left = tuple(team for team in TEAMS.read(self._parts.store) if team not in joined)
         return self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
+
+    def note_heard(self) -> None:
+        """The server was reached: what the teams share is as it says. Written down once an hour at most."""
+        now_ms = self._parts.clock.now_ms()
+        if abs(now_ms - TEAMS_HEARD.read(self._parts.store)) >= HOUR_MS and TEAMS.read(self._parts.store):
+            TEAMS_HEARD.write(self._parts.store, now_ms)
 
     def leave_all(self) -> int:
         """End everything that came from a server's teams, where this home is logged out; return how many memories ended."""

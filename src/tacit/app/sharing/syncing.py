@@ -77,6 +77,7 @@ class Syncing:
         purger: Purger,
         changed: Callable[[], None],
         take_over: Callable[[TeamServer], int] = lambda _server: 0,
+        heard: Callable[[], None] = lambda: None,
         left: Callable[[], None] = lambda: None,
         connect: Callable[[str, str], HttpServer] = HttpServer,
     ) -> None:
@@ -87,6 +88,7 @@ class Syncing:
             purger: removes memories that another device purged.
             changed: is called when memories came in.
             take_over: brings the store up to date with the teams of the server, and returns how many memories changed.
+            heard: is called when the server was reached.
             left: is called when this home is logged out.
             connect: makes the connection to the server, from its URL and the token of this device ("" = none yet).
         """
@@ -94,6 +96,7 @@ class Syncing:
         self._purger = purger
         self._changed = changed
         self._take_over = take_over
+        self._heard_of = heard
         self._left = left
         self._connect = connect
         self._exchanging = Lock()
@@ -406,6 +409,7 @@ class Syncing:
             first = self._shared < 0  # what changes while nobody knows from where to count must not be missed
             wait_s = 0.0 if first else LISTEN_S
             news, self._shared = server.wait(known, shared=self._shared, wait_s=wait_s)
+            self._heard_of()
             if (news or first) and not closing.is_set():
                 self._wake.set()
                 closing.wait(LOOK_S)
