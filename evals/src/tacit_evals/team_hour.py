@@ -42,8 +42,8 @@ class Machine:
 
     def run(self, *words: str) -> str:
         """Run a command of the person's; what it prints."""
-        typed = shlex.join(words)
-        print(f"{self.name}$ {re.sub(r'/tmp/\S*/', '', typed)}", flush=True)
+        typed = re.sub(r"/tmp/\S*/", "", shlex.join(words))
+        print(f"{self.name}$ {typed}", flush=True)
         program = self.person.home.parent / "bin" / words[0]
         command = [str(program) if program.exists() else words[0], *words[1:]]
         return self.person.step(f"{self.name}: {' '.join(words[:3])}"[:60], command)
@@ -66,7 +66,7 @@ class Trial:
             env=ana.person.environment(),
             cwd=ana.person.project,
             stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.DEVNULL,
             text=True,
         )
         assert self._process.stdout is not None

