@@ -97,7 +97,7 @@ def session(bo: Machine) -> None:
         holding = [
             request
             for request in stub.agent_requests
-            if request.find(f"{re.escape(DECISION)} ..teammate ana")
+            if request.find(f"{re.escape(DECISION)} .teammate ana")
         ]
         if not holding:
             raise SystemExit(f"the decision is in none of {len(stub.agent_requests)} requests")
