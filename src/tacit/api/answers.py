@@ -50,6 +50,7 @@ from tacit.model.shared import (
     AddedMember,
     AuditEntry,
     MemberView,
+    Owned,
     SharedMemory,
     ShareRequest,
     TeamMembership,
@@ -627,6 +628,12 @@ class TeamProjectView(_Answer):
     """A project whose memories may be shared with a team."""
 
     project: TeamProject
+
+
+class OwnedView(_Answer):
+    """Everything of the user in their teams."""
+
+    owned: Owned
 
 
 class AuditView(_Answer):

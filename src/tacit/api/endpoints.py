@@ -205,6 +205,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/teams/projects/remove", teams.remove_project, users=_TEAM),
         _send("POST", "/v1/teams/service-accounts", teams.put_service, users=_TEAM),
         _get("/v1/teams/audit", teams.audit),
+        _get("/v1/teams/mine", teams.owned),
         _get("/v1/teams/requests", teams.requests),
         _send("POST", "/v1/teams/requests", teams.ask, users=_TEAM),
         _send("POST", "/v1/teams/requests/decide", teams.decide, users=_TEAM),

@@ -1,4 +1,5 @@
-"""Commands of the group `team` that ask the server: create members add remove project requests accept refuse withdraw audit service-account.
+"""Commands of the group `team` that ask the server: create members add remove project requests accept refuse withdraw audit export
+service-account.
 
 In: arguments. Out: what the daemon answered.
 """
@@ -37,6 +38,7 @@ def register(app: typer.Typer) -> None:
         ("refuse", refuse),
         ("withdraw", withdraw),
         ("audit", audit),
+        ("export", export),
         ("service-account", service_account),
     ):
         app.command(name)(command)
@@ -198,6 +200,33 @@ def audit(
         for entry in found["entries"]
     ]  # fmt: skip
     print_rows("", ("when", "who", "device", "what", "of"), rows, empty="Nothing was done yet.")
+
+
+def export(
+    to: Annotated[
+        Path | None, typer.Option("--to", help="File to write. Default: print it.", show_default=False)
+    ] = None,
+) -> None:
+    """Export everything of yours in your teams as JSON: memberships, what you shared, what you asked to share.
+
+    What your own devices share is encrypted on the server; `tacit export` writes that.
+    """
+    import json
+
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import format_count, print_json, print_line
+    from tacit.errors import InvalidInput
+
+    owned = ask("GET", "/v1/teams/mine")["owned"]
+    if to is None:
+        print_json(owned)
+        return
+    try:
+        with to.open("x", encoding="utf-8") as file:
+            json.dump(owned, file, ensure_ascii=False, indent=2)
+    except OSError as error:
+        raise InvalidInput(f"{to} cannot be written: {error.strerror or error}.") from error
+    print_line(f"Wrote {format_count(len(owned['memories']))} to {to}.")
 
 
 def service_account(

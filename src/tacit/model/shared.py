@@ -190,11 +190,11 @@ class TeamChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundMemory:
-    """An answer of a search on the server; a higher score is better."""
+    """A memory that a team shares; of a search with its score, a higher one is better."""
 
     memory: SharedMemory
     team: str
-    score: float
+    score: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,3 +207,18 @@ class AuditEntry:
     device: str
     action: str
     subject: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owned:
+    """Everything that a principal has on the server beside the encrypted logs of their devices.
+
+    Attributes:
+        teams: what they are a member of.
+        memories: what they are the author of and a team shares, or shared.
+        requests: what they asked to share.
+    """
+
+    teams: tuple[TeamMembership, ...] = ()
+    memories: tuple[FoundMemory, ...] = ()
+    requests: tuple[ShareRequest, ...] = ()

@@ -11,6 +11,7 @@ from tacit.model.shared import (
     Decision,
     FoundMemory,
     MemberView,
+    Owned,
     SharedMemory,
     SharedStatement,
     ShareRequest,
@@ -153,6 +154,10 @@ class TeamServer:
         """Shared memories that fit a question."""
         body = {"query": query, "teams": tuple(teams), "remote": remote, "limit": limit}
         return self._connection.ask(_Found, "POST", f"{PREFIX}/search", body).found
+
+    def owned(self) -> Owned:
+        """Everything of the caller in their teams."""
+        return self._connection.ask(Owned, "GET", f"{PREFIX}/mine")
 
     def _do(self, path: str, body: object) -> None:
         self._connection.ask(_Done, "POST", f"{PREFIX}{path}", body)

@@ -236,6 +236,16 @@ def test_who_leaves_is_out_of_every_team_and_one_administrator_stays(acme):
     assert len(acme.members.teams(acme.ana)) == 2
 
 
+def test_everything_of_a_person_can_be_taken_along(acme):
+    acme.accept(acme.ask(acme.bo))
+    waiting = acme.ask(acme.bo, replace(RULE, content="Releases go out on Thursdays."))
+    acme.accept(acme.ask(acme.ana, replace(RULE, content="Tables are named in the singular.")))
+    owned = acme.requests.owned(acme.bo)
+    assert [each.memory.statement.content for each in owned.memories] == [RULE.content]
+    assert {each.id: each.state for each in owned.requests}[waiting.id] == "waiting"
+    assert {each.team for each in owned.teams} == {acme.name, acme.core}
+
+
 def test_everything_is_written_down_and_nothing_of_it_can_be_changed(acme):
     acme.accept(acme.ask(acme.bo))
     done = [

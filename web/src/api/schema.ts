@@ -588,6 +588,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/teams/mine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get everything of the user in their teams: memberships, what they shared, what they asked to share. */
+        get: operations["get_teams_mine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/teams/requests": {
         parameters: {
             query?: never;
@@ -2770,85 +2787,6 @@ export interface components {
             notice: string;
         };
         /**
-         * FoundMemory
-         * @description A memory as an answer hands it over.
-         */
-        FoundMemory: {
-            /** Id */
-            id: string;
-            /** Kind */
-            kind: string;
-            /** Content */
-            content: string;
-            /**
-             * Scope
-             * @description such as `universal` or `project:...`
-             */
-            scope: string;
-            provenance: components["schemas"]["Origin"];
-            validity: components["schemas"]["Validity"];
-            /** Created At Ms */
-            created_at_ms: number;
-            /** Updated At Ms */
-            updated_at_ms: number;
-            /** Importance */
-            importance: number;
-            /** Confidence */
-            confidence: number;
-            trigger: components["schemas"]["Trigger"];
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "active" | "quarantined" | "superseded" | "retired";
-            /**
-             * Sensitivity
-             * @enum {string}
-             */
-            sensitivity: "public" | "project" | "session" | "restricted";
-            /** Entities */
-            entities: components["schemas"]["Entity"][];
-            /** Files */
-            files: string[];
-            /** Error Signature */
-            error_signature: string;
-            /** Frequency */
-            frequency: number;
-            /** Use Count */
-            use_count: number;
-            /** Shown Count */
-            shown_count: number;
-            /** Tokens */
-            tokens: number;
-            /** Pinned */
-            pinned: boolean;
-            /** Evidence */
-            evidence: string[];
-            /** Proofs */
-            proofs: number;
-            /** Content Hash */
-            content_hash: string;
-            /**
-             * Etag
-             * @description for `If-Match`; changes with everything but `use_count` and `shown_count`
-             */
-            etag: string;
-            /** Text */
-            text: string;
-            /** Text Tokens */
-            text_tokens: number;
-            /** Shortened */
-            shortened: boolean;
-            /** Relevance */
-            relevance: number;
-            /** Scores */
-            scores: {
-                [key: string]: number;
-            };
-            /** Reasons */
-            reasons: string[];
-        };
-        /**
          * Graph
          * @description A bounded graph: nodes, newest first, and their edges, strongest first. `total` = nodes without the limit.
          */
@@ -3933,6 +3871,39 @@ export interface components {
             speaker: string;
         };
         /**
+         * Owned
+         * @description Everything that a principal has on the server beside the encrypted logs of their devices.
+         *
+         *     Attributes:
+         *         teams: what they are a member of.
+         *         memories: what they are the author of and a team shares, or shared.
+         *         requests: what they asked to share.
+         */
+        Owned: {
+            /**
+             * Teams
+             * @default []
+             */
+            teams: components["schemas"]["TeamMembership"][];
+            /**
+             * Memories
+             * @default []
+             */
+            memories: components["schemas"]["tacit__model__shared__FoundMemory"][];
+            /**
+             * Requests
+             * @default []
+             */
+            requests: components["schemas"]["ShareRequest"][];
+        };
+        /**
+         * OwnedView
+         * @description Everything of the user in their teams.
+         */
+        OwnedView: {
+            owned: components["schemas"]["Owned"];
+        };
+        /**
          * PendingFailure
          * @description A command or tool that failed and has not succeeded since.
          */
@@ -4375,7 +4346,7 @@ export interface components {
         RecalledView: {
             block: components["schemas"]["Block"];
             /** Memories */
-            memories: components["schemas"]["FoundMemory"][];
+            memories: components["schemas"]["tacit__api__answers__FoundMemory"][];
             /** Budget Tokens */
             budget_tokens: number;
             trace: components["schemas"]["TraceView"];
@@ -6623,6 +6594,99 @@ export interface components {
             /** Requests */
             requests: components["schemas"]["WriteUpRequest"][];
         };
+        /**
+         * FoundMemory
+         * @description A memory as an answer hands it over.
+         */
+        tacit__api__answers__FoundMemory: {
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Content */
+            content: string;
+            /**
+             * Scope
+             * @description such as `universal` or `project:...`
+             */
+            scope: string;
+            provenance: components["schemas"]["Origin"];
+            validity: components["schemas"]["Validity"];
+            /** Created At Ms */
+            created_at_ms: number;
+            /** Updated At Ms */
+            updated_at_ms: number;
+            /** Importance */
+            importance: number;
+            /** Confidence */
+            confidence: number;
+            trigger: components["schemas"]["Trigger"];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "active" | "quarantined" | "superseded" | "retired";
+            /**
+             * Sensitivity
+             * @enum {string}
+             */
+            sensitivity: "public" | "project" | "session" | "restricted";
+            /** Entities */
+            entities: components["schemas"]["Entity"][];
+            /** Files */
+            files: string[];
+            /** Error Signature */
+            error_signature: string;
+            /** Frequency */
+            frequency: number;
+            /** Use Count */
+            use_count: number;
+            /** Shown Count */
+            shown_count: number;
+            /** Tokens */
+            tokens: number;
+            /** Pinned */
+            pinned: boolean;
+            /** Evidence */
+            evidence: string[];
+            /** Proofs */
+            proofs: number;
+            /** Content Hash */
+            content_hash: string;
+            /**
+             * Etag
+             * @description for `If-Match`; changes with everything but `use_count` and `shown_count`
+             */
+            etag: string;
+            /** Text */
+            text: string;
+            /** Text Tokens */
+            text_tokens: number;
+            /** Shortened */
+            shortened: boolean;
+            /** Relevance */
+            relevance: number;
+            /** Scores */
+            scores: {
+                [key: string]: number;
+            };
+            /** Reasons */
+            reasons: string[];
+        };
+        /**
+         * FoundMemory
+         * @description A memory that a team shares; of a search with its score, a higher one is better.
+         */
+        tacit__model__shared__FoundMemory: {
+            memory: components["schemas"]["SharedMemory"];
+            /** Team */
+            team: string;
+            /**
+             * Score
+             * @default 0
+             */
+            score: number;
+        };
     };
     responses: {
         /** @description an error; codes: conflict, cross_origin, daemon_error, daemon_newer, daemon_unavailable, deadline_exceeded, embedder_mismatch, error, head_too_large, host_error, idempotency_mismatch, internal, invalid_input, invalid_payload, invalid_scope, invalid_setting, log_forked, method_not_allowed, no_such_path, not_found, not_logged_in, not_permitted, precondition_failed, precondition_required, provider_error, refused_by_redaction, refused_by_trust, store_busy, store_corrupt, store_error, store_full, store_newer, store_read_only, sync_error, too_large, unauthorized, unknown_kind, unknown_setting, unreadable_entry, unsupported_media_type, wrong_host */
@@ -7786,6 +7850,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_teams_mine: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OwnedView"];
                 };
             };
             "4XX": components["responses"]["Problem"];

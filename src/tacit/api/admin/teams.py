@@ -100,6 +100,11 @@ def put_service(
     return Answer(shapes.AddedMemberView(added=added))
 
 
+def owned(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OwnedView]:  # noqa: ARG001
+    """Get everything of the user in their teams: memberships, what they shared, what they asked to share."""
+    return Answer(shapes.OwnedView(owned=engine.shared_teams.asking(lambda server: server.owned())))
+
+
 def audit(engine: Service, at: Parameters, request: ListAudit) -> Answer[shapes.AuditView]:  # noqa: ARG001
     """List what was done in a team, newest first. Administrators can see it."""
     entries = engine.shared_teams.asking(

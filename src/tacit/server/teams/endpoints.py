@@ -136,6 +136,7 @@ class TeamEndpoints:
             ("POST", "/requests/decide", self._post(Decide, self._decide)),
             ("POST", "/unshare", self._post(Unshare, self._unshare)),
             ("GET", "/changes", self._get(self._changes)),
+            ("GET", "/mine", self._get(lambda who, _: self._requests.owned(who))),
             ("POST", "/search", self._post(Search, self._search)),
         )
 

@@ -40,6 +40,7 @@ from tacit.model.shared import (
     Decision,
     FoundMemory,
     NearMemory,
+    Owned,
     RequestState,
     SharedMemory,
     SharedStatement,
@@ -374,6 +375,24 @@ class Requests:
         fused = rrf_equal([_ranking("semantic", meanings), _ranking("lexical", words)], {})
         best = [(name, score) for name, score in fused if name in found]
         return tuple(replace(found[name], score=score) for name, score in best[: min(limit, MOST_FOUND)])
+
+    def owned(self, who: Principal) -> Owned:
+        """Everything that a principal has in their teams, for them to take along."""
+        memories: list[FoundMemory] = []
+        requests: list[ShareRequest] = []
+        teams = self._members.teams(who)
+        where = MemoryFilter(source=who.account, statuses=None)
+        for each in teams:
+            store = self._store(who, each.team)
+            remotes = self._remotes(each.team)
+            offset = 0
+            while page := store.list_memories(where, scope=store.scopes(), limit=500, offset=offset):
+                offset += len(page)
+                memories += [
+                    FoundMemory(memory=self._shared(memory, remotes), team=each.team) for memory in page
+                ]
+            requests += [request for request in self.list(who, each.team, every=True) if request.own]
+        return Owned(teams=teams, memories=tuple(memories), requests=tuple(requests))
 
     # --- helpers
 
