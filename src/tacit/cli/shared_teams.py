@@ -1,5 +1,4 @@
-"""Commands of the group `team` that ask the server: create members add remove project requests accept refuse withdraw audit export
-service-account.
+"""Commands of the group `team` that ask the server, from create to service-account.
 
 In: arguments. Out: what the daemon answered.
 """
@@ -203,11 +202,10 @@ def audit(
 
 
 def export(
-    to: Annotated[
-        Path | None, typer.Option("--to", help="File to write. Default: print it.", show_default=False)
-    ] = None,
+    to: Annotated[Path, typer.Option("--to", help="File to write.", show_default=False)],
+    as_json: AsJson = False,
 ) -> None:
-    """Export everything of yours in your teams as JSON: memberships, what you shared, what you asked to share.
+    """Write everything of yours in your teams to a file, as JSON: memberships, what you shared, what you asked to share.
 
     What your own devices share is encrypted on the server; `tacit export` writes that.
     """
@@ -218,14 +216,14 @@ def export(
     from tacit.errors import InvalidInput
 
     owned = ask("GET", "/v1/teams/mine")["owned"]
-    if to is None:
-        print_json(owned)
-        return
     try:
         with to.open("x", encoding="utf-8") as file:
             json.dump(owned, file, ensure_ascii=False, indent=2)
     except OSError as error:
         raise InvalidInput(f"{to} cannot be written: {error.strerror or error}.") from error
+    if as_json:
+        print_json({"path": str(to), "memories": len(owned["memories"])})
+        return
     print_line(f"Wrote {format_count(len(owned['memories']))} to {to}.")
 
 

@@ -189,7 +189,7 @@ class TeamChanges:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundMemory:
+class TeamMemory:
     """A memory that a team shares; of a search with its score, a higher one is better."""
 
     memory: SharedMemory
@@ -220,5 +220,5 @@ class Owned:
     """
 
     teams: tuple[TeamMembership, ...] = ()
-    memories: tuple[FoundMemory, ...] = ()
+    memories: tuple[TeamMemory, ...] = ()
     requests: tuple[ShareRequest, ...] = ()

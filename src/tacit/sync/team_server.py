@@ -9,7 +9,6 @@ from tacit.model.shared import (
     AddedMember,
     AuditEntry,
     Decision,
-    FoundMemory,
     MemberView,
     Owned,
     SharedMemory,
@@ -17,6 +16,7 @@ from tacit.model.shared import (
     ShareRequest,
     TeamChanges,
     TeamMembership,
+    TeamMemory,
     TeamProject,
 )
 from tacit.sync.connection import ServerConnection
@@ -51,7 +51,7 @@ class _Audit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    found: tuple[FoundMemory, ...]
+    found: tuple[TeamMemory, ...]
 
 
 class TeamServer:
@@ -150,7 +150,7 @@ class TeamServer:
 
     def search(
         self, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
-    ) -> tuple[FoundMemory, ...]:
+    ) -> tuple[TeamMemory, ...]:
         """Shared memories that fit a question."""
         body = {"query": query, "teams": tuple(teams), "remote": remote, "limit": limit}
         return self._connection.ask(_Found, "POST", f"{PREFIX}/search", body).found

@@ -2787,6 +2787,85 @@ export interface components {
             notice: string;
         };
         /**
+         * FoundMemory
+         * @description A memory as an answer hands it over.
+         */
+        FoundMemory: {
+            /** Id */
+            id: string;
+            /** Kind */
+            kind: string;
+            /** Content */
+            content: string;
+            /**
+             * Scope
+             * @description such as `universal` or `project:...`
+             */
+            scope: string;
+            provenance: components["schemas"]["Origin"];
+            validity: components["schemas"]["Validity"];
+            /** Created At Ms */
+            created_at_ms: number;
+            /** Updated At Ms */
+            updated_at_ms: number;
+            /** Importance */
+            importance: number;
+            /** Confidence */
+            confidence: number;
+            trigger: components["schemas"]["Trigger"];
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "active" | "quarantined" | "superseded" | "retired";
+            /**
+             * Sensitivity
+             * @enum {string}
+             */
+            sensitivity: "public" | "project" | "session" | "restricted";
+            /** Entities */
+            entities: components["schemas"]["Entity"][];
+            /** Files */
+            files: string[];
+            /** Error Signature */
+            error_signature: string;
+            /** Frequency */
+            frequency: number;
+            /** Use Count */
+            use_count: number;
+            /** Shown Count */
+            shown_count: number;
+            /** Tokens */
+            tokens: number;
+            /** Pinned */
+            pinned: boolean;
+            /** Evidence */
+            evidence: string[];
+            /** Proofs */
+            proofs: number;
+            /** Content Hash */
+            content_hash: string;
+            /**
+             * Etag
+             * @description for `If-Match`; changes with everything but `use_count` and `shown_count`
+             */
+            etag: string;
+            /** Text */
+            text: string;
+            /** Text Tokens */
+            text_tokens: number;
+            /** Shortened */
+            shortened: boolean;
+            /** Relevance */
+            relevance: number;
+            /** Scores */
+            scores: {
+                [key: string]: number;
+            };
+            /** Reasons */
+            reasons: string[];
+        };
+        /**
          * Graph
          * @description A bounded graph: nodes, newest first, and their edges, strongest first. `total` = nodes without the limit.
          */
@@ -3889,7 +3968,7 @@ export interface components {
              * Memories
              * @default []
              */
-            memories: components["schemas"]["tacit__model__shared__FoundMemory"][];
+            memories: components["schemas"]["TeamMemory"][];
             /**
              * Requests
              * @default []
@@ -4346,7 +4425,7 @@ export interface components {
         RecalledView: {
             block: components["schemas"]["Block"];
             /** Memories */
-            memories: components["schemas"]["tacit__api__answers__FoundMemory"][];
+            memories: components["schemas"]["FoundMemory"][];
             /** Budget Tokens */
             budget_tokens: number;
             trace: components["schemas"]["TraceView"];
@@ -5867,6 +5946,20 @@ export interface components {
             projects: components["schemas"]["TeamProject"][];
         };
         /**
+         * TeamMemory
+         * @description A memory that a team shares; of a search with its score, a higher one is better.
+         */
+        TeamMemory: {
+            memory: components["schemas"]["SharedMemory"];
+            /** Team */
+            team: string;
+            /**
+             * Score
+             * @default 0
+             */
+            score: number;
+        };
+        /**
          * TeamProject
          * @description A project whose memories may be shared, and the team that they are shared with.
          */
@@ -6593,99 +6686,6 @@ export interface components {
             tokens: number;
             /** Requests */
             requests: components["schemas"]["WriteUpRequest"][];
-        };
-        /**
-         * FoundMemory
-         * @description A memory as an answer hands it over.
-         */
-        tacit__api__answers__FoundMemory: {
-            /** Id */
-            id: string;
-            /** Kind */
-            kind: string;
-            /** Content */
-            content: string;
-            /**
-             * Scope
-             * @description such as `universal` or `project:...`
-             */
-            scope: string;
-            provenance: components["schemas"]["Origin"];
-            validity: components["schemas"]["Validity"];
-            /** Created At Ms */
-            created_at_ms: number;
-            /** Updated At Ms */
-            updated_at_ms: number;
-            /** Importance */
-            importance: number;
-            /** Confidence */
-            confidence: number;
-            trigger: components["schemas"]["Trigger"];
-            /**
-             * Status
-             * @enum {string}
-             */
-            status: "active" | "quarantined" | "superseded" | "retired";
-            /**
-             * Sensitivity
-             * @enum {string}
-             */
-            sensitivity: "public" | "project" | "session" | "restricted";
-            /** Entities */
-            entities: components["schemas"]["Entity"][];
-            /** Files */
-            files: string[];
-            /** Error Signature */
-            error_signature: string;
-            /** Frequency */
-            frequency: number;
-            /** Use Count */
-            use_count: number;
-            /** Shown Count */
-            shown_count: number;
-            /** Tokens */
-            tokens: number;
-            /** Pinned */
-            pinned: boolean;
-            /** Evidence */
-            evidence: string[];
-            /** Proofs */
-            proofs: number;
-            /** Content Hash */
-            content_hash: string;
-            /**
-             * Etag
-             * @description for `If-Match`; changes with everything but `use_count` and `shown_count`
-             */
-            etag: string;
-            /** Text */
-            text: string;
-            /** Text Tokens */
-            text_tokens: number;
-            /** Shortened */
-            shortened: boolean;
-            /** Relevance */
-            relevance: number;
-            /** Scores */
-            scores: {
-                [key: string]: number;
-            };
-            /** Reasons */
-            reasons: string[];
-        };
-        /**
-         * FoundMemory
-         * @description A memory that a team shares; of a search with its score, a higher one is better.
-         */
-        tacit__model__shared__FoundMemory: {
-            memory: components["schemas"]["SharedMemory"];
-            /** Team */
-            team: string;
-            /**
-             * Score
-             * @default 0
-             */
-            score: number;
         };
     };
     responses: {

@@ -20,7 +20,8 @@ from tacit.providers.tokens import ExactCounter
 from tacit.safety.redact import Redactor
 from tacit.server.logs import Logs
 from tacit.server.teams.members import Members
-from tacit.server.teams.requests import Reading, Requests
+from tacit.server.teams.requests import Requests
+from tacit.server.teams.statements import Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ who asks, never from what they send. What holds a secret is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -16,29 +16,23 @@ import msgspec
 from tacit.backends.postgres.connection import Transaction
 from tacit.backends.postgres.feed import Cursor, FeedEntry, changes_after, is_hiding
 from tacit.backends.postgres.store import PostgresStore
-from tacit.capture.bootstrap.team_files import teammate_trigger
-from tacit.capture.prepare import Preparer, secrets_in
 from tacit.errors import (
     Conflict,
     EmbedderMismatch,
     InvalidInput,
     InvalidPayload,
-    InvalidScope,
     NotFound,
     NotPermitted,
     ProviderError,
-    RefusedByRedaction,
 )
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Draft, Removal, Retire, Skip, Supersede
+from tacit.model.changes import Add, Change, Removal, Retire, Supersede
 from tacit.model.evidence import Hit, Ranking
 from tacit.model.ids import new_id
-from tacit.model.kinds import SESSION_NOTES
-from tacit.model.memory import Memory, Provenance, TrustTier
-from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
+from tacit.model.memory import Memory
+from tacit.model.scope import UNIVERSAL, ScopeFilter, ScopeKind, project_scope
 from tacit.model.shared import (
     Decision,
-    FoundMemory,
     NearMemory,
     Owned,
     RequestState,
@@ -46,25 +40,23 @@ from tacit.model.shared import (
     SharedStatement,
     ShareRequest,
     TeamChanges,
+    TeamMemory,
     may,
     organization_of,
 )
-from tacit.ports.clock import Clock
-from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryFilter
 from tacit.reading.memory_vectors import memory_vectors
-from tacit.reading.when import stated_when
 from tacit.recall.fuse import rrf_equal
 from tacit.safety.danger import danger_of
 from tacit.server.logs import Principal
-from tacit.server.teams.access import SERVER, SERVICE, Entered, note, tenant_of
+from tacit.server.teams.access import SERVER, Entered, note, tenant_of
 from tacit.server.teams.members import Members
+from tacit.server.teams.statements import Reading, read_statement, scope_of, shared_form, tier_of
 from tacit.session.projects import project_id
 from tacit.sync.merging import own_memory_id
 
 MOST_WAITING = 200
 """So many requests of one author may wait in a team."""
-MAX_WHEN, MAX_FILES, MAX_TERM = 20, 20, 200
 MAX_COMMENT = 500
 NEAR, NEAR_COSINE = 3, 0.5
 """So many shared memories are shown beside a request, from this cosine on."""
@@ -99,15 +91,6 @@ class _Body:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What statements are read with: redaction and kinds, and an embedder for vectors."""
-
-    preparer: Preparer
-    embedder: Embedder
-    clock: Clock
-
-
 class Requests:
     """Requests to share and shared memories. Safe to share between threads and processes."""
 
@@ -127,9 +110,9 @@ class Requests:
             NotFound, NotPermitted: see `Access.enter`.
         """
         entered = self._members.access.enter(who, team, "writer")
-        checked = replace(statement, tier=_tier_of(who, statement).name.lower())
+        checked = replace(statement, tier=tier_of(who, statement).name.lower())
         self._require_project(team, checked)
-        memory = self._read(checked, author=who.account, name=entered.name)
+        memory = read_statement(self._reading, checked, author=who.account, name=entered.name)
         if self._says_already(who, team, memory):
             raise InvalidInput(f"{team} shares this already.", hint="`tacit team` lists what it shares.")
         body = _Body(statement=replace(checked, content=memory.content), name=entered.name)
@@ -220,7 +203,9 @@ class Requests:
         if store.get((memory_id,), scope=store.scopes()):
             return memory_id  # it was accepted before, and only that was not written down
         statement = replace(request.statement, content=content.strip() or request.statement.content)
-        memory = replace(self._read(statement, author=request.author, name=request.name), id=memory_id)
+        memory = replace(
+            read_statement(self._reading, statement, author=request.author, name=request.name), id=memory_id
+        )
         old = self._held(store, team, replaces)
         accepted = ChangeReason(cause=ChangeCause.ACCEPTED)
         change: Change = (
@@ -295,7 +280,7 @@ class Requests:
             durable=True,
             alone=False,
         )
-        return replace(self._shared(memory, {}), holds=False)
+        return replace(shared_form(memory, {}), holds=False)
 
     # --- handing out
 
@@ -318,7 +303,7 @@ class Requests:
         remotes = self._remotes(team)
         return TeamChanges(
             memories=tuple(
-                self._shared(entry.memory, remotes)
+                shared_form(entry.memory, remotes)
                 for entry in newest.values()
                 if entry.kind == "version" and entry.memory is not None
             ),
@@ -329,7 +314,7 @@ class Requests:
 
     def search(
         self, who: Principal, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
-    ) -> tuple[FoundMemory, ...]:
+    ) -> tuple[TeamMemory, ...]:
         """The shared memories of `teams` (none = all of the principal's) that fit `query`, best first: by meaning and by words, fused.
 
         Args:
@@ -350,7 +335,7 @@ class Requests:
             vector = self._reading.embedder.embed([query])[0]
         meanings: list[tuple[str, float]] = []
         words: list[tuple[str, float]] = []
-        found: dict[str, FoundMemory] = {}
+        found: dict[str, TeamMemory] = {}
         for team in wanted:
             self._members.access.enter(who, team)
             store = self._store(who, team)
@@ -371,14 +356,14 @@ class Requests:
             ids = {name for name, _ in (*words, *meanings)} - found.keys()
             remotes = self._remotes(team)
             for memory in store.get(sorted(ids), scope=scope):
-                found[memory.id] = FoundMemory(memory=self._shared(memory, remotes), team=team, score=0.0)
+                found[memory.id] = TeamMemory(memory=shared_form(memory, remotes), team=team, score=0.0)
         fused = rrf_equal([_ranking("semantic", meanings), _ranking("lexical", words)], {})
         best = [(name, score) for name, score in fused if name in found]
         return tuple(replace(found[name], score=score) for name, score in best[: min(limit, MOST_FOUND)])
 
     def owned(self, who: Principal) -> Owned:
         """Everything that a principal has in their teams, for them to take along."""
-        memories: list[FoundMemory] = []
+        memories: list[TeamMemory] = []
         requests: list[ShareRequest] = []
         teams = self._members.teams(who)
         where = MemoryFilter(source=who.account, statuses=None)
@@ -389,7 +374,7 @@ class Requests:
             while page := store.list_memories(where, scope=store.scopes(), limit=500, offset=offset):
                 offset += len(page)
                 memories += [
-                    FoundMemory(memory=self._shared(memory, remotes), team=each.team) for memory in page
+                    TeamMemory(memory=shared_form(memory, remotes), team=each.team) for memory in page
                 ]
             requests += [request for request in self.list(who, each.team, every=True) if request.own]
         return Owned(teams=teams, memories=tuple(memories), requests=tuple(requests))
@@ -409,26 +394,6 @@ class Requests:
         projects = self._members.projects(organization_of(team))
         return {project_id(f"remote:{each.remote}"): each.remote for each in projects}
 
-    def _shared(self, memory: Memory, remotes: Mapping[str, str]) -> SharedMemory:
-        project = memory.scope.project_id
-        return SharedMemory(
-            id=memory.id,
-            statement=SharedStatement(
-                content=memory.content,
-                kind=memory.kind,
-                scope="project" if project else str(memory.scope),
-                remote=remotes.get(project, "") if project else "",
-                when=stated_when(memory.trigger),
-                files=memory.files,
-                tier=memory.provenance.tier.name.lower(),
-                said_at_ms=memory.validity.valid_from_ms,
-            ),
-            name=memory.provenance.author,
-            author=memory.provenance.source,
-            holds=memory.status == "active",
-            replaced_by=memory.validity.superseded_by or "",
-        )
-
     def _says_already(self, who: Principal, team: str, memory: Memory) -> bool:
         where = MemoryFilter(begins=memory.content)
         alike = self._store(who, team).list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
@@ -447,45 +412,6 @@ class Requests:
                 f"The project {statement.remote or 'without a remote'} {whose}.",
                 hint=f"An administrator adds it: `tacit team project {team}` in its folder.",
             )
-
-    def _read(self, statement: SharedStatement, *, author: str, name: str) -> Memory:
-        """The memory that a statement makes.
-
-        Raises:
-            InvalidInput: if it makes none.
-            RefusedByRedaction: if it holds a secret.
-        """
-        if statement.kind in SESSION_NOTES:
-            raise InvalidInput(f"A {statement.kind} belongs to one session and is not shared.")
-        _check_lengths(statement)
-        scope = _scope_of(statement)
-        redactor = self._reading.preparer.redactor
-        if secrets := secrets_in((statement.content, *statement.when, *statement.files), redactor):
-            raise RefusedByRedaction(
-                f"The statement holds a secret ({secrets}); nothing was stored.", hint="Edit it first."
-            )
-        tier = TrustTier[statement.tier.upper()]
-        now_ms = self._reading.clock.now_ms()
-        prepared = self._reading.preparer.prepare(
-            Draft(
-                content=statement.content,
-                kind=statement.kind,
-                scope=scope,
-                provenance=Provenance(tier=tier, source=author, author=name),
-                at_ms=min(statement.said_at_ms, now_ms) or now_ms,
-                trigger=teammate_trigger(
-                    statement.content, kind=statement.kind, files=statement.files, when=statement.when
-                ),
-                files=statement.files,
-                explicit=True,
-                confirmed=True,
-            )
-        )
-        if isinstance(prepared, Skip):
-            raise InvalidInput(
-                "The statement cannot be shared: it is empty, too long, or of a kind that its source may not state."
-            )
-        return prepared
 
     def _find(self, entered: Entered, who: Principal, request_id: str) -> ShareRequest:
         row = entered.database.reading(lambda transaction: transaction.row(_FIND, {"id": request_id}))
@@ -524,7 +450,7 @@ class Requests:
     def _near(self, who: Principal, team: str, statement: SharedStatement) -> tuple[NearMemory, ...]:
         """Shared memories that speak of the same matter, for the reviewer to decide what becomes of both."""
         store = self._store(who, team)
-        scope = ScopeFilter.of(UNIVERSAL, _scope_of(statement))
+        scope = ScopeFilter.of(UNIVERSAL, scope_of(statement))
         try:
             vector = self._reading.embedder.embed([statement.content])[0]
             hits = store.search.semantic(
@@ -549,43 +475,6 @@ class Requests:
             return False
         values = {"principal": who.account, "server": SERVER}
         return not entered.database.reading(lambda transaction: transaction.number(_OTHER_REVIEWERS, values))
-
-
-def _tier_of(who: Principal, statement: SharedStatement) -> TrustTier:
-    """Who vouches for a statement: what its author's device says, but no more than the author's token allows."""
-    try:
-        said = TrustTier[statement.tier.upper()]
-    except KeyError as error:
-        raise InvalidPayload(f"There is no trust tier {statement.tier[:40]!r}.") from error
-    most = TrustTier.ASSISTANT if SERVICE.fullmatch(who.account) else TrustTier.TEAMMATE
-    return min(said, most)
-
-
-def _scope_of(statement: SharedStatement) -> Scope:
-    if statement.scope == "project":
-        return project_scope(project_id(f"remote:{statement.remote}"))
-    try:
-        scope = Scope.parse(statement.scope)
-    except InvalidScope as error:
-        raise InvalidInput(error.message, hint=error.hint) from error
-    if scope.kind not in (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE):
-        raise InvalidInput(
-            f"Memories of the scope {scope} are not shared.",
-            hint="Share memories of a project, of a language, or universal ones.",
-        )
-    return scope
-
-
-def _check_lengths(statement: SharedStatement) -> None:
-    lists: tuple[tuple[str, Collection[str], int], ...] = (
-        ("when", statement.when, MAX_WHEN),
-        ("files", statement.files, MAX_FILES),
-    )
-    for name, values, most in lists:
-        if len(values) > most or any(len(value) > MAX_TERM for value in values):
-            raise InvalidInput(f"`{name}` holds at most {most} texts of at most {MAX_TERM} characters.")
-    if not 0 <= statement.said_at_ms < 2**53:
-        raise InvalidPayload("`said_at_ms` is no time.")
 
 
 def _state(text: str) -> RequestState:
