@@ -48,6 +48,8 @@ SEEN = ScopeFilter.of(SCOPE)
 DIRECTIONS, VOCABULARY, WORDS_EACH, WORDS_ASKED = 400, 20_000, 18, 8
 K1, B = 1.2, 0.75
 BATCH, DEPTH = 500, 10
+SMALL = 5_000
+"""The largest tenant of at most so many memories is measured, too."""
 _START_S = 60.0
 """A client that has not answered so long after its time has failed."""
 _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
@@ -317,9 +319,11 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
         tenants,
         key=lambda tenant: abs(len(tenant.ids) - math.sqrt(len(tenants[0].ids) * len(tenants[-1].ids))),
     )
+    small = next((tenant for tenant in tenants if len(tenant.ids) <= SMALL), tenants[-1])
+    chosen = sorted((tenants[-1], middle, small, tenants[0]), key=lambda tenant: len(tenant.ids))
     measured = [
         row
-        for tenant in dict.fromkeys(one.name for one in (tenants[-1], middle, tenants[0]))
+        for tenant in dict.fromkeys(one.name for one in chosen)
         for row in measure(
             application, world, next(one for one in tenants if one.name == tenant), arguments.queries
         )
