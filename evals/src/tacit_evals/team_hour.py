@@ -95,9 +95,7 @@ def session(bo: Machine) -> None:
         print(f"{bo.name}$ claude -p {PROMPT!r}", flush=True)
         run_client(command, environment=environment, cwd=person.project, timeout_s=120)
         holding = [
-            request
-            for request in stub.agent_requests
-            if request.find(f"{re.escape(DECISION)} .teammate ana")
+            request for request in stub.agent_requests if request.find(f"{re.escape(DECISION)} .teammate ana")
         ]
         if not holding:
             raise SystemExit(f"the decision is in none of {len(stub.agent_requests)} requests")

