@@ -20,6 +20,7 @@ from starlette.responses import Response
 from tacit.api.problems import problem, problem_of
 from tacit.errors import InvalidPayload, NotLoggedIn, TacitError
 from tacit.server.logs import MAX_NUMBER, Principal
+from tacit.server.tracing import request_span
 
 _LOG = logging.getLogger(__name__)
 MAX_BODY_BYTES = 16 * 1024 * 1024
@@ -125,6 +126,13 @@ class Service:
 
         async def answer(request: Request) -> Response:
             began = time.perf_counter()
+            with request_span(request.method, route) as answered:
+                response = await answer_or_problem(request)
+                answered(response.status_code)
+            self.counters.count(route, response.status_code, time.perf_counter() - began)
+            return response
+
+        async def answer_or_problem(request: Request) -> Response:
             try:
                 response = self._refused(request) or await handler(request)
             except TacitError as error:
@@ -136,7 +144,6 @@ class Service:
             except Exception as error:  # noqa: BLE001 - the interface's boundary: one broken request must not show or break more than itself
                 _LOG.exception("%s failed", route)
                 response = problem("internal", f"The server failed with {type(error).__name__}.")
-            self.counters.count(route, response.status_code, time.perf_counter() - began)
             return response
 
         return answer

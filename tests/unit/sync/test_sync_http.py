@@ -338,3 +338,23 @@ def _refused(reply: httpx.Response, call: str) -> None:
     }
     with pytest.raises(SyncError, match="is no Tacit server"):
         calls[call]()
+
+
+def test_requests_are_spans_where_opentelemetry_is_set_up(site, monkeypatch):
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "get_tracer", provider.get_tracer)
+    site.client.get("/sync/v1/heads")
+    (span,) = exporter.get_finished_spans()
+    assert span.name == "GET /sync/v1/heads"
+    assert span.attributes == {
+        "http.request.method": "GET",
+        "http.route": "/sync/v1/heads",
+        "http.response.status_code": 403,
+    }

@@ -6,7 +6,7 @@ Run: `python -m tacit_evals.postgres_search --tenants 50 --rows 50000`, with `[-
 It starts a PostgreSQL of its own, fills it through the store, and ends it. Tenants have sizes by Zipf's law. A vector is a mixture of
 three of 400 random directions and noise; a statement has 18 words of a vocabulary of 20,000 by Zipf's law. A query is a statement of
 the tenant whose vector is moved and of whose words eight are kept. Recall is the share of the ten best that were found: beside
-the cosines of all vectors as they are stored, and beside BM25 over all terms. Processor time is that of the backend process, out of
+the cosines of all vectors as they are stored, beside BM25 over all terms, and for both arms beside the fusion of these two by reciprocal ranks. Processor time is that of the backend process, out of
 /proc. Every client of the last figure is a process; each of its queries asks both arms in one transaction, of any tenant but the largest.
 `--promote` gives the largest tenant partitions of its own before it is measured.
 """
@@ -35,10 +35,12 @@ from rich.table import Table
 from tacit.backends.postgres import PostgresStore, create_roles, migrate, open_postgres_store, promote
 from tacit.backends.postgres.documents import word_terms
 from tacit.model.changes import Add
+from tacit.model.evidence import Hit, Ranking
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import ScopeFilter, project_scope
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.clock import SystemClock
+from tacit.recall.fuse import rrf_equal
 from tacit.text.tokens import query_words
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 
@@ -47,7 +49,8 @@ SCOPE = project_scope("bench")
 SEEN = ScopeFilter.of(SCOPE)
 DIRECTIONS, VOCABULARY, WORDS_EACH, WORDS_ASKED = 400, 20_000, 18, 8
 K1, B = 1.2, 0.75
-BATCH, DEPTH = 500, 10
+BATCH, DEPTH, FUSED = 500, 10, 50
+"""Memories of a transaction; of an answer; of each arm where both are fused."""
 SMALL = 5_000
 """The largest tenant of at most so many memories is measured, too."""
 _START_S = 60.0
@@ -180,8 +183,8 @@ class ExactWords:
                 self._postings[term].append(row)
         self._norms = (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
 
-    def best(self, text: str) -> list[str]:
-        """The ids of the ten best."""
+    def best(self, text: str, depth: int = DEPTH) -> list[str]:
+        """The ids of the `depth` best."""
         sums: Counter[int] = Counter()
         for term in {term for word in query_words(text) for term in word_terms(word)}:
             held = self._postings.get(term, [])
@@ -189,7 +192,7 @@ class ExactWords:
             for row in held:
                 sums[row] += weight
         scored = sorted((-total * self._norms[row], self._ids[row]) for row, total in sums.items())
-        return [name for _, name in scored[:DEPTH]]
+        return [name for _, name in scored[:depth]]
 
 
 def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measured]:
@@ -204,7 +207,7 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
     stored = tenant.vectors.astype(np.float16).astype(np.float32)
     words = ExactWords(tenant)
     results: list[Measured] = []
-    for arm in ("vector", "words", "both at once"):
+    for arm in ("vector", "words", "hybrid"):
         found: list[list[str]] = []
         walls: list[float] = []
         for text, vector in asked[:5]:
@@ -218,14 +221,14 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
         recalls = [
             len({*exact} & {*hits}) / len(exact)
             for hits, (text, vector) in zip(found, asked, strict=True)
-            if (exact := words.best(text) if arm == "words" else _nearest(tenant, stored, vector))
+            if (exact := _exact(arm, tenant, stored, words, text, vector))
         ]
         results.append(
             Measured(
                 tenant=tenant.name,
                 rows=len(tenant.ids),
                 arm=arm,
-                recall=statistics.fmean(recalls) if arm != "both at once" else math.nan,
+                recall=statistics.fmean(recalls),
                 backend_ms=worked,
                 wall_ms=statistics.median(walls),
             )
@@ -234,18 +237,43 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
     return results
 
 
+def _exact(
+    arm: str, tenant: Tenant, stored: Vectors, words: ExactWords, text: str, vector: Vectors
+) -> list[str]:
+    """The ten best of exact search; of `hybrid`, by the fused ranks of both exact arms."""
+    match arm:
+        case "vector":
+            return _nearest(tenant, stored, vector)[:DEPTH]
+        case "words":
+            return words.best(text)
+        case _:
+            return _fused(_nearest(tenant, stored, vector), words.best(text, FUSED))
+
+
 def _nearest(tenant: Tenant, stored: Vectors, vector: Vectors) -> list[str]:
-    return [tenant.ids[row] for row in np.argsort(-(stored @ vector), kind="stable")[:DEPTH].tolist()]
+    return [tenant.ids[row] for row in np.argsort(-(stored @ vector), kind="stable")[:FUSED].tolist()]
+
+
+def _fused(*arms: Sequence[str]) -> list[str]:
+    """The ten best by reciprocal ranks, as the server's own search fuses them."""
+    rankings = [
+        Ranking(space=str(place), hits=tuple(Hit(name, -rank) for rank, name in enumerate(arm)))
+        for place, arm in enumerate(arms)
+    ]
+    return [name for name, _ in rrf_equal(rankings, {})[:DEPTH]]
 
 
 def _search(store: PostgresStore, arm: str, text: str, vector: Vectors) -> list[str]:
+    depth = FUSED if arm == "hybrid" else DEPTH
+    meanings: list[str] = []
+    words: list[str] = []
     with store.at_once():
-        hits = ()
         if arm != "words":
-            hits = store.search.semantic(vector, identity=EMBEDDER, scope=SEEN, limit=DEPTH).hits
+            found = store.search.semantic(vector, identity=EMBEDDER, scope=SEEN, limit=depth)
+            meanings = [hit.memory_id for hit in found.hits]
         if arm != "vector":
-            hits = store.search.lexical(text, scope=SEEN, limit=DEPTH).hits
-    return [hit.memory_id for hit in hits]
+            words = [hit.memory_id for hit in store.search.lexical(text, scope=SEEN, limit=depth).hits]
+    return _fused(meanings, words) if arm == "hybrid" else [*meanings, *words]
 
 
 def _worked_ms(pid: int) -> float:
@@ -258,12 +286,12 @@ def _client(
 ) -> None:
     stores = [open_postgres_store(dsn, name, clock=SystemClock(), max_size=1) for name in tenants]
     for place, (text, vector) in enumerate(queries[: len(stores)]):
-        _search(stores[place % len(stores)], "both at once", text, vector)
+        _search(stores[place % len(stores)], "hybrid", text, vector)
     walls: list[float] = []
     until = time.perf_counter() + seconds
     while (began := time.perf_counter()) < until:
         text, vector = queries[len(walls) % len(queries)]
-        _search(stores[len(walls) % len(stores)], "both at once", text, vector)
+        _search(stores[len(walls) % len(stores)], "hybrid", text, vector)
         walls.append((time.perf_counter() - began) * 1000)
     results.put(walls)  # type: ignore[attr-defined]
     for store in stores:
