@@ -32,7 +32,14 @@ import psycopg
 from rich.console import Console
 from rich.table import Table
 
-from tacit.backends.postgres import PostgresStore, create_roles, migrate, open_postgres_store, promote
+from tacit.backends.postgres import (
+    Connections,
+    PostgresStore,
+    create_roles,
+    migrate,
+    open_postgres_store,
+    promote,
+)
 from tacit.backends.postgres.documents import word_terms
 from tacit.model.changes import Add
 from tacit.model.evidence import Hit, Ranking
@@ -51,6 +58,8 @@ DIRECTIONS, VOCABULARY, WORDS_EACH, WORDS_ASKED = 400, 20_000, 18, 8
 K1, B = 1.2, 0.75
 BATCH, DEPTH, FUSED = 500, 10, 50
 """Memories of a transaction; of an answer; of each arm where both are fused."""
+FILLERS = 2
+"""Processes that store."""
 SMALL = 5_000
 """The largest tenant of at most so many memories is measured, too."""
 _START_S = 60.0
@@ -143,21 +152,27 @@ def fill(dsn: str, world: World, *, tenants: int, rows: int) -> list[Tenant]:
         )
         for number, size in enumerate(sizes.tolist())
     ]
-    stores = {
-        tenant.name: open_postgres_store(dsn, tenant.name, clock=SystemClock(), max_size=1)
-        for tenant in made[:1]
-    }
-    for start in range(0, int(sizes.max()), BATCH):
+    context = multiprocessing.get_context("fork")  # so that nothing has to be sent
+    workers = [
+        context.Process(target=_fill_some, args=(dsn, made[place::FILLERS])) for place in range(FILLERS)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+        if worker.exitcode:
+            raise SystemExit("The tenants could not be stored.")
+    return made
+
+
+def _fill_some(dsn: str, made: Sequence[Tenant]) -> None:
+    connections = Connections(dsn, min_size=1, max_size=1)
+    stores = {tenant.name: PostgresStore(connections, tenant.name, clock=SystemClock()) for tenant in made}
+    for start in range(0, max(len(tenant.ids) for tenant in made), BATCH):
         for tenant in made:
             if start < len(tenant.ids):
-                if tenant.name not in stores:
-                    stores[tenant.name] = open_postgres_store(
-                        dsn, tenant.name, clock=SystemClock(), max_size=1
-                    )
                 _store(stores[tenant.name], tenant, start)
-                if start + BATCH >= len(tenant.ids):
-                    stores.pop(tenant.name).close()
-    return made
+    connections.close()
 
 
 def _store(store: PostgresStore, tenant: Tenant, start: int) -> None:
@@ -169,11 +184,12 @@ def _store(store: PostgresStore, tenant: Tenant, start: int) -> None:
     store.apply(added, vectors=tenant.vectors[part], identity=EMBEDDER)
 
 
-class ExactWords:
-    """BM25 over all terms of one tenant, by dictionaries."""
+class Exact:
+    """Exact search of one tenant: cosines of all vectors, and BM25 over all terms by dictionaries."""
 
     def __init__(self, tenant: Tenant) -> None:
         self._ids = tenant.ids
+        self._stored = tenant.vectors.astype(np.float16).astype(np.float32)
         self._postings: dict[str, list[int]] = defaultdict(list)
         lengths = np.zeros(len(tenant.ids))
         for row, text in enumerate(tenant.texts):
@@ -183,8 +199,21 @@ class ExactWords:
                 self._postings[term].append(row)
         self._norms = (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
 
-    def best(self, text: str, depth: int = DEPTH) -> list[str]:
-        """The ids of the `depth` best."""
+    def best(self, arm: str, text: str, vector: Vectors) -> list[str]:
+        """The ids of the ten best; of `hybrid`, by the fused ranks of both arms."""
+        match arm:
+            case "vector":
+                return self._nearest(vector, DEPTH)
+            case "words":
+                return self._by_words(text, DEPTH)
+            case _:
+                return _fused(self._nearest(vector, FUSED), self._by_words(text, FUSED))
+
+    def _nearest(self, vector: Vectors, depth: int) -> list[str]:
+        order = np.argsort(-(self._stored @ vector), kind="stable")[:depth]
+        return [self._ids[row] for row in order.tolist()]
+
+    def _by_words(self, text: str, depth: int) -> list[str]:
         sums: Counter[int] = Counter()
         for term in {term for word in query_words(text) for term in word_terms(word)}:
             held = self._postings.get(term, [])
@@ -204,8 +233,7 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
         )
     )
     asked = [world.query(tenant) for _ in range(queries)]
-    stored = tenant.vectors.astype(np.float16).astype(np.float32)
-    words = ExactWords(tenant)
+    exactly = Exact(tenant)
     results: list[Measured] = []
     for arm in ("vector", "words", "hybrid"):
         found: list[list[str]] = []
@@ -221,7 +249,7 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
         recalls = [
             len({*exact} & {*hits}) / len(exact)
             for hits, (text, vector) in zip(found, asked, strict=True)
-            if (exact := _exact(arm, tenant, stored, words, text, vector))
+            if (exact := exactly.best(arm, text, vector))
         ]
         results.append(
             Measured(
@@ -235,23 +263,6 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
         )
     store.close()
     return results
-
-
-def _exact(
-    arm: str, tenant: Tenant, stored: Vectors, words: ExactWords, text: str, vector: Vectors
-) -> list[str]:
-    """The ten best of exact search; of `hybrid`, by the fused ranks of both exact arms."""
-    match arm:
-        case "vector":
-            return _nearest(tenant, stored, vector)[:DEPTH]
-        case "words":
-            return words.best(text)
-        case _:
-            return _fused(_nearest(tenant, stored, vector), words.best(text, FUSED))
-
-
-def _nearest(tenant: Tenant, stored: Vectors, vector: Vectors) -> list[str]:
-    return [tenant.ids[row] for row in np.argsort(-(stored @ vector), kind="stable")[:FUSED].tolist()]
 
 
 def _fused(*arms: Sequence[str]) -> list[str]:
