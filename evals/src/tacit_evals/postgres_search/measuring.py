@@ -295,7 +295,8 @@ def _worked_ms(pid: int) -> float:
 def _client(
     dsn: str, tenants: Sequence[str], queries: Sequence[tuple[str, Vectors]], seconds: float, results: object
 ) -> None:
-    stores = [open_postgres_store(dsn, name, clock=SystemClock(), max_size=1) for name in tenants]
+    connections = Connections(dsn, min_size=1, max_size=1)
+    stores = [PostgresStore(connections, name, clock=SystemClock()) for name in tenants]
     for place, (text, vector) in enumerate(queries[: len(stores)]):
         _search(stores[place % len(stores)], "hybrid", text, vector)
     walls: list[float] = []
@@ -305,8 +306,7 @@ def _client(
         _search(stores[len(walls) % len(stores)], "hybrid", text, vector)
         walls.append((time.perf_counter() - began) * 1000)
     results.put(walls)  # type: ignore[attr-defined]
-    for store in stores:
-        store.close()
+    connections.close()
 
 
 def load(
