@@ -42,7 +42,7 @@ from tacit.model.ids import new_id
 from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensitivity, Speaker, TrustTier
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Surface
-from tacit.model.query import Query
+from tacit.model.query import NO_BRANCH, Query
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
@@ -294,6 +294,7 @@ class Engine:
         session: SessionKey | None = None,
         held: Sequence[str] = (),
         speaker: Speaker = Speaker.USER,
+        ahead: bool = False,
     ) -> Recalled:
         """Answer a question, as any surface would.
 
@@ -309,6 +310,7 @@ class Engine:
             session: the session that it is asked for; where nothing is given, its situation is taken.
             held: ids of memories that the context holds already.
             speaker: who asks; only the user is shown what is restricted, or what was stated for a session alone.
+            ahead: it is asked for a later moment, when the folder may stand on another branch.
         """
         log = StageLog()
         settings = self._settings_at(cwd)
@@ -330,6 +332,8 @@ class Engine:
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens
             )
             query = replace(query, by_user=speaker is Speaker.USER)
+            if ahead and query.branches is not None:
+                query = replace(query, branches=NO_BRANCH)
             facts = query.situation.notes
         clean = self._parts.redactor.cleaner(settings)
         context = Context(
@@ -419,6 +423,7 @@ class Engine:
             own_budget=budget_tokens is None,
             entities=find_entities(text[:4000]),
             by_user=True,
+            branches=self._projects.branches.view(self._projects.of(cwd), bound=settings.capture.branches),
         )
 
     def context(self, cwd: str, *, with_ids: bool = False) -> Block:
@@ -519,6 +524,7 @@ class Engine:
         user_words: str = "",
         sensitivity: Sensitivity | None = None,
         replaces: Sequence[str] = (),
+        all_branches: bool = False,
         tier: TrustTier | None = None,
     ) -> tuple[Change, ...]:
         """Store one statement.
@@ -539,6 +545,7 @@ class Engine:
                 them and says the same as `content`, it is stored as the user's, for this project only.
             sensitivity: where it may appear; None = `project`. `session` without `session` = the one at work in `cwd`.
             replaces: ids of memories that it replaces: those of equal or lower trust end, of the others the user is asked.
+            all_branches: it holds on all branches, although it was learned on one that is not merged.
             tier: old, for this release only: another than `USER` stands for `speaker=Speaker.AGENT`.
 
         Raises:
@@ -582,6 +589,7 @@ class Engine:
             sensitivity=sensitivity,
             replaces=replaced,
             spoken_of=spoken_of,
+            all_branches=all_branches,
         )
         return self.visibility(speaker).outcome(content, changes)
 
@@ -658,8 +666,9 @@ class Engine:
         importance: float | None = None,
         pinned: bool | None = None,
         sensitivity: Sensitivity | None = None,
+        all_branches: bool = False,
     ) -> Memory:
-        """Change a memory; what is None stays. Editing confirms it."""
+        """Change a memory; what is None stays. Editing confirms it; with `all_branches` it holds on all branches."""
         changed = self._writing().memories.edit(
             self.show(id_or_prefix),
             content=content,
@@ -669,6 +678,7 @@ class Engine:
             importance=importance,
             pinned=pinned,
             sensitivity=sensitivity,
+            all_branches=all_branches,
         )
         self._starts.drop()
         return changed
@@ -790,6 +800,7 @@ class Engine:
             surface=Surface.START,
             store_trace=False,
             adjust=lambda settings: _with_start_budget(settings, left),
+            ahead=True,
         )
         return self.nudges.with_line(recalled.block, line)
 

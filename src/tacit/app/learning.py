@@ -106,6 +106,7 @@ class Learning:
                     self._submit(lambda: self._heard(signal, handled.state), on=self._statements)
             case MessageEnded(messages=said) if said and settings.capture.at_session_end:
                 self._submit(lambda: self._log_capture(self.capture_said(signal, handled)))
+                self._submit(lambda: self._look_again(handled))
             case MessageEnded() | SessionEnded() if settings.capture.at_session_end and not signal.agent_id:
                 self._hand_over(signal, handled)
             case _:
@@ -137,6 +138,7 @@ class Learning:
         write the remote's name into a repository.
         """
         record = self._projects.register(project)
+        self._look_at_branches(record)
         self._projects.read_languages(record)
         followed = FOLLOWED_FOLDER.find(self._parts.store, record.id) == project.root
         if settings.rule_files and followed:
@@ -146,6 +148,21 @@ class Learning:
             imported = self.capture.import_team(Path(project.root), record, joined=joined)
             if imported.changes:
                 self._changed()
+
+    def _look_at_branches(self, project: ProjectRecord) -> None:
+        """See what became of the branches that memories of `project` were learned on; in the background, as it reads git's files."""
+        if not project.root:
+            return
+        seen = self.capture.look_at_branches(project)
+        self._projects.branches.note(project.root, seen)
+        if seen.changes:
+            self._changed()
+
+    def _look_again(self, handled: SignalResult) -> None:
+        """The same behind what was learned of a session: where its branch stands now is known when the branch is gone later."""
+        project = handled.project
+        if project is not None and self._projects.branches.learned_on(project) is not None:
+            self._look_at_branches(self._projects.register(project))
 
     def _explicit(self, signal: PromptSubmitted, handled: SignalResult) -> None:
         state = handled.state
@@ -158,6 +175,7 @@ class Learning:
             turn=state.turn,
             previous_end=state.last_message_end,
             at_ms=signal.at_ms,
+            branch=self._projects.branches.learned_on(handled.project),
         )
         self._expose(state.key, changes)
 
@@ -229,6 +247,8 @@ class Learning:
             "cwd": signal.cwd or handled.state.cwd,
             "ended": isinstance(signal, SessionEnded),
         }
+        if (branch := self._projects.branches.learned_on(handled.project)) is not None:
+            payload |= {"branch": branch.name, "commit": branch.commit}
         handover = Handover(
             key=f"{signal.session}:{signal.key}",
             session=signal.session,
@@ -237,6 +257,7 @@ class Learning:
         )
         if self._parts.store.hand_over(handover):
             self._submit(lambda: self._log_capture(self.capture_pending()))
+            self._submit(lambda: self._look_again(handled))
 
     def _log_capture(self, report: CaptureReport) -> None:
         _LOG.info("captured", extra={"detail": str(report)})
@@ -251,6 +272,7 @@ class Learning:
             session_id=key.session_id,
             cwd=signal.cwd or handled.state.cwd,
             messages=json.loads(signal.messages),
+            branch=self._projects.branches.learned_on(handled.project),
         )
         report = self.capture.capture_said(source)
         self.write_up_soon()

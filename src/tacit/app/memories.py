@@ -9,6 +9,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.reasons import change_text
 from tacit.capture.amend import with_amended_digests
+from tacit.capture.branches.marks import ended_for, replaced_here
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import checked_text, clean_trigger, secrets_in, words_of
 from tacit.capture.relate import link_entities
@@ -17,7 +18,7 @@ from tacit.errors import InvalidInput, RefusedByRedaction
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import FORGOTTEN, Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import new_id
-from tacit.model.memory import AGENT_SOURCES, Memory, Provenance, Sensitivity, TrustTier, Validity
+from tacit.model.memory import AGENT_SOURCES, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
@@ -55,6 +56,7 @@ class Memories:
         confirmed: bool = True,
         replaces: Sequence[Memory] = (),
         spoken_of: Collection[str] = (),
+        all_branches: bool = False,
     ) -> tuple[Change, ...]:
         """Store one statement; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same.
 
@@ -102,6 +104,11 @@ class Memories:
             pinned=pinned,
             sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),
             confirmed=confirmed and tier is TrustTier.USER and source not in AGENT_SOURCES,
+            branch=(
+                self._projects.branches.learned_on(project)
+                if project and place.project_id == project.id and not all_branches
+                else None
+            ),
         )
         live = [
             memory
@@ -131,8 +138,9 @@ class Memories:
         importance: float | None,
         pinned: bool | None,
         sensitivity: Sensitivity | None = None,
+        all_branches: bool = False,
     ) -> Memory:
-        """Store a new version of `memory` under its id; see `edited`."""
+        """Store a new version of `memory` under its id; see `edited`. With `all_branches` it ends what it replaced on its branch."""
         changed = self.edited(
             memory,
             content=content,
@@ -142,8 +150,16 @@ class Memories:
             importance=importance,
             pinned=pinned,
             sensitivity=sensitivity,
+            all_branches=all_branches,
         )
-        self._write([Edit(memory=changed)])
+        if memory.branch is None or changed.branch is not None:
+            self._write([Edit(memory=changed)])
+            return changed
+        why = ChangeReason(cause=ChangeCause.HOLDS_ON_ALL)
+        stored = self._parts.store.get(list(memory.branch.replaces), scope=self._parts.store.scopes())
+        old = replaced_here(memory, {other.id: other for other in stored})
+        changes, relations = ended_for(changed, old, why, changed.updated_at_ms)
+        self._write([Edit(memory=changed, reason=why), *changes], relations=relations)
         return changed
 
     def edited(
@@ -157,8 +173,11 @@ class Memories:
         importance: float | None,
         pinned: bool | None,
         sensitivity: Sensitivity | None = None,
+        all_branches: bool = False,
     ) -> Memory:
         """A new version of `memory`, not stored. The user's hand confirms it: it becomes active, tier user.
+
+        With `all_branches` it holds on all branches; so does what waited because its branch is gone.
 
         Raises:
             InvalidInput: if it is retired or superseded, the text is empty or too long, or the sensitivity cannot be kept.
@@ -196,6 +215,7 @@ class Memories:
             entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
             updated_at_ms=now,
+            branch=None if all_branches or (memory.branch and memory.branch.gone) else memory.branch,
         )
 
     def supersede(
@@ -258,7 +278,7 @@ class Memories:
         self._write([Retire(memory_id=memory.id, at_ms=now, reason=reason)])
         return memory
 
-    def _write(self, changes: Sequence[Change]) -> None:
+    def _write(self, changes: Sequence[Change], *, relations: Sequence[Relation] = ()) -> None:
         """Store `changes`, and no digest goes on quoting what they end."""
         amended = with_amended_digests(changes, self._parts.store)
         carried = [change.memory for change in amended if not isinstance(change, Retire | Skip)]
@@ -267,6 +287,7 @@ class Memories:
             amended,
             vectors=memory_vectors(carried, embedder=embedder) if carried else None,
             identity=embedder.identity if carried else None,
+            relations=relations,
         )
 
     def feedback(self, memory: Memory, *, useful: bool) -> None:

@@ -90,6 +90,8 @@ class Preparer:
     maker: LocalTriggers = field(default_factory=LocalTriggers)
     accept_from: float = 0.0
     """Least confidence of what is learned unasked; below it a statement waits for the user."""
+    branches: bool = True
+    """Whether what describes the code is bound to the branch that it was said on."""
 
     def prepare(self, draft: Draft) -> Memory | Skip:
         """Make the memory that `draft` asks for.
@@ -133,6 +135,7 @@ class Preparer:
             tokens=self.tokens.count(content),
             pinned=draft.pinned,
             proofs=0 if draft.proofs and danger_of(content) else draft.proofs,
+            branch=draft.branch if self.branches and kind.of_branch and draft.scope.project_id else None,
         )
 
     def _doubted(self, draft: Draft) -> bool:

@@ -15,6 +15,7 @@ from tacit.app.maintenance.undo import connected_versions, plan_undo
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.capture.amend import with_amended_digests
+from tacit.capture.branches.marks import replaced_here
 from tacit.capture.reconcile.rejected import Rejected
 from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -193,6 +194,9 @@ class Review:
 
     def _accept(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
         instead = ChangeReason(cause=ChangeCause.OTHER_ACCEPTED, memory_ids=(memory.id,))
+        if memory.branch is not None and memory.branch.gone:
+            stored = self._store.get(list(memory.branch.replaces), scope=self._store.scopes())
+            others = (*others, *replaced_here(memory, {old.id: old for old in stored}))
         accepted = Edit(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.ACCEPTED))
         ended = [Edit(memory=self._ended(other, memory.id), reason=instead) for other in others]
         relations = [Relation(source_id=memory.id, target_id=other.id, type="updates") for other in others]
@@ -256,7 +260,10 @@ class Review:
 
     def _confirmed(self, memory: Memory) -> Memory:
         provenance = replace(memory.provenance, tier=TrustTier.USER)
-        return replace(memory, status="active", provenance=provenance, updated_at_ms=self._now())
+        branch = None if memory.branch is not None and memory.branch.gone else memory.branch
+        return replace(
+            memory, status="active", provenance=provenance, branch=branch, updated_at_ms=self._now()
+        )
 
     def _ended(self, memory: Memory, by: str) -> Memory:
         now = self._now()
