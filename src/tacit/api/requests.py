@@ -366,7 +366,7 @@ class Edit(Request):
         return Scope.parse(self.scope) if self.scope is not None else None
 
 
-ReviewCauseName = Literal["contradiction", "agent", "import", "unconfirmed"]
+ReviewCauseName = Literal["contradiction", "agent", "import", "unconfirmed", "branch"]
 ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Field(max_length=100)]
 
 

@@ -17,6 +17,8 @@ DropCause = Literal[
     "quarantined",
     "untrusted",
     "sensitive",
+    "other_branch",
+    "replaced_on_branch",
     "own_digest",
     "too_old",
     "code_gone",
