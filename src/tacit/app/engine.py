@@ -84,8 +84,18 @@ RENAMED = {"care": "maintenance", "desk": "admin"}
 """Attributes of the engine that work under their old name for one more release, and their successors."""
 
 
-def _warn_renamed(old: str, new: str) -> None:
-    warnings.warn(f"`{old}` is now `{new}`; it works in this release only.", DeprecationWarning, stacklevel=3)
+def _warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
+    warnings.warn(
+        f"`{old}` is now `{new}`; it works in this release only.", DeprecationWarning, stacklevel=stacklevel
+    )
+
+
+def _speaker_of_tier(tier: TrustTier | None, speaker: Speaker) -> Speaker:
+    """The speaker that the old argument `tier` of `Engine.remember` stands for, with a warning; `speaker` where it is not given."""
+    if tier is None:
+        return speaker
+    _warn_renamed("Engine.remember(tier=...)", "speaker", stacklevel=4)
+    return speaker if tier is TrustTier.USER else Speaker.AGENT
 
 
 RECALL_THREADS = 4
@@ -554,10 +564,7 @@ class Engine:
             RefusedByRedaction: if only a secret was left.
             RefusedByTrust: if an agent states something where incognito is on.
         """
-        if tier is not None:
-            _warn_renamed("Engine.remember(tier=...)", "speaker")
-            speaker = speaker if tier is TrustTier.USER else Speaker.AGENT
-        tier = TrustTier.USER
+        speaker, tier = _speaker_of_tier(tier, speaker), TrustTier.USER
         if speaker is Speaker.AGENT:
             self._refuse_incognito(cwd)
             tier, pinned = TrustTier.IMPORT, False

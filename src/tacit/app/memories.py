@@ -18,10 +18,20 @@ from tacit.errors import InvalidInput, RefusedByRedaction
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import FORGOTTEN, Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import new_id
-from tacit.model.memory import AGENT_SOURCES, Memory, Provenance, Relation, Sensitivity, TrustTier, Validity
+from tacit.model.memory import (
+    AGENT_SOURCES,
+    LearnedOn,
+    Memory,
+    Provenance,
+    Relation,
+    Sensitivity,
+    TrustTier,
+    Validity,
+)
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
+from tacit.ports.store import ProjectRecord
 from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.redact import TextRedactor
@@ -76,13 +86,7 @@ class Memories:
         place = self._projects.with_id(scope, here=project) if scope else own_scope
         if when or files:
             _refuse_secrets(self._parts.redactor.at(place), when=when, files=files)
-        if project and place.project_id == project.id:
-            self._projects.register(project)
-        elif place.project_id and all(p.id != place.project_id for p in self._parts.store.projects()):
-            raise InvalidInput(
-                f"No project {place.project_id!r} is known.",
-                hint="`tacit list --all` shows the scopes; leave --scope out for the project of the folder.",
-            )
+        self._require_known(place, project)
         paths = self._projects.relative(tuple(files), project, cwd)
         maker: TriggerMaker = "user" if tier is TrustTier.USER else "agent"
         draft = Draft(
@@ -104,11 +108,7 @@ class Memories:
             pinned=pinned,
             sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),
             confirmed=confirmed and tier is TrustTier.USER and source not in AGENT_SOURCES,
-            branch=(
-                self._projects.branches.learned_on(project)
-                if project and place.project_id == project.id and not all_branches
-                else None
-            ),
+            branch=None if all_branches else self._branch_here(place, project),
         )
         live = [
             memory
@@ -126,6 +126,22 @@ class Memories:
                 hint="Leave the secret out and say it again.",
             )
         return changes
+
+    def _require_known(self, place: Scope, project: ProjectRecord | None) -> None:
+        """Make sure that the project of a scope is known; `project` is that of the folder."""
+        if project and place.project_id == project.id:
+            self._projects.register(project)
+        elif place.project_id and all(p.id != place.project_id for p in self._parts.store.projects()):
+            raise InvalidInput(
+                f"No project {place.project_id!r} is known.",
+                hint="`tacit list --all` shows the scopes; leave --scope out for the project of the folder.",
+            )
+
+    def _branch_here(self, place: Scope, project: ProjectRecord | None) -> LearnedOn | None:
+        """The unmerged branch that a statement in the scope `place` is made on, in the folder of `project`."""
+        if project is None or place.project_id != project.id:
+            return None
+        return self._projects.branches.learned_on(project)
 
     def edit(
         self,
@@ -177,7 +193,7 @@ class Memories:
     ) -> Memory:
         """A new version of `memory`, not stored. The user's hand confirms it: it becomes active, tier user.
 
-        With `all_branches` it holds on all branches; so does what waited because its branch is gone.
+        With `all_branches` it holds on all branches; so does what waited because its branch is gone, and what speaks of the code no more.
 
         Raises:
             InvalidInput: if it is retired or superseded, the text is empty or too long, or the sensitivity cannot be kept.
@@ -188,6 +204,8 @@ class Memories:
         scope = self._projects.with_id(scope, here=None) if scope else None
         redactor = self._parts.redactor.at(scope or memory.scope)
         _refuse_secrets(redactor, when=when)
+        named_kind = self._parts.kinds.get(kind) if kind else None
+        speaks_of_code = (named_kind is None or named_kind.of_branch) and (scope or memory.scope).project_id
         text = memory.content
         if content is not None:
             text = _checked(content, redactor)
@@ -199,7 +217,7 @@ class Memories:
         return replace(
             memory,
             content=text,
-            kind=self._parts.kinds.get(kind).name if kind else memory.kind,
+            kind=named_kind.name if named_kind else memory.kind,
             trigger=clean_trigger(trigger, redactor),
             scope=scope or memory.scope,
             importance=memory.importance if importance is None else importance,
@@ -215,7 +233,7 @@ class Memories:
             entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
             updated_at_ms=now,
-            branch=None if all_branches or (memory.branch and memory.branch.gone) else memory.branch,
+            branch=_until_gone(memory) if speaks_of_code and not all_branches else None,
         )
 
     def supersede(
@@ -257,6 +275,7 @@ class Memories:
             evidence=(),
             entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
+            branch=_until_gone(memory),
         )
         change = Supersede(
             memory=later, old_id=memory.id, at_ms=now, reason=ChangeReason(cause=ChangeCause.REPLACED_BY_USER)
@@ -323,6 +342,11 @@ def _refuse_secrets(
                 f"Nothing was stored: `{name}` holds a secret ({secrets}).",
                 hint="Leave the secret out and say it again.",
             )
+
+
+def _until_gone(memory: Memory) -> LearnedOn | None:
+    """The branch that a memory stays bound to when the user changes it: none that is gone."""
+    return None if memory.branch is not None and memory.branch.gone else memory.branch
 
 
 def _must_be_live(memory: Memory) -> None:

@@ -455,17 +455,8 @@ class CapturePipeline:
         """
         reading = self._reading(transcript, before)
         self._step("transcript read")
-        cwd = transcript.cwd or source.cwd
-        key = SessionKey(host=source.host, session_id=source.session_id)
-        project = self._identify(cwd) if cwd else None
-        scope = project_scope(project.id) if project else Scope.parse(f"session:{key}")
-        place = SessionContext(
-            session=key,
-            scope=scope,
-            root=project.root if project else "",
-            cwd=cwd,
-            branch=source.branch if project and self._settings_of(scope, key).branches else None,
-        )
+        place = self._context_of(source, transcript.cwd or source.cwd)
+        key, scope = place.session, place.scope
         captured_hashes = self._said(key)
 
         def redact(text: str) -> str:
@@ -521,6 +512,16 @@ class CapturePipeline:
         )  # fmt: skip
         self._store.count_usage(shown=shown, used=used)
         return changes
+
+    def _context_of(self, source: TranscriptSource, cwd: str) -> SessionContext:
+        """Where the session of `source` worked, with the unmerged branch at hand."""
+        key = SessionKey(host=source.host, session_id=source.session_id)
+        project = self._identify(cwd) if cwd else None
+        if project is None:
+            return SessionContext(session=key, scope=Scope.parse(f"session:{key}"), cwd=cwd)
+        scope = project_scope(project.id)
+        branch = source.branch if self._settings_of(scope, key).branches else None
+        return SessionContext(session=key, scope=scope, root=project.root, cwd=cwd, branch=branch)
 
     def _prepared_wanted(self, drafts: Sequence[Draft]) -> list[Item]:
         """Return an item for each draft; those of kinds that are not learned unasked are skipped."""

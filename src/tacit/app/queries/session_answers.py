@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -196,9 +197,11 @@ class SessionAnswers:
             (*kinds, category) if category else kinds, without, types=recall.floors.by_task
         )
         project = self._projects.of(cwd)
-        project_id = project.id if project else ""
-        branches = self._projects.branches.view(project, bound=settings.capture.branches)
-        visible = self._visible(project, scope, settings)
+        answer_of = partial(
+            self._answer, query, self._visible(project, scope, settings), selection, settings,
+            project=project.id if project else "",
+            branches=self._projects.branches.view(project, bound=settings.capture.branches),
+        )  # fmt: skip
         limited = bool(settings.recall.answers_per_session or settings.recall.session_tokens)
         at_work = self._at_work(cwd) if session is None else ()
         key = session or next((state.key for state in at_work), None)
@@ -207,23 +210,11 @@ class SessionAnswers:
         sure = len(_side_by_side(at_work)) < 2
         most_tokens = budget_tokens or settings.recall.budgets.on_demand
         if key is None or not (sure or limited):
-            answer, _ = self._answer(
-                query, visible, selection, settings, most_tokens, project=project_id, branches=branches
-            )
-            return answer
+            return answer_of(most_tokens)[0]
         if not limited:
             # Only counting it is done in turn: a hook of this session must not wait for the answer.
             state = self._record(key, cwd)
-            answer, packed = self._answer(
-                query,
-                visible,
-                selection,
-                settings,
-                most_tokens,
-                state=state,
-                project=project_id,
-                branches=branches,
-            )
+            answer, packed = answer_of(most_tokens, state=state)
             with self._sessions.turn(key, timeout_s=5.0):
                 self._sessions.save(self._counted(self._record(key, cwd), answer, packed))
             return answer
@@ -232,17 +223,7 @@ class SessionAnswers:
             budget, refused = allowed_tokens(state, settings.recall)
             if refused:
                 return ContextAnswer(block=Block(surface=Surface.ON_DEMAND), refused=refused)
-            answer, packed = self._answer(
-                query,
-                visible,
-                selection,
-                settings,
-                min(budget, most_tokens),
-                state=state,
-                project=project_id,
-                branches=branches,
-                waits=False,
-            )
+            answer, packed = answer_of(min(budget, most_tokens), state=state, waits=False)
             after = self._counted(state, answer, packed)
             # What one of several was told does not count as known to the other.
             self._sessions.save(after if sure else replace(after, ledger=state.ledger))
