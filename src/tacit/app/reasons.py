@@ -201,6 +201,7 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
         f"the branch {_first(why.terms)} is gone, and nobody knows whether it was merged"
     ),
     ChangeCause.BRANCH_BACK: lambda why: f"the branch {_first(why.terms)} is there again",
+    ChangeCause.BRANCH_RENAMED: lambda why: f"the branch {' is now called '.join(why.terms)}",
     ChangeCause.HOLDS_ON_ALL: lambda _: "holds on all branches",
     ChangeCause.READ_OFF: lambda why: f"read off {_first(why.terms)}",
     ChangeCause.RELEASED: lambda why: f"read off {_first(why.terms)}, for answers on demand",

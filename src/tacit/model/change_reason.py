@@ -89,6 +89,8 @@ class ChangeCause(StrEnum):
     """Here and below: what became of the branch that it was learned on; `terms`: the branch."""
     BRANCH_GONE = "branch_gone"
     BRANCH_BACK = "branch_back"
+    BRANCH_RENAMED = "branch_renamed"
+    """`terms`: its old name and the new one."""
     HOLDS_ON_ALL = "holds_on_all"
     """The user said that it holds on all branches."""
 

@@ -25,6 +25,7 @@ from tacit.safety.trust import ENDED_STATUSES, is_marked
 ID_TOKENS = 12
 """Most tokens of `id_suffix`."""
 MAX_BRANCH_CHARS = 60
+_NO_BRANCH = re.compile(r"[^\w./@+#-]+")
 _NO_SOURCE = re.compile(r"[^A-Za-z0-9_./@ -]+")
 
 OPENING: dict[Surface, str] = {
@@ -78,7 +79,7 @@ def source_of(candidate: Candidate) -> str:
 
 def _branch(candidate: Candidate) -> str:
     """The unmerged branch that a memory speaks of."""
-    name = _NO_SOURCE.sub("", candidate.memory.branch_name)[:MAX_BRANCH_CHARS]
+    name = _NO_BRANCH.sub("", candidate.memory.branch_name)[:MAX_BRANCH_CHARS]
     return f"on branch {name}, " if name else ""
 
 

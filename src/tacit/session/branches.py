@@ -21,6 +21,8 @@ _DEFAULTS = ("main", "master")
 _HEADS, _REMOTE = "refs/heads/", "refs/remotes/origin/"
 _NOT_IN_FILES = "refs/heads/.invalid"
 """What HEAD names where references are kept in tables (`reftable`), which nothing here reads."""
+_NAME = lazy_regex(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]{0,199}")
+"""Source: git-check-ref-format(1)."""
 _REBASES = ("rebase-merge/head-name", "rebase-apply/head-name")
 _MAX_REF_BYTES = 4_096
 OBJECT_ID = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -84,8 +86,13 @@ def head_branch(checkout: Checkout) -> str:
     if not head.startswith("ref:"):
         head = next((text for name in _REBASES if (text := small_text(own / name))), "")
     name = head.removeprefix("ref:").strip()
-    named = name.startswith(_HEADS) and name != _NOT_IN_FILES
-    return name.removeprefix(_HEADS) if named else ""
+    branch = name.removeprefix(_HEADS)
+    return branch if name.startswith(_HEADS) and is_branch_name(branch) and name != _NOT_IN_FILES else ""
+
+
+def is_branch_name(name: str) -> bool:
+    """Whether git would take it for the name of a branch, as far as it matters for paths and for what is shown."""
+    return bool(_NAME.fullmatch(name)) and ".." not in name
 
 
 def has_remotes(common: Path) -> bool:

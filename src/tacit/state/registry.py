@@ -185,7 +185,7 @@ BRANCHES: Final = NamedValue(
     at_purge=AtPurge.DELETE,
     words=True,
 )
-"""The unmerged branches of a project that memories were learned on, by name; `most` is not needed, they go when they are merged."""
+"""The unmerged branches of a project that memories were learned on, by name; they go when they are merged."""
 RULES_CONFIRMED: Final = NamedValue(
     prefix="rules-confirmed/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )

@@ -13,6 +13,7 @@ from tacit.ports.store import Salvage
 from tacit.providers.clock import FakeClock
 from tacit.state import registry
 from tacit.state.captured import (
+    BranchState,
     Checkpoint,
     ComparisonQueue,
     Failure,
@@ -61,6 +62,8 @@ STORED = [
     (registry.RULE_FILE, ("shop-1", "docs/a.md"), "rules/shop-1/docs/a.md", '{"digest":"d","items":{"h":"mem_1"}}', RuleFileState(digest="d", items={"h": "mem_1"})),
     (registry.TEAM_FILES, ("shop-1",), "team-files/shop-1", '{".tacit/team/a.md":{"digest":"d","memory_id":"mem_1"}}', {".tacit/team/a.md": TeamFileState(digest="d", memory_id="mem_1")}),
     (registry.TEAM_JOINED, ("shop-1",), "team-joined/shop-1", "/home/u/shop", "/home/u/shop"),
+    (registry.BRANCHES, ("shop-1",), "branches/shop-1", '{"payments":{"folder":"/home/u/shop/.git","tip":"aa","ahead":true,"replaced":["mem_1"]}}',
+     {"payments": BranchState(folder="/home/u/shop/.git", tip="aa", ahead=True, replaced=("mem_1",))}),
     (registry.RULES_CONFIRMED, ("shop-1",), "rules-confirmed/shop-1", "/home/u/shop", "/home/u/shop"),
     (registry.HOLDOUT_ERRORS, ("shop-1",), "trial/errors/shop-1", '{"00ff":["abcd",3]}', {"00ff": ("abcd", 3)}),
     (registry.REJECTED, (SHOP,), "capture/rejected/project:shop-1", '["Use caf\u00e9."]', ("Use caf\u00e9.",)),
@@ -149,6 +152,7 @@ def test_a_purge_of_a_project_deletes_what_belongs_to_it(store):
         registry.LANGUAGES.write(store, ("go",), other)
         registry.REJECTED.write(store, ("Use tabs.",), project_scope(other))
     assert sorted(registry.names_of_project(store, "shop-1")) == [
+        "branches/shop-1",
         "capture/failures/project:shop-1",
         "capture/rejected/path:shop-1/web",
         "capture/rejected/project:shop-1",

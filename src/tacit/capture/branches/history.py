@@ -19,11 +19,12 @@ import heapq
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from tacit.capture.bootstrap.git_objects import Commit, ObjectReader, Unreadable
-from tacit.session.branches import WorkTree, resolve_ref
+from tacit.session.branches import WorkTree, is_branch_name, resolve_ref
 from tacit.state.captured import BranchState
 
 MAX_WALKED = 5_000
@@ -33,6 +34,7 @@ MAX_COMPARED = 200
 MAX_CHANGED = 500
 """A branch that changed more files is not compared by them."""
 MAX_LOG_BYTES = 1_000_000
+MAX_LOGS = 1_000
 SKEW_S = 86_400
 _OWN_WORK = ("commit", "cherry-pick", "revert", "am:", "am ")
 _MOVED = re.compile(r"checkout: moving from (\S+) to (\S+)")
@@ -64,9 +66,17 @@ class _Walk:
     """
 
     own: frozenset[str]
-    others: tuple[str, ...]
-    base: str
-    whole: bool
+    others: tuple[str, ...] = ()
+    base: str = ""
+    whole: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """Whether the second history holds the first as a whole."""
+        return bool(self.base) and not self.own
+
+
+_NO_WALK = _Walk(own=frozenset())
 
 
 class History:
@@ -105,6 +115,21 @@ class History:
             self._common, self._common, _REMOTE + name
         )
 
+    def renamed(self, name: str) -> str:
+        """The name that a branch has now, as the log of that says; "" = it has its name, or nobody knows."""
+        try:
+            logs = self._common / "logs" / "refs" / "heads"
+            if self.tip_of(name) or not logs.is_dir():
+                return ""
+            told = f"\tBranch: renamed {_HEADS}{name} to {_HEADS}"
+            for log in islice((path for path in logs.rglob("*") if path.is_file()), MAX_LOGS):
+                now = log.relative_to(logs).as_posix()
+                if any(line.endswith(f"{told}{now}") for line in _tail(log)) and self.tip_of(now):
+                    return now
+        except OSError:
+            return ""
+        return ""
+
     def judge(self, name: str, before: BranchState, *, since_s: int) -> tuple[BranchFate, BranchState]:
         """What became of the branch `name`, and what is known of it now.
 
@@ -125,21 +150,33 @@ class History:
         looked = " ".join((last, str(gone), *self.targets))
         if before.looked == looked and before.folder == self.folder:
             return ("gone" if gone else "open"), before
-        own = before.ahead or (logged is not None and logged.own)
-        after = replace(before, folder=self.folder, tip=last, ahead=own, gone=gone)
+        after = replace(before, folder=self.folder, tip=last, gone=gone)
         if not self.targets:
             return "unknown", after
-        walk = self._walk(last) if last else _Walk(own=frozenset(), others=(), base="", whole=False)
-        if walk.own and walk.whole:
-            after = replace(after, ahead=True)
-        reached = bool(walk.base) and not walk.own
-        if (own and reached) or self._holds_files(last, walk):
+        walk = self._walk(last) if last else _NO_WALK
+        if walk.whole:
+            after = replace(after, ahead=bool(walk.own))
+        if walk.reached and self._had_own(before, logged if gone else self._log_of(name)):
+            return "merged", after
+        if self._holds_files(last, walk):
             return "merged", after
         if gone and self._names_merge(name, since_s=since_s):
             return "merged", after
         if gone:
             return "gone", replace(after, looked=looked)
         return ("open", replace(after, looked=looked)) if walk.whole else ("unknown", after)
+
+    def _had_own(self, before: BranchState, logged: Logged | None) -> bool:
+        """Whether the branch had commits of its own that are merged: it was seen with them, or its log tells."""
+        if logged is not None and logged.own:
+            return True
+        return before.ahead and bool(before.tip) and self._walk(before.tip).reached
+
+    def _log_of(self, name: str) -> Logged | None:
+        """What the own log of a branch says, which ends with the branch."""
+        if not is_branch_name(name):
+            return None
+        return read_log(self._common / "logs" / "refs" / "heads" / name, branch=name).get(name)
 
     def own_commits(self, commit: str) -> frozenset[str]:
         """The commits behind `commit` that are not merged."""
@@ -270,17 +307,29 @@ def _merges(commit: Commit, name: str) -> bool:
     )
 
 
-def read_log(path: Path) -> dict[str, Logged]:
-    """What the log of HEAD in a file says of each branch that HEAD left, or stands on; nothing where there is none."""
+def _tail(path: Path) -> list[str]:
+    """The last lines of a log.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - MAX_LOG_BYTES))
+        return file.read().decode("utf-8", "replace").splitlines()
+
+
+def read_log(path: Path, *, branch: str = "") -> dict[str, Logged]:
+    """What the log of HEAD in a file says of each branch that HEAD left, or stands on; nothing where there is none.
+
+    With `branch` it is the log of that branch. What was thrown away by a reset does not count as its own.
+    """
     try:
-        with path.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - MAX_LOG_BYTES))
-            lines = file.read().decode("utf-8", "replace").splitlines()
+        lines = _tail(path)
     except OSError:
         return {}
     found: dict[str, Logged] = {}
-    here = ""
+    here = branch
     for line in lines:
         head, _, message = line.partition("\t")
         ids = head.split(" ", 2)
@@ -292,7 +341,7 @@ def read_log(path: Path) -> dict[str, Logged]:
             known = found.get(left)
             found[left] = Logged(tip=ids[0], own=known is not None and known.own)
         elif here:
-            own = message.startswith(_OWN_WORK)
             known = found.get(here)
-            found[here] = Logged(tip=ids[1], own=own or (known is not None and known.own))
+            kept = known is not None and known.own and not message.startswith("reset:")
+            found[here] = Logged(tip=ids[1], own=kept or message.startswith(_OWN_WORK))
     return found

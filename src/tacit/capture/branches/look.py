@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.capture.branches.history import BranchFate, History
-from tacit.capture.branches.marks import back, changes_of_merge, gone, replaced_by
+from tacit.capture.branches.marks import back, changes_of_merge, gone, renamed, replaced_by
 from tacit.capture.reconcile import Neighbor
 from tacit.capture.store import Reconciler
 from tacit.model.change_reason import ChangeCause
@@ -73,6 +73,10 @@ class BranchLook:
             history = History(tree)
         except OSError:
             return BranchesSeen(head=head)
+        moved = self._follow_names(bound, history)
+        if moved:
+            bound = self._bound(project_id)
+            before = {moved.get(name, name): state for name, state in before.items()}
         fates = self._fates(bound, history, before, tree)
         open_memories = [m for m in bound if fates[m.branch_name][0] != "merged"]
         replaced = replaced_by(open_memories).get(project_id, {})
@@ -101,6 +105,18 @@ class BranchLook:
         own = [scope for scope in self._store.scopes().scopes if scope.project_id == project_id]
         where = MemoryFilter(statuses=("active", "quarantined"), branched=True)
         return self._store.list_memories(where, scope=ScopeFilter.of(*own), limit=MOST) if own else ()
+
+    def _follow_names(self, bound: Sequence[Memory], history: History) -> dict[str, str]:
+        """Bind memories of branches that were renamed to the new names; these by the old ones."""
+        names = {memory.branch_name for memory in bound}
+        moved = {name: now for name in sorted(names) if (now := history.renamed(name))}
+        if moved:
+            now_ms = self._clock.now_ms()
+            self._reconciler.settle(
+                [memory for memory in bound if memory.branch_name in moved],
+                lambda memory, _: ((renamed(memory, moved[memory.branch_name], now_ms),), ()),
+            )
+        return moved
 
     def _fates(
         self, bound: Sequence[Memory], history: History, before: Mapping[str, BranchState], tree: WorkTree

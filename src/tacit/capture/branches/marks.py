@@ -132,6 +132,14 @@ def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
     return Edit(memory=waiting, reason=why)
 
 
+def renamed(memory: Memory, name: str, now_ms: int) -> Change:
+    """The change of a memory whose branch has another name now."""
+    assert memory.branch is not None
+    why = ChangeReason(cause=ChangeCause.BRANCH_RENAMED, terms=(memory.branch.name, name))
+    moved = replace(memory, branch=replace(memory.branch, name=name), updated_at_ms=now_ms)
+    return Edit(memory=moved, reason=why)
+
+
 def back(memory: Memory, now_ms: int) -> Change | None:
     """The change of a memory whose branch is there again and not merged; None = nothing is to be changed."""
     if memory.branch is None or not memory.branch.gone:
