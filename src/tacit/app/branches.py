@@ -56,6 +56,11 @@ class Branches:
         name = branch_at(tree) if tree is not None else ""
         return LearnedOn(name=name, commit=commit_at(tree, name)) if tree is not None and name else None
 
+    def moved(self, project: ProjectRecord) -> bool:
+        """Whether the folder of `project` stands on another branch than when its branches were looked at."""
+        seen, tree = self._seen.get(project.root), self._tree(project.root)
+        return seen is not None and tree is not None and head_branch(tree.checkout) != seen.head
+
     def note(self, root: str, seen: BranchesSeen) -> None:
         """Remember what a look at the work tree at `root` saw."""
         with self._lock:

@@ -100,6 +100,8 @@ class Learning:
                 if project is not None:
                     self._submit(lambda: self._note_project(project, settings.capture))
             case PromptSubmitted() if not signal.machine:
+                if project is not None and self._projects.branches.moved(project):
+                    self._submit(lambda: self._look_at_branches(self._projects.register(project)))
                 if settings.capture.explicit:
                     self._submit(lambda: self._explicit(signal, handled), on=self._statements)
                 if self._nudges.offers(settings.recall.nudge, signal.session.host):

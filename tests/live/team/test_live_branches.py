@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.machine import Machine, injected, wait_for
+from e2e.drivers.session import Session
 from live.team.repositories import commit_file, git, make_remote
 
 BEFORE = "We use RabbitMQ for the job queue"
@@ -27,7 +28,7 @@ class Developer:
 
     def __init__(self, machine: Machine, repository: Path) -> None:
         self.machine = machine
-        self._sessions = 0
+        self.sessions = 0
         shutil.rmtree(machine.project)
         git(machine.root, "clone", "-q", str(repository), str(machine.project))
         machine.wake()
@@ -41,19 +42,19 @@ class Developer:
 
     def starts(self, folder: Path | None = None) -> str:
         """What a new session is given."""
-        self._sessions += 1
-        name = f"session-{self._sessions}"
+        self.sessions += 1
+        name = f"session-{self.sessions}"
         return self.machine.start(session_id=name, cwd=str(folder or self.folder))
 
     def says(self, text: str) -> str:
         """Begin a session and send a prompt; what the prompt is given."""
         self.starts()
-        return self.machine.prompt(text, session_id=f"session-{self._sessions}", cwd=str(self.folder))
+        return self.machine.prompt(text, session_id=f"session-{self.sessions}", cwd=str(self.folder))
 
     def calls(self, command: str) -> str:
         """Begin a session and run a command; what its call is given."""
         self.starts()
-        name = f"session-{self._sessions}"
+        name = f"session-{self.sessions}"
         call = {"tool_name": "Bash", "tool_input": {"command": command}}
         return injected(self.machine.hook(self.machine.payload("PreToolUse", session_id=name, **call)))
 
@@ -215,6 +216,7 @@ def test_a_branch_that_is_gone_unmerged_is_asked_about(developer):
     assert developer.memory(HERE, status="retired")
     developer.machine.tacit("undo", memory["id"])
     developer.machine.tacit("review", "accept", memory["id"])
+    assert developer.memory(HERE)["branch"] is None
     told = developer.starts()
     assert HERE in told
     assert BEFORE not in told
@@ -270,3 +272,33 @@ def test_a_start_written_ahead_holds_nothing_of_a_branch(developer):
     blocks = list(developer.machine.home.start_dir.glob("*.json"))
     assert blocks
     assert all("instead of RabbitMQ" not in block.read_text("utf-8") for block in blocks)
+
+
+def test_a_merge_in_the_middle_of_a_session_counts_from_the_next_prompt_on(developer):
+    on_branch(developer)
+    developer.git("push", "-q", "origin", BRANCH)
+    developer.starts()
+    developer.git("switch", "-q", "main")
+    developer.git("merge", "-q", "--no-ff", "-m", "Bring it in", BRANCH)
+    developer.git("push", "-q", "origin", "main")
+    name = f"session-{developer.sessions}"
+    developer.machine.prompt("Go on with the tests.", session_id=name, cwd=str(developer.folder))
+    wait_for(lambda: developer.memory(HERE)["branch"] is None)
+
+
+def test_the_last_session_that_a_start_tells_of_is_one_of_this_branch(developer):
+    """The digest of a session on the branch stays there."""
+    developer.git("switch", "-q", "-c", BRANCH)
+    session = Session(developer.machine, "work")
+    session.start()
+    session.say("Move the booking queue over.")
+    session.edited("queue.py")
+    session.agent("Done. The queue works with streams now.")
+    session.end()
+    digests = "/v1/memories?kind=digest"
+    wait_for(lambda: developer.machine.request("GET", digests)["memories"])
+    (digest,) = developer.machine.request("GET", digests)["memories"]
+    assert digest["branch"]["name"] == BRANCH
+    assert "booking queue" in developer.starts()
+    developer.git("switch", "-q", "main")
+    assert "booking queue" not in developer.starts()

@@ -94,7 +94,7 @@ class Review:
             case "merge":
                 writes = self._merge(memory, self._target(memory, others, into))
             case "accept":
-                writes = self._accept(self._better(memory, content), others)
+                writes = self._accept(self._better(memory, content), (*others, *self._replaced(memory)))
             case "reject":
                 writes = self._reject(memory)
             case "keep":
@@ -145,7 +145,7 @@ class Review:
             self._must_wait(memory, others)
             match action:
                 case "accept":
-                    decisions.append(self._accept(memory, others))
+                    decisions.append(self._accept(memory, (*others, *self._replaced(memory))))
                     ended_ids.update(other.id for other in others)
                 case "reject":
                     decisions.append(self._reject(memory))
@@ -184,6 +184,13 @@ class Review:
         ]
         return tuple(m for m in self._store.get(ids, scope=everything) if m.status in LIVE)
 
+    def _replaced(self, memory: Memory) -> list[Memory]:
+        """What a statement replaced on its branch, where that is gone: it ends with the acceptance."""
+        if memory.branch is None or not memory.branch.gone:
+            return []
+        stored = self._store.get(list(memory.branch.replaces), scope=self._store.scopes())
+        return replaced_here(memory, {old.id: old for old in stored})
+
     def _better(self, memory: Memory, content: str | None) -> Memory:
         """The memory in the user's words, not stored yet."""
         if content is None:
@@ -194,9 +201,6 @@ class Review:
 
     def _accept(self, memory: Memory, others: Sequence[Memory]) -> _DecisionWrites:
         instead = ChangeReason(cause=ChangeCause.OTHER_ACCEPTED, memory_ids=(memory.id,))
-        if memory.branch is not None and memory.branch.gone:
-            stored = self._store.get(list(memory.branch.replaces), scope=self._store.scopes())
-            others = (*others, *replaced_here(memory, {old.id: old for old in stored}))
         accepted = Edit(memory=self._confirmed(memory), reason=ChangeReason(cause=ChangeCause.ACCEPTED))
         ended = [Edit(memory=self._ended(other, memory.id), reason=instead) for other in others]
         relations = [Relation(source_id=memory.id, target_id=other.id, type="updates") for other in others]

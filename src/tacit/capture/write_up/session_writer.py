@@ -225,6 +225,7 @@ class SessionWriter:
             self._embedder,
             fit_messages(waiting.messages, most_tokens=most, count=self._count),
             scope=waiting.scope,
+            branch=waiting.branch.name if waiting.branch is not None else "",
         )
         frame = self._request((), near)
         limit, excess = most, self._cost(frame)
