@@ -13,7 +13,7 @@ from tacit.model.memory import LearnedOn
 from tacit.model.query import NO_BRANCH, BranchView
 from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store
-from tacit.session.branches import WorkTree, branch_at, commit_at, head_branch, work_tree_of
+from tacit.session.branches import WorkTree, branch_at, commit_at, head_branch, stand_of, work_tree_of
 from tacit.state.registry import BRANCHES
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Branches:
         self._lock = Lock()
         self._trees: dict[str, tuple[float, WorkTree | None]] = {}
         self._seen: dict[str, BranchesSeen] = {}
+        self._looked: dict[str, tuple[str, ...]] = {}
 
     def view(self, project: ProjectRecord | None, *, bound: bool) -> BranchView | None:
         """What may appear unasked in the folder of `project`; None = memories of all branches, where `bound` is False."""
@@ -56,17 +57,24 @@ class Branches:
         name = branch_at(tree) if tree is not None else ""
         return LearnedOn(name=name, commit=commit_at(tree, name)) if tree is not None and name else None
 
-    def moved(self, project: ProjectRecord) -> bool:
-        """Whether the folder of `project` stands on another branch than when its branches were looked at."""
-        seen, tree = self._seen.get(project.root), self._tree(project.root)
-        return seen is not None and tree is not None and head_branch(tree.checkout) != seen.head
+    def stand(self, project: ProjectRecord) -> tuple[str, ...]:
+        """What a look at the branches of the folder of `project` depends on; () where there are none."""
+        tree = self._tree(project.root)
+        return stand_of(tree) if tree is not None and tree.shared else ()
 
-    def note(self, root: str, seen: BranchesSeen) -> None:
-        """Remember what a look at the work tree at `root` saw."""
+    def moved(self, project: ProjectRecord) -> bool:
+        """Whether the folder of `project` stands on another branch than at the last look, or the default branch has moved since."""
+        looked = self._looked.get(project.root)
+        return looked is not None and self.stand(project) != looked
+
+    def note(self, root: str, seen: BranchesSeen, stand: tuple[str, ...]) -> None:
+        """Remember what a look at the work tree at `root` saw, which began when it stood so."""
         with self._lock:
             if len(self._seen) >= MAX_KEPT:
                 self._seen.clear()
+                self._looked.clear()
             self._seen[root] = seen
+            self._looked[root] = stand
 
     def _tree(self, root: str) -> WorkTree | None:
         now = self._clock.monotonic_ms()

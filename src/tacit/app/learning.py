@@ -98,6 +98,8 @@ class Learning:
         match signal:
             case SessionStarted():
                 if project is not None:
+                    # First, so that what was merged is the project's before its files say the same.
+                    self._submit(lambda: self._look_at_branches(self._projects.register(project)))
                     self._submit(lambda: self._note_project(project, settings.capture))
             case PromptSubmitted() if not signal.machine:
                 if project is not None and self._projects.branches.moved(project):
@@ -140,7 +142,6 @@ class Learning:
         write the remote's name into a repository.
         """
         record = self._projects.register(project)
-        self._look_at_branches(record)
         self._projects.read_languages(record)
         followed = FOLLOWED_FOLDER.find(self._parts.store, record.id) == project.root
         if settings.rule_files and followed:
@@ -155,8 +156,9 @@ class Learning:
         """See what became of the branches that memories of `project` were learned on; in the background, as it reads git's files."""
         if not project.root:
             return
+        stand = self._projects.branches.stand(project)
         seen = self.capture.look_at_branches(project)
-        self._projects.branches.note(project.root, seen)
+        self._projects.branches.note(project.root, seen, stand)
         if seen.changes:
             self._changed()
 

@@ -77,6 +77,23 @@ def commit_at(tree: WorkTree, branch: str) -> str:
         return ""
 
 
+def stand_of(tree: WorkTree) -> tuple[str, ...]:
+    """What changes when the work tree stands on another branch, or when a branch that counts as merged moves; by names and times of files."""
+    common = tree.checkout.common
+    if common is None:
+        return ()
+    home = _REMOTE if tree.remote else _HEADS
+    files = (common / "packed-refs", *(common / f"{home}{name}" for name in tree.shared))
+    return head_branch(tree.checkout), *map(_changed_at, files)
+
+
+def _changed_at(file: Path) -> str:
+    try:
+        return str(file.stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
 def head_branch(checkout: Checkout) -> str:
     """The branch that HEAD names, or that is being rebased; "" = none."""
     own = checkout.own

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from samples import memory
+from tacit.model.changes import Add, Edit
 from tacit.model.memory import LearnedOn
+from tacit.sync.keys import AccountKey
 from tacit.sync.merging import Head, merge_heads, state_digest
+from unit.sync.devices import Device, Logs
 
 MARK = LearnedOn(name="topic", commit="a" * 40, replaces=("mem_b",))
 BASE = memory("We use Redis.", kind="decision", branch=MARK)
@@ -39,3 +43,19 @@ def test_a_renamed_branch_has_its_new_name():
 
 def test_the_mark_is_part_of_the_state():
     assert state_digest(BASE, ()) != state_digest(replace(BASE, branch=None), ())
+
+
+def test_another_device_gets_the_mark_and_that_it_was_lifted(tmp_path: Path):
+    account, logs = AccountKey.new(), Logs()
+    laptop, desktop = (Device(tmp_path, name, account) for name in ("laptop", "desktop"))
+
+    def on_desktop():
+        for device in (laptop, desktop):
+            device.sync(logs)
+        (stored,) = desktop.store.get([BASE.id], scope=desktop.store.scopes())
+        return stored.branch
+
+    laptop.store.apply([Add(memory=BASE)])
+    assert on_desktop() == MARK
+    laptop.store.apply([Edit(memory=replace(BASE, branch=None))])
+    assert on_desktop() is None
