@@ -8,8 +8,8 @@ import pytest
 
 import samples
 from contracts.stores import NOW
-from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, TrustTier
+from tacit.model.changes import Add, Edit
+from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, ScopeFilter, project_scope
 from tacit.model.session import Exposure, SessionKey, SessionState
@@ -55,6 +55,18 @@ def test_memories_are_ordered_filtered_and_counted(filled):
     assert listed(filled, pinned=True) == ["mem_1"]
     assert listed(filled, pinned=False) == ["mem_2", "mem_3"]
     assert listed(filled, text="STATEMENT mem_3") == ["mem_3"]
+
+
+def test_memories_are_listed_by_whether_they_speak_of_a_branch(filled):
+    mark = LearnedOn(name="payments-\u00e9", commit="a" * 40, replaces=("mem_1",))
+    filled.apply([Add(memory=memory("mem_6", 4, content='A quote: "branch":{ "name": 1 }', branch=mark))])
+    assert listed(filled, branched=True) == ["mem_6"]
+    assert listed(filled, branched=False) == ["mem_2", "mem_3", "mem_1"]
+    assert filled.get(["mem_6"], scope=SEEN)[0].branch == mark
+    filled.apply([Edit(memory=memory("mem_6", 4, branch=None))])
+    assert listed(filled, branched=True) == []
+    then = MemoryFilter(as_of_ms=NOW + 10**6, branched=True)
+    assert filled.list_memories(then, scope=SEEN, limit=5) == ()
 
 
 def test_memories_are_listed_by_the_session_they_were_stated_in(store):

@@ -155,6 +155,8 @@ def etag_of(memory: Memory) -> str:
     version = _versions().dump_python(view, mode="json", exclude={"etag", "use_count", "shown_count"})
     if not memory.provenance.author:  # as written before there were teammates
         del version["provenance"]["author"]
+    if memory.branch is None:  # as written before there were branches
+        del version["branch"]
     return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
 
 

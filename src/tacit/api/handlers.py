@@ -53,6 +53,7 @@ def remember(engine: Service, at: Parameters, request: ask.Remember) -> Answer[s
         files=request.files,
         sensitivity=request.wanted_sensitivity,
         replaces=request.replaces,
+        all_branches=request.all_branches,
     )
     stored = any(not isinstance(change, Skip) for change in changes)
     return Answer(shapes.Changed(changes=changes), status=201 if stored else 200)
@@ -195,6 +196,7 @@ def edit(engine: Service, at: Parameters, request: ask.Edit) -> Answer[shapes.On
         importance=request.importance,
         pinned=request.pinned,
         sensitivity=request.wanted_sensitivity,
+        all_branches=request.all_branches is True,
     )
     return Answer(shapes.OneMemory(memory=changed), etag=shapes.etag_of(changed))
 

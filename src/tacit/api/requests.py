@@ -127,6 +127,10 @@ class Remember(Request):
     replaces: tuple[Annotated[str, Field(max_length=100)], ...] = Field(
         default=(), max_length=20, description="ids of memories that it replaces"
     )
+    all_branches: bool = Field(
+        default=False,
+        description="it holds on all branches, although the folder stands on one that is not merged",
+    )
     tier: Literal["user", "assistant", "tool", "import"] | None = Field(
         default=None,
         description="old, for this release only: another tier than `user` stores it as an agent's statement",
@@ -341,6 +345,9 @@ class Edit(Request):
     importance: float | None = Field(default=None, ge=0.0, le=1.0, description="0 to 1")
     pinned: bool | None = Field(default=None, description="packed first in presets that pin")
     sensitivity: SensitivityName | None = Field(default=None, description="where it may appear")
+    all_branches: Literal[True] | None = Field(
+        default=None, description="it holds on all branches from now on, not only where it was learned"
+    )
 
     @property
     def wanted_sensitivity(self) -> Sensitivity | None:
@@ -359,7 +366,7 @@ class Edit(Request):
         return Scope.parse(self.scope) if self.scope is not None else None
 
 
-ReviewCauseName = Literal["contradiction", "agent", "import", "unconfirmed"]
+ReviewCauseName = Literal["contradiction", "agent", "import", "unconfirmed", "branch"]
 ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Field(max_length=100)]
 
 

@@ -42,7 +42,7 @@ from tacit.model.ids import new_id
 from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensitivity, Speaker, TrustTier
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Surface
-from tacit.model.query import Query
+from tacit.model.query import NO_BRANCH, Query
 from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
@@ -85,8 +85,18 @@ RENAMED = {"care": "maintenance", "desk": "admin"}
 """Attributes of the engine that work under their old name for one more release, and their successors."""
 
 
-def _warn_renamed(old: str, new: str) -> None:
-    warnings.warn(f"`{old}` is now `{new}`; it works in this release only.", DeprecationWarning, stacklevel=3)
+def _warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
+    warnings.warn(
+        f"`{old}` is now `{new}`; it works in this release only.", DeprecationWarning, stacklevel=stacklevel
+    )
+
+
+def _speaker_of_tier(tier: TrustTier | None, speaker: Speaker) -> Speaker:
+    """The speaker that the old argument `tier` of `Engine.remember` stands for, with a warning; `speaker` where it is not given."""
+    if tier is None:
+        return speaker
+    _warn_renamed("Engine.remember(tier=...)", "speaker", stacklevel=4)
+    return speaker if tier is TrustTier.USER else Speaker.AGENT
 
 
 RECALL_THREADS = 4
@@ -300,6 +310,7 @@ class Engine:
         session: SessionKey | None = None,
         held: Sequence[str] = (),
         speaker: Speaker = Speaker.USER,
+        ahead: bool = False,
     ) -> Recalled:
         """Answer a question, as any surface would.
 
@@ -315,6 +326,7 @@ class Engine:
             session: the session that it is asked for; where nothing is given, its situation is taken.
             held: ids of memories that the context holds already.
             speaker: who asks; only the user is shown what is restricted, or what was stated for a session alone.
+            ahead: it is asked for a later moment, when the folder may stand on another branch.
         """
         log = StageLog()
         settings = self._settings_at(cwd)
@@ -336,6 +348,8 @@ class Engine:
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens
             )
             query = replace(query, by_user=speaker is Speaker.USER)
+            if ahead and query.branches is not None:
+                query = replace(query, branches=NO_BRANCH)
             facts = query.situation.notes
         clean = self._parts.redactor.cleaner(settings)
         context = Context(
@@ -425,6 +439,7 @@ class Engine:
             own_budget=budget_tokens is None,
             entities=find_entities(text[:4000]),
             by_user=True,
+            branches=self._projects.branches.view(self._projects.of(cwd), bound=settings.capture.branches),
         )
 
     def context(self, cwd: str, *, with_ids: bool = False) -> Block:
@@ -525,6 +540,7 @@ class Engine:
         user_words: str = "",
         sensitivity: Sensitivity | None = None,
         replaces: Sequence[str] = (),
+        all_branches: bool = False,
         tier: TrustTier | None = None,
     ) -> tuple[Change, ...]:
         """Store one statement.
@@ -545,6 +561,7 @@ class Engine:
                 them and says the same as `content`, it is stored as the user's, for this project only.
             sensitivity: where it may appear; None = `project`. `session` without `session` = the one at work in `cwd`.
             replaces: ids of memories that it replaces: those of equal or lower trust end, of the others the user is asked.
+            all_branches: it holds on all branches, although it was learned on one that is not merged.
             tier: old, for this release only: another than `USER` stands for `speaker=Speaker.AGENT`.
 
         Raises:
@@ -553,10 +570,7 @@ class Engine:
             RefusedByRedaction: if only a secret was left.
             RefusedByTrust: if an agent states something where incognito is on.
         """
-        if tier is not None:
-            _warn_renamed("Engine.remember(tier=...)", "speaker")
-            speaker = speaker if tier is TrustTier.USER else Speaker.AGENT
-        tier = TrustTier.USER
+        speaker, tier = _speaker_of_tier(tier, speaker), TrustTier.USER
         if speaker is Speaker.AGENT:
             self._refuse_incognito(cwd)
             tier, pinned = TrustTier.IMPORT, False
@@ -588,6 +602,7 @@ class Engine:
             sensitivity=sensitivity,
             replaces=replaced,
             spoken_of=spoken_of,
+            all_branches=all_branches,
         )
         return self.visibility(speaker).outcome(content, changes)
 
@@ -664,8 +679,9 @@ class Engine:
         importance: float | None = None,
         pinned: bool | None = None,
         sensitivity: Sensitivity | None = None,
+        all_branches: bool = False,
     ) -> Memory:
-        """Change a memory; what is None stays. Editing confirms it."""
+        """Change a memory; what is None stays. Editing confirms it; with `all_branches` it holds on all branches."""
         changed = self._writing().memories.edit(
             self.show(id_or_prefix),
             content=content,
@@ -675,6 +691,7 @@ class Engine:
             importance=importance,
             pinned=pinned,
             sensitivity=sensitivity,
+            all_branches=all_branches,
         )
         self._starts.drop()
         return changed
@@ -796,6 +813,7 @@ class Engine:
             surface=Surface.START,
             store_trace=False,
             adjust=lambda settings: _with_start_budget(settings, left),
+            ahead=True,
         )
         return self.nudges.with_line(recalled.block, line)
 

@@ -98,14 +98,19 @@ class Learning:
         match signal:
             case SessionStarted():
                 if project is not None:
+                    # First, so that what was merged is the project's before its files say the same.
+                    self._submit(lambda: self._look_at_branches(self._projects.register(project)))
                     self._submit(lambda: self._note_project(project, settings.capture))
             case PromptSubmitted() if not signal.machine:
+                if project is not None and self._projects.branches.moved(project):
+                    self._submit(lambda: self._look_at_branches(self._projects.register(project)))
                 if settings.capture.explicit:
                     self._submit(lambda: self._explicit(signal, handled), on=self._statements)
                 if self._nudges.offers(settings.recall.nudge, signal.session.host):
                     self._submit(lambda: self._heard(signal, handled.state), on=self._statements)
             case MessageEnded(messages=said) if said and settings.capture.at_session_end:
                 self._submit(lambda: self._log_capture(self.capture_said(signal, handled)))
+                self._submit(lambda: self._look_again(handled))
             case MessageEnded() | SessionEnded() if settings.capture.at_session_end and not signal.agent_id:
                 self._hand_over(signal, handled)
             case _:
@@ -147,6 +152,22 @@ class Learning:
             if imported.changes:
                 self._changed()
 
+    def _look_at_branches(self, project: ProjectRecord) -> None:
+        """See what became of the branches that memories of `project` were learned on; in the background, as it reads git's files."""
+        if not project.root:
+            return
+        stand = self._projects.branches.stand(project)
+        seen = self.capture.look_at_branches(project)
+        self._projects.branches.note(project.root, seen, stand)
+        if seen.changes:
+            self._changed()
+
+    def _look_again(self, handled: SignalResult) -> None:
+        """The same behind what was learned of a session: where its branch stands now is known when the branch is gone later."""
+        project = handled.project
+        if project is not None and self._projects.branches.learned_on(project) is not None:
+            self._look_at_branches(self._projects.register(project))
+
     def _explicit(self, signal: PromptSubmitted, handled: SignalResult) -> None:
         state = handled.state
         if handled.project is not None:
@@ -158,6 +179,7 @@ class Learning:
             turn=state.turn,
             previous_end=state.last_message_end,
             at_ms=signal.at_ms,
+            branch=self._projects.branches.learned_on(handled.project),
         )
         self._expose(state.key, changes)
 
@@ -229,6 +251,8 @@ class Learning:
             "cwd": signal.cwd or handled.state.cwd,
             "ended": isinstance(signal, SessionEnded),
         }
+        if (branch := self._projects.branches.learned_on(handled.project)) is not None:
+            payload |= {"branch": branch.name, "commit": branch.commit}
         handover = Handover(
             key=f"{signal.session}:{signal.key}",
             session=signal.session,
@@ -237,6 +261,7 @@ class Learning:
         )
         if self._parts.store.hand_over(handover):
             self._submit(lambda: self._log_capture(self.capture_pending()))
+            self._submit(lambda: self._look_again(handled))
 
     def _log_capture(self, report: CaptureReport) -> None:
         _LOG.info("captured", extra={"detail": str(report)})
@@ -251,6 +276,7 @@ class Learning:
             session_id=key.session_id,
             cwd=signal.cwd or handled.state.cwd,
             messages=json.loads(signal.messages),
+            branch=self._projects.branches.learned_on(handled.project),
         )
         report = self.capture.capture_said(source)
         self.write_up_soon()

@@ -9,6 +9,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.reasons import change_text
 from tacit.capture.amend import with_amended_digests
+from tacit.capture.branches.marks import ended_for, replaced_here
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import checked_text, clean_trigger, secrets_in, words_of
 from tacit.capture.relate import link_entities
@@ -17,10 +18,20 @@ from tacit.errors import InvalidInput, RefusedByRedaction
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import FORGOTTEN, Change, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import new_id
-from tacit.model.memory import AGENT_SOURCES, Memory, Provenance, Sensitivity, TrustTier, Validity
+from tacit.model.memory import (
+    AGENT_SOURCES,
+    LearnedOn,
+    Memory,
+    Provenance,
+    Relation,
+    Sensitivity,
+    TrustTier,
+    Validity,
+)
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
+from tacit.ports.store import ProjectRecord
 from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.trigger import make_trigger, parse_when
 from tacit.safety.redact import TextRedactor
@@ -55,6 +66,7 @@ class Memories:
         confirmed: bool = True,
         replaces: Sequence[Memory] = (),
         spoken_of: Collection[str] = (),
+        all_branches: bool = False,
     ) -> tuple[Change, ...]:
         """Store one statement; see `Engine.remember`. `confirmed` False = what would be dangerous waits all the same.
 
@@ -74,13 +86,7 @@ class Memories:
         place = self._projects.with_id(scope, here=project) if scope else own_scope
         if when or files:
             _refuse_secrets(self._parts.redactor.at(place), when=when, files=files)
-        if project and place.project_id == project.id:
-            self._projects.register(project)
-        elif place.project_id and all(p.id != place.project_id for p in self._parts.store.projects()):
-            raise InvalidInput(
-                f"No project {place.project_id!r} is known.",
-                hint="`tacit list --all` shows the scopes; leave --scope out for the project of the folder.",
-            )
+        self._require_known(place, project)
         paths = self._projects.relative(tuple(files), project, cwd)
         maker: TriggerMaker = "user" if tier is TrustTier.USER else "agent"
         draft = Draft(
@@ -102,6 +108,7 @@ class Memories:
             pinned=pinned,
             sensitivity=sensitivity_of(sensitivity, scope=place, session=session is not None),
             confirmed=confirmed and tier is TrustTier.USER and source not in AGENT_SOURCES,
+            branch=None if all_branches else self._branch_here(place, project),
         )
         live = [
             memory
@@ -120,6 +127,22 @@ class Memories:
             )
         return changes
 
+    def _require_known(self, place: Scope, project: ProjectRecord | None) -> None:
+        """Make sure that the project of a scope is known; `project` is that of the folder."""
+        if project and place.project_id == project.id:
+            self._projects.register(project)
+        elif place.project_id and all(p.id != place.project_id for p in self._parts.store.projects()):
+            raise InvalidInput(
+                f"No project {place.project_id!r} is known.",
+                hint="`tacit list --all` shows the scopes; leave --scope out for the project of the folder.",
+            )
+
+    def _branch_here(self, place: Scope, project: ProjectRecord | None) -> LearnedOn | None:
+        """The unmerged branch that a statement in the scope `place` is made on, in the folder of `project`."""
+        if project is None or place.project_id != project.id:
+            return None
+        return self._projects.branches.learned_on(project)
+
     def edit(
         self,
         memory: Memory,
@@ -131,8 +154,9 @@ class Memories:
         importance: float | None,
         pinned: bool | None,
         sensitivity: Sensitivity | None = None,
+        all_branches: bool = False,
     ) -> Memory:
-        """Store a new version of `memory` under its id; see `edited`."""
+        """Store a new version of `memory` under its id; see `edited`. With `all_branches` it ends what it replaced on its branch."""
         changed = self.edited(
             memory,
             content=content,
@@ -142,8 +166,16 @@ class Memories:
             importance=importance,
             pinned=pinned,
             sensitivity=sensitivity,
+            all_branches=all_branches,
         )
-        self._write([Edit(memory=changed)])
+        if memory.branch is None or changed.branch is not None:
+            self._write([Edit(memory=changed)])
+            return changed
+        why = ChangeReason(cause=ChangeCause.HOLDS_ON_ALL)
+        stored = self._parts.store.get(list(memory.branch.replaces), scope=self._parts.store.scopes())
+        old = replaced_here(memory, {other.id: other for other in stored})
+        changes, relations = ended_for(changed, old, why, changed.updated_at_ms)
+        self._write([Edit(memory=changed, reason=why), *changes], relations=relations)
         return changed
 
     def edited(
@@ -157,8 +189,11 @@ class Memories:
         importance: float | None,
         pinned: bool | None,
         sensitivity: Sensitivity | None = None,
+        all_branches: bool = False,
     ) -> Memory:
         """A new version of `memory`, not stored. The user's hand confirms it: it becomes active, tier user.
+
+        With `all_branches` it holds on all branches; so does what waited because its branch is gone, and what speaks of the code no more.
 
         Raises:
             InvalidInput: if it is retired or superseded, the text is empty or too long, or the sensitivity cannot be kept.
@@ -169,6 +204,8 @@ class Memories:
         scope = self._projects.with_id(scope, here=None) if scope else None
         redactor = self._parts.redactor.at(scope or memory.scope)
         _refuse_secrets(redactor, when=when)
+        named_kind = self._parts.kinds.get(kind) if kind else None
+        speaks_of_code = (named_kind is None or named_kind.of_branch) and (scope or memory.scope).project_id
         text = memory.content
         if content is not None:
             text = _checked(content, redactor)
@@ -180,7 +217,7 @@ class Memories:
         return replace(
             memory,
             content=text,
-            kind=self._parts.kinds.get(kind).name if kind else memory.kind,
+            kind=named_kind.name if named_kind else memory.kind,
             trigger=clean_trigger(trigger, redactor),
             scope=scope or memory.scope,
             importance=memory.importance if importance is None else importance,
@@ -196,6 +233,7 @@ class Memories:
             entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
             updated_at_ms=now,
+            branch=_until_gone(memory) if speaks_of_code and not all_branches else None,
         )
 
     def supersede(
@@ -237,6 +275,7 @@ class Memories:
             evidence=(),
             entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
+            branch=_until_gone(memory),
         )
         change = Supersede(
             memory=later, old_id=memory.id, at_ms=now, reason=ChangeReason(cause=ChangeCause.REPLACED_BY_USER)
@@ -258,7 +297,7 @@ class Memories:
         self._write([Retire(memory_id=memory.id, at_ms=now, reason=reason)])
         return memory
 
-    def _write(self, changes: Sequence[Change]) -> None:
+    def _write(self, changes: Sequence[Change], *, relations: Sequence[Relation] = ()) -> None:
         """Store `changes`, and no digest goes on quoting what they end."""
         amended = with_amended_digests(changes, self._parts.store)
         carried = [change.memory for change in amended if not isinstance(change, Retire | Skip)]
@@ -267,6 +306,7 @@ class Memories:
             amended,
             vectors=memory_vectors(carried, embedder=embedder) if carried else None,
             identity=embedder.identity if carried else None,
+            relations=relations,
         )
 
     def feedback(self, memory: Memory, *, useful: bool) -> None:
@@ -302,6 +342,11 @@ def _refuse_secrets(
                 f"Nothing was stored: `{name}` holds a secret ({secrets}).",
                 hint="Leave the secret out and say it again.",
             )
+
+
+def _until_gone(memory: Memory) -> LearnedOn | None:
+    """The branch that a memory stays bound to when the user changes it: none that is gone."""
+    return None if memory.branch is not None and memory.branch.gone else memory.branch
 
 
 def _must_be_live(memory: Memory) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock, RLock
 
+from tacit.app.branches import Branches
 from tacit.app.git_index import FIRST_LOOK_BYTES, MAX_INDEX_BYTES, listed_files, tracked_files
 from tacit.errors import InvalidInput
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, path_scopes, project_scope
@@ -73,6 +74,7 @@ class Projects:
         self._clock = clock
         self._lock = Lock()
         self._writing = RLock()
+        self.branches = Branches(store=store, clock=clock)
         self._found: dict[str, tuple[float, Membership]] = {}
         self._former_roots: dict[str, set[str]] | None = None
         self._real: dict[str, tuple[float, str]] = {}

@@ -30,6 +30,8 @@ _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     DropCause.QUARANTINED: lambda _: "quarantined",
     DropCause.UNTRUSTED: lambda why: f"trust: {why.detail}",
     DropCause.SENSITIVE: lambda why: f"sensitivity: {why.detail}",
+    DropCause.OTHER_BRANCH: lambda why: f"learned on the branch {why.detail}, which is not merged",
+    DropCause.REPLACED_ON_BRANCH: lambda _: "replaced on this branch",
     DropCause.OWN_DIGEST: lambda _: "tells of this session",
     DropCause.TOO_OLD: lambda _: "too old for its kind",
     DropCause.CODE_GONE: lambda _: "the code that it speaks of is gone",
@@ -194,6 +196,13 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.HOLDS_ELSEWHERE: lambda _: "that holds elsewhere, too",
     ChangeCause.QUOTED_BY_AGENT: lambda _: "an agent quoted the user for it",
     ChangeCause.NEITHER_NEWER: lambda _: "neither is known to be newer",
+    ChangeCause.BRANCH_MERGED: lambda why: f"the branch {_first(why.terms)} was merged",
+    ChangeCause.BRANCH_GONE: lambda why: (
+        f"the branch {_first(why.terms)} is gone, and nobody knows whether it was merged"
+    ),
+    ChangeCause.BRANCH_BACK: lambda why: f"the branch {_first(why.terms)} is there again",
+    ChangeCause.BRANCH_RENAMED: lambda why: f"the branch {' is now called '.join(why.terms)}",
+    ChangeCause.HOLDS_ON_ALL: lambda _: "holds on all branches",
     ChangeCause.READ_OFF: lambda why: f"read off {_first(why.terms)}",
     ChangeCause.RELEASED: lambda why: f"read off {_first(why.terms)}, for answers on demand",
     ChangeCause.CONFIRMED_IN_FILE: lambda why: f"confirmed in {_first(why.terms)}",

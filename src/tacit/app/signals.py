@@ -605,7 +605,8 @@ def query_of(
         read=read,
         follow_ups=settings.recall.follow_ups,
     )
-    return replace(outcome, kept=adjust_query_budget(outcome.kept, signal, state, settings.recall))
+    query = replace(outcome.kept, branches=projects.branches.view(project, bound=settings.capture.branches))
+    return replace(outcome, kept=adjust_query_budget(query, signal, state, settings.recall))
 
 
 def _silent() -> Delivery:

@@ -14,6 +14,7 @@ from threading import Lock
 
 from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions
 from tacit.capture.bootstrap import RulesImport, import_rule_files, import_team_files
+from tacit.capture.branches.look import BranchesSeen, BranchLook
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.session_end import TurnStatement
@@ -43,7 +44,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
 from tacit.model.ids import content_hash
 from tacit.model.kinds import DIGEST, TODO, KindRegistry
-from tacit.model.memory import Memory, TrustTier
+from tacit.model.memory import LearnedOn, Memory, TrustTier
 from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
@@ -147,6 +148,7 @@ class CapturePipeline:
             kinds=kinds,
             step=step,
         )
+        self._branches = BranchLook(store=store, reconciler=self._reconciler, kinds=kinds, clock=clock)
         self.paid: PaidModel | None = None
         self.session_writer: SessionWriter | None = None
         self.comparer: StatementComparer | None = None
@@ -234,6 +236,7 @@ class CapturePipeline:
         turn: int,
         previous_end: str = "",
         at_ms: int = 0,
+        branch: LearnedOn | None = None,
     ) -> tuple[Change, ...]:
         """Store what a user states explicitly in a prompt, in real time.
 
@@ -244,6 +247,7 @@ class CapturePipeline:
             turn: number of the prompt in that session, from 1.
             previous_end: end of the agent's last message; what was going on shapes the trigger.
             at_ms: when; 0 = now.
+            branch: the unmerged branch that it was said on.
         """
         settings = self._settings_of(scope, session)
         if not (settings.enabled and settings.explicit):
@@ -253,7 +257,7 @@ class CapturePipeline:
         if not statements:
             return ()
         spoken = Turn(index=0, number=turn, role="user", text=words, at_ms=at_ms or self._clock.now_ms())
-        place = SessionContext(session=session, scope=scope)
+        place = SessionContext(session=session, scope=scope, branch=branch)
         situation = read_situation(words, previous_end=previous_end)
         drafts = [
             statement_draft(TurnStatement(statement=statement, turn=spoken), place, situation)
@@ -262,7 +266,7 @@ class CapturePipeline:
         hashes = [content_hash(statement.content) for statement in statements]
         before = CAPTURED_AT_ONCE.read(self._store, session)
         values = CAPTURED_AT_ONCE.change(_with_keys(before, hashes), session)
-        return self.store_drafts(self._wanted(drafts), values=values)
+        return self.store_drafts(_said_on(branch, self._wanted(drafts)), values=values)
 
     def capture_handover(self, handover: Handover) -> tuple[Change, ...]:
         """Capture a handed-over transcript and close the handover, in one transaction.
@@ -419,6 +423,19 @@ class CapturePipeline:
         """What brings the store up to date with what teams share through a server."""
         return SharedMemories(store=self._store, preparer=self._preparer, reconciler=self._reconciler)
 
+    def look_at_branches(self, project: ProjectRecord) -> BranchesSeen:
+        """See what became of the branches that memories of `project` were learned on, in its folder; see `BranchLook`.
+
+        Raises:
+            StoreError: as the store; nothing is changed.
+        """
+        settings = self._settings_of(project_scope(project.id), None)
+        if not settings.branches:
+            return BranchesSeen()
+        return self._branches.look(
+            project.root, project.id, near_duplicate_cosine=settings.near_duplicate_cosine
+        )
+
     def _capture_source(
         self, source: TranscriptSource, write: Callable[[WriteBatch], None]
     ) -> tuple[Change, ...]:
@@ -443,11 +460,8 @@ class CapturePipeline:
         """
         reading = self._reading(transcript, before)
         self._step("transcript read")
-        cwd = transcript.cwd or source.cwd
-        key = SessionKey(host=source.host, session_id=source.session_id)
-        project = self._identify(cwd) if cwd else None
-        scope = project_scope(project.id) if project else Scope.parse(f"session:{key}")
-        place = SessionContext(session=key, scope=scope, root=project.root if project else "", cwd=cwd)
+        place = self._context_of(source, transcript.cwd or source.cwd)
+        key, scope = place.session, place.scope
         captured_hashes = self._said(key)
 
         def redact(text: str) -> str:
@@ -466,12 +480,14 @@ class CapturePipeline:
         )
         waits = None
         if self.session_writer is not None and write_up:
-            session = PendingSession(key=key, scope=scope, root=place.root, ended=source.ended, past=past)
+            session = PendingSession(
+                key=key, scope=scope, root=place.root, ended=source.ended, past=past, branch=place.branch
+            )
             # What was learned from without the writer waits for it as a whole.
             turns = reading.turns if not past or self.session_writer.knows(key) else transcript.turns
             waits = self.session_writer.collect(turns, session, redact=redact)
         self._step("session learned")
-        items = self._prepared(self._wanted(learned.drafts))
+        items = self._prepared(_said_on(place.branch, self._wanted(learned.drafts)))
         notes = reading.before
         digest, digest_id = self._note(
             DIGEST, learned.digest, notes.digest_id, tier=TrustTier.USER, place=place, learned=learned
@@ -501,6 +517,16 @@ class CapturePipeline:
         )  # fmt: skip
         self._store.count_usage(shown=shown, used=used)
         return changes
+
+    def _context_of(self, source: TranscriptSource, cwd: str) -> SessionContext:
+        """Where the session of `source` worked, with the unmerged branch at hand."""
+        key = SessionKey(host=source.host, session_id=source.session_id)
+        project = self._identify(cwd) if cwd else None
+        if project is None:
+            return SessionContext(session=key, scope=Scope.parse(f"session:{key}"), cwd=cwd)
+        scope = project_scope(project.id)
+        branch = source.branch if self._settings_of(scope, key).branches else None
+        return SessionContext(session=key, scope=scope, root=project.root, cwd=cwd, branch=branch)
 
     def _prepared_wanted(self, drafts: Sequence[Draft]) -> list[Item]:
         """Return an item for each draft; those of kinds that are not learned unasked are skipped."""
@@ -629,7 +655,11 @@ class CapturePipeline:
         settings = self._settings_of(scope, session)
         redactor = self._preparer.redactor.at(scope)
         return replace(
-            self._preparer, redactor=redactor, judge=settings.importance, accept_from=settings.auto_accept
+            self._preparer,
+            redactor=redactor,
+            judge=settings.importance,
+            accept_from=settings.auto_accept,
+            branches=settings.branches,
         )
 
     def _unless_rejected(self, item: Memory | Skip, draft: Draft, rejected: Sequence[str]) -> Memory | Skip:
@@ -681,9 +711,11 @@ class CapturePipeline:
         )
         if not isinstance(prepared, Memory):
             return [prepared], note_id
+        # It tells of the work on that branch.
+        prepared = replace(prepared, branch=place.branch)
         if old is None:
             return [Add(memory=prepared, reason=ChangeReason(cause=ChangeCause.SESSION_NOTE))], prepared.id
-        if old.content == prepared.content:
+        if old.content == prepared.content and old.branch_name == prepared.branch_name:
             return [], note_id
         again = replace(
             prepared, id=old.id, created_at_ms=old.created_at_ms, validity=old.validity, pinned=old.pinned
@@ -697,6 +729,11 @@ _FAILED = (ChangeCause.UNREADABLE_TRANSCRIPT, ChangeCause.BAD_HANDOVER)
 def _with_keys(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
     """Keys without repeats, the newest last."""
     return tuple(dict.fromkeys((*old, *new)))
+
+
+def _said_on(branch: LearnedOn | None, drafts: Sequence[Draft]) -> Sequence[Draft]:
+    """The drafts of what was said on `branch`, which is not merged; None = on another one, or nobody knows."""
+    return drafts if branch is None else [replace(draft, branch=branch) for draft in drafts]
 
 
 def _place_of(draft: Draft) -> tuple[Scope, SessionKey | None]:

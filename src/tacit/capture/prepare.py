@@ -18,7 +18,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Draft, Skip
 from tacit.model.ids import new_id
 from tacit.model.kinds import Kind, KindRegistry
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import Scope
 from tacit.model.trigger import Trigger
 from tacit.ports.clock import Clock
@@ -71,6 +71,13 @@ def importance_of(draft: Draft, kind: Kind, judge: Judge) -> float:
     return round(min(1.0, value), 4)
 
 
+WAY_OF_WORKING = frozenset({
+    "commit", "push", "open_or_update_pr", "merge_rebase", "release", "review_code", "address_review", "create_task",
+    "update_task", "workspace_session", "delegate_agent",
+})  # fmt: skip
+"""Action classes at which no code is written: a decision that matters above all at one of them says how to work, on any branch."""
+LEAST_WEIGHT = 0.5
+"""Least weight of that action. On fourteen decisions made up for this it told the five about the way of working from all others."""
 MAX_CHARS = 2000
 """A statement of more characters is a document, not a memory."""
 _MAX_SPAN = 600
@@ -90,6 +97,8 @@ class Preparer:
     maker: LocalTriggers = field(default_factory=LocalTriggers)
     accept_from: float = 0.0
     """Least confidence of what is learned unasked; below it a statement waits for the user."""
+    branches: bool = True
+    """Whether what describes the code is bound to the branch that it was said on."""
 
     def prepare(self, draft: Draft) -> Memory | Skip:
         """Make the memory that `draft` asks for.
@@ -111,7 +120,9 @@ class Preparer:
         said_ms = (draft.at_ms or now) if draft.dated else 0
         files = clean_terms(draft.files, redactor)
         lost = find_redacted_words(draft.content, content)
-        trigger = clean_trigger(draft.trigger, redactor, lost=lost)
+        trigger = self.maker.weighed(
+            clean_trigger(draft.trigger, redactor, lost=lost), content, kind=kind.name
+        )
         return Memory(
             id=new_id("mem", now_ms=now, entropy=self.clock.entropy(5)),
             kind=kind.name,
@@ -123,7 +134,7 @@ class Preparer:
             updated_at_ms=now,
             importance=importance_of(draft, kind, self.judge),
             confidence=draft.confidence,
-            trigger=self.maker.weighed(trigger, content, kind=kind.name),
+            trigger=trigger,
             status="quarantined" if self._doubted(draft) or _must_wait(draft, content) else ruling.status,
             sensitivity=draft.sensitivity,
             entities=link_entities(content, files=files),
@@ -133,12 +144,20 @@ class Preparer:
             tokens=self.tokens.count(content),
             pinned=draft.pinned,
             proofs=0 if draft.proofs and danger_of(content) else draft.proofs,
+            branch=self._branch_of(draft, kind, trigger),
         )
 
     def _doubted(self, draft: Draft) -> bool:
         # A user who accepts a proposal does not accept each of its sentences.
         stated = draft.explicit and draft.provenance.tier is not TrustTier.ASSISTANT
         return not stated and draft.confidence < self.accept_from
+
+    def _branch_of(self, draft: Draft, kind: Kind, trigger: Trigger) -> LearnedOn | None:
+        """The unmerged branch that a statement of the project's code is bound to; what speaks of the way of working holds on all."""
+        if draft.branch is None or not (self.branches and kind.of_branch and draft.scope.project_id):
+            return None
+        action, weight = max(trigger.actions, key=lambda pair: (pair[1], pair[0]), default=("", 0.0))
+        return None if action in WAY_OF_WORKING and weight >= LEAST_WEIGHT else draft.branch
 
     def redact(self, text: str, scope: Scope) -> str:
         """`text` without secrets and personal data, as the settings of `scope` say."""

@@ -24,7 +24,7 @@ from tacit.capture.turn import ToolUse, Turn
 from tacit.model.changes import Draft
 from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS
-from tacit.model.memory import PROVEN, Provenance, TrustTier
+from tacit.model.memory import PROVEN, LearnedOn, Provenance, TrustTier
 from tacit.model.scope import UNIVERSAL, Scope, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.model.situation import Situation
@@ -43,12 +43,13 @@ _REDACTED = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext:
-    """The context of a session: its key, the scope of its statements, and the project root."""
+    """The context of a session: its key, the scope of its statements, the project root, and the unmerged branch at hand."""
 
     session: SessionKey
     scope: Scope
     root: str = ""
     cwd: str = ""
+    branch: LearnedOn | None = None
 
     def relative(self, path: str) -> str:
         """`path` relative to the project root."""

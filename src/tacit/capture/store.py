@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tacit.capture.amend import with_amended_digests
+from tacit.capture.branches.marks import replaced_on_branches
 from tacit.capture.reconcile import Neighbor, reconcile
 from tacit.capture.reconcile.explicit_relations import names_what_ends
 from tacit.capture.reconcile.judge import Judge, judge_by_words
@@ -161,6 +162,7 @@ class Reconciler:
                     named_values = dict(values or {})
                     if finish:
                         named_values.update(finish(decided))
+                    named_values.update(replaced_on_branches(self._store, changes))
                     if session is not None:
                         named_values.update(self._outcomes(session, items, decided))
                     outcome = WriteBatch(
@@ -178,6 +180,39 @@ class Reconciler:
             # An amended digest needs a vector: make it without the lock, then look again.
             vectors.fill([text for memory in carried for text in embedded_texts(memory)])
         raise AssertionError("the last attempt always writes")
+
+    def settle(
+        self,
+        memories: Sequence[Memory],
+        decide: Callable[[Memory, Sequence[Neighbor]], tuple[Sequence[Change], Sequence[Relation]]],
+    ) -> tuple[Change, ...]:
+        """Change stored memories in the light of those near to them, in one transaction; what was done.
+
+        Args:
+            memories: what is decided on, in order; an earlier decision is seen by the later ones.
+            decide: the changes and relations that follow for one of them; no change brings new words.
+
+        Raises:
+            StoreError: as the store; nothing is changed.
+        """
+        vectors = _VectorCache(self._embedder)
+        vectors.fill([text for memory in memories for text in embedded_texts(memory)])
+        with self._lock:
+            current: dict[str, Memory] = {}
+            ended: set[str] = set()
+            changes: list[Change] = []
+            relations: list[Relation] = []
+            with self._store.at_once():
+                for memory in memories:
+                    done, related = decide(memory, self._neighbours(memory, vectors, current, ended, ()))
+                    for change in done:
+                        if not isinstance(change, Retire | Skip):
+                            current[change.memory.id] = change.memory
+                    changes += done
+                    relations += related
+                written = with_amended_digests(changes, self._store)
+            self._store.apply(written, relations=relations)
+        return tuple(changes)
 
     def _renew_merged(self, changes: Sequence[Change], vectors: _VectorCache) -> None:
         """Make the vectors of merged memories with phrases anew: a merge may have brought some. Derived: a failure leaves the old ones."""

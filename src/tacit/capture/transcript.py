@@ -13,6 +13,7 @@ from tacit.capture.transcripts.plain import read_messages
 from tacit.capture.transcripts.sessions import Since, read_sessions
 from tacit.capture.turn import Transcript
 from tacit.errors import InvalidPayload
+from tacit.model.memory import LearnedOn
 from tacit.ports.store import Handover
 from tacit.state.captured import Position
 
@@ -28,6 +29,7 @@ class TranscriptSource:
         cwd: working folder, or empty.
         messages: the messages themselves where the host hands them over, else None.
         ended: whether the session is over, as far as that is known.
+        branch: the unmerged branch that its newest words were said on, and the commit it stood on.
     """
 
     host: str
@@ -36,6 +38,7 @@ class TranscriptSource:
     cwd: str = ""
     messages: object = None
     ended: bool = False
+    branch: LearnedOn | None = None
 
 
 def read_transcript(source: TranscriptSource, since: Position, *, subagents: bool = False) -> Transcript:
@@ -92,6 +95,7 @@ def source_of(handover: Handover) -> TranscriptSource:
         cwd=text("cwd"),
         messages=payload.get("messages"),
         ended=payload.get("ended") is True,
+        branch=LearnedOn(name=name, commit=text("commit")) if (name := text("branch")) else None,
     )
     if not source.path and source.messages is None:
         raise InvalidPayload(f"Handover {handover.key} has neither `transcript_path` nor `messages`.")

@@ -61,6 +61,13 @@ def remember(
         list[str] | None,
         typer.Option(help="Id of a memory that it replaces; may be repeated.", show_default=False),
     ] = None,
+    all_branches: Annotated[
+        bool,
+        typer.Option(
+            "--all-branches",
+            help="It holds on all branches, also where this folder stands on an unmerged one.",
+        ),
+    ] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -85,6 +92,7 @@ def remember(
         source="cli",
         sensitivity=_checked_level(sensitivity),
         user_words=user_words,
+        all_branches=all_branches or None,
     )
     answer = ask("POST", "/v1/remember", {**body, "pinned": pin})
     if as_json:
@@ -111,6 +119,8 @@ def describe_change(change: dict[str, Any]) -> str:
     name, content = memory.get("id", ""), memory.get("content", "")
     when = shown_when(memory) if memory else ""
     stored = f"remembered {name} [{memory.get('kind', '')}] {content}" + (f"\n  when: {when}" if when else "")
+    if branch := branch_of(memory):
+        stored += f"\n  {branch}, until that is merged; `tacit edit {name} --all-branches` lifts it"
     match change["change"]:
         case "add":
             return stored + (WAITS if memory.get("status") == "quarantined" else "")
@@ -129,6 +139,12 @@ def describe_change(change: dict[str, Any]) -> str:
             return f"not stored: {change['reason']}"
         case other:
             return f"{other} {name or change.get('memory_id', '')}"
+
+
+def branch_of(memory: dict[str, Any]) -> str:
+    """The unmerged branch that a memory speaks of; "" = it holds on all branches."""
+    branch = memory.get("branch")
+    return f"on branch {branch['name']}" if branch else ""
 
 
 def when_of(memory: dict[str, Any]) -> str:
@@ -211,7 +227,7 @@ def recall(
             f"{m['relevance']:.2f}",
             m["kind"],
             days_held(m["validity"]),
-            shorten_line(m["text"], 200),
+            shorten_line(m["text"], 200) + (f" ({branch})" if (branch := branch_of(m)) else ""),
         )
         for m in answer["memories"]
     ]
@@ -324,6 +340,7 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         ("kind", m["kind"]),
         ("status", m["status"] + (" (pinned)" if m["pinned"] else "")),
         ("scope", m["scope"]),
+        ("branch", _branch_row(m)),
         ("sensitivity", m["sensitivity"]),
         (
             "said by",
@@ -354,6 +371,17 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
         print_rows("\nHistory", ("changed", "status", "content"), changes, empty="")
 
 
+def _branch_row(memory: dict[str, Any]) -> str:
+    """The unmerged branch that a memory speaks of, with what is known of it."""
+    branch = memory["branch"]
+    if not branch:
+        return ""
+    at = f" at {branch['commit'][:7]}" if branch["commit"] else ""
+    state = "gone; `tacit review` asks you" if branch["gone"] else "not merged"
+    replaces = f"; replaces there: {', '.join(branch['replaces'])}" if branch["replaces"] else ""
+    return f"{branch['name']}{at}, {state}{replaces}"
+
+
 def edit(
     memory: MemoryId,
     content: Annotated[str, typer.Option(help="New statement.")] = "",
@@ -366,6 +394,12 @@ def edit(
     importance: Annotated[float | None, typer.Option(min=0.0, max=1.0, help="0 to 1.")] = None,
     pin: Annotated[bool | None, typer.Option("--pin/--unpin", help=PIN_HELP)] = None,
     sensitivity: SensitivityText = "",
+    all_branches: Annotated[
+        bool,
+        typer.Option(
+            "--all-branches", help="It holds on all branches, not only on the one it was learned on."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Change the given parts of a memory. An edit confirms the memory, and the history keeps the old version."""
@@ -380,10 +414,11 @@ def edit(
         importance=importance,
         pinned=pin,
         sensitivity=_checked_level(sensitivity),
+        all_branches=all_branches or None,
     )
     if not body:
         raise typer.BadParameter(
-            "Use one of --content, --kind, --when, --scope, --importance, --sensitivity, --pin or --unpin."
+            "Use one of --content, --kind, --when, --scope, --importance, --sensitivity, --pin, --unpin or --all-branches."
         )
     answer = ask("PATCH", memory_path(memory), body)
     if as_json:
@@ -448,8 +483,9 @@ def _table_of(
     names = short_ids([m["id"] for m in memories])
     origins = [m["provenance"]["source"] if _was_read_off(m["provenance"]) else "" for m in memories]
     with_origin = any(origins)
-    scope, origin = ("scope",) * with_scope, ("from",) * with_origin
-    columns = ("memory", "kind", "since", *scope, *origin, "content")
+    with_branch = any(m["branch"] for m in memories)
+    scope, origin, branch = ("scope",) * with_scope, ("from",) * with_origin, ("branch",) * with_branch
+    columns = ("memory", "kind", "since", *scope, *origin, *branch, "content")
     rows = [
         (
             names[m["id"]],
@@ -457,6 +493,7 @@ def _table_of(
             format_day(m["created_at_ms"]),
             *((m["scope"],) if with_scope else ()),
             *(("commits" if source == ".git" else source,) if with_origin else ()),
+            *((m["branch"]["name"] if m["branch"] else "",) if with_branch else ()),
             shorten_line(m["content"], 160),
         )
         for m, source in zip(memories, origins, strict=True)

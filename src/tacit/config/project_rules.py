@@ -40,6 +40,7 @@ ALLOWED: Mapping[str, Bound] = {
     "capture.subagents": "turn_off",
     "capture.rule_files": "turn_off",
     "capture.project_files": "turn_off",
+    "capture.branches": "turn_on",
     "privacy.redact": "turn_on",
     "privacy.allow": "subset",
     "privacy.deny": "more",

@@ -553,6 +553,10 @@ class CaptureSettings(_Section):
     project_files: bool = Field(
         default=True, description="also import and follow its README, decision records, manifests and commits"
     )
+    branches: bool = Field(
+        default=True,
+        description="what is learned of the code on an unmerged branch holds there alone until the branch is merged; see docs/guide/branches.md",
+    )
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are learned without a request; empty = all of them"
     )

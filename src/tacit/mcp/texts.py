@@ -62,6 +62,7 @@ def memory_line(memory: Memory) -> str:
     marks = ", unconfirmed" if is_marked(memory) else ""
     marks += f", held until {_day(ended)}" if (ended := memory.validity.valid_to_ms) is not None else ""
     marks += f", from {escape_text(origin)}" if origin else ""
+    marks += f", on branch {escape_text(memory.branch_name)}" if memory.branch is not None else ""
     return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({_day(memory.validity.valid_from_ms)}{marks})"
 
 
@@ -88,7 +89,8 @@ def outcome(change: Change) -> str:
 
 def _named(memory: Memory) -> str:
     waiting = ", unconfirmed: the user can confirm it" if memory.status == "quarantined" else ""
-    return f"{memory.id} ({memory.kind}{waiting})"
+    branch = f", on branch {escape_text(memory.branch_name)} until it is merged" if memory.branch else ""
+    return f"{memory.id} ({memory.kind}{branch}{waiting})"
 
 
 def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:

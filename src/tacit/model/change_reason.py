@@ -85,6 +85,15 @@ class ChangeCause(StrEnum):
     QUOTED_BY_AGENT = "quoted_by_agent"
     NEITHER_NEWER = "neither_newer"
 
+    BRANCH_MERGED = "branch_merged"
+    """Here and below: what became of the branch that it was learned on; `terms`: the branch."""
+    BRANCH_GONE = "branch_gone"
+    BRANCH_BACK = "branch_back"
+    BRANCH_RENAMED = "branch_renamed"
+    """`terms`: its old name and the new one."""
+    HOLDS_ON_ALL = "holds_on_all"
+    """The user said that it holds on all branches."""
+
     READ_OFF = "read_off"
     """Here and below: what a file says; `terms`: its path."""
     RELEASED = "released"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.kinds import SESSION_NOTES
-from tacit.model.memory import Memory, Provenance, Sensitivity
+from tacit.model.memory import LearnedOn, Memory, Provenance, Sensitivity
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import Trigger
@@ -22,6 +22,7 @@ class Draft:
     `line` = number of its first line in the file it comes from, 0 elsewhere.
     `evidence` = further verbatim words it rests on.
     `proofs` as of a memory: how often a fix was seen to work.
+    `branch` = the branch that it was said on, where that is not merged; only kinds that describe the code are bound to it.
     `at_ms` 0 = now; with `dated` False nobody knows when it was said, and it holds since ever as far as anyone knows.
     """
 
@@ -45,6 +46,7 @@ class Draft:
     line: int = 0
     proofs: int = 0
     evidence: tuple[str, ...] = ()
+    branch: LearnedOn | None = None
 
 
 NEW, DUPLICATE, NEWER, CONTRADICTS, EDITED, FORGOTTEN = (

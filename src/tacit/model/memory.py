@@ -166,6 +166,23 @@ class Validity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LearnedOn:
+    """The branch that a statement about the code was learned on, while that branch is not merged.
+
+    Attributes:
+        name: of the branch, as git calls it, e.g. `payments-redis`.
+        commit: the commit that the branch stood on then, or empty.
+        replaces: ids of memories that it ends once the branch is merged; on the branch they do not appear unasked.
+        gone: the branch is gone and nobody knows whether it was merged; the user is asked.
+    """
+
+    name: str
+    commit: str = ""
+    replaces: tuple[str, ...] = ()
+    gone: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
     """A thing a memory names: kind is file, symbol, package, command or error; `moment` stands for a call that its words name."""
 
@@ -199,6 +216,7 @@ class Memory:
         pinned: packed first where a preset pins.
         evidence: further verbatim spans, newest last.
         proofs: of a fix, in how many sessions it made the same thing pass; the user's confirmation counts as `PROVEN`.
+        branch: the unmerged branch that it speaks of; None = it holds on all branches.
     """
 
     id: str
@@ -224,6 +242,7 @@ class Memory:
     pinned: bool = False
     evidence: tuple[str, ...] = ()
     proofs: int = 0
+    branch: LearnedOn | None = None
 
     def __post_init__(self) -> None:
         if not self.content.strip():
@@ -248,6 +267,11 @@ class Memory:
         """`host/id` of the session it was stated in, or empty."""
         provenance = self.provenance
         return f"{provenance.host}/{provenance.session_id}" if provenance.session_id else ""
+
+    @property
+    def branch_name(self) -> str:
+        """The unmerged branch that it speaks of, or empty."""
+        return self.branch.name if self.branch is not None else ""
 
     @property
     def content_hash(self) -> str:

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tacit.model.memory import Entity
+from tacit.model.memory import Entity, Memory
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
 from tacit.model.signal import ToolCall
 from tacit.model.situation import Situation
+from tacit.model.trace import DropCause, DropReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchView:
+    """What may appear unasked by branch: memories learned on `names`, but none of the ids `replaced`, which those replace there."""
+
+    names: frozenset[str] = frozenset()
+    replaced: frozenset[str] = frozenset()
+
+
+NO_BRANCH = BranchView()
+"""On no branch: what was learned on an unmerged one does not appear unasked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +48,7 @@ class Query:
         tool: host-neutral name of the tool that is called, or empty.
         call: the tool call that is asked for, or None.
         turn: of the session, from 1; 0 = on demand.
+        branches: which branch's memories may appear unasked; None = those of all.
         moments: keys under which the rules are found that name this moment in their own words.
         finished: the tool call is done; what follows it is asked for as well.
         goal: reading of the prompt that led to this tool call, or None.
@@ -62,7 +76,18 @@ class Query:
     call: ToolCall | None = None
     turn: int = 0
     moments: tuple[Entity, ...] = ()
+    branches: BranchView | None = NO_BRANCH
     finished: bool = False
     goal: Situation | None = None
     suffix_tokens: int = 0
     matching: object | None = field(default=None, repr=False, compare=False)
+
+    def elsewhere(self, memory: Memory) -> DropReason | None:
+        """Why `memory` does not appear unasked on the branch at hand; None = it may. Whoever asks is shown what is known of any."""
+        if self.branches is None or self.surface is Surface.ON_DEMAND:
+            return None
+        if memory.branch is not None and memory.branch.name not in self.branches.names:
+            return DropReason(cause=DropCause.OTHER_BRANCH, detail=memory.branch.name)
+        if memory.branch is None and memory.id in self.branches.replaced:
+            return DropReason(cause=DropCause.REPLACED_ON_BRANCH)
+        return None

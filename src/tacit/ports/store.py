@@ -49,6 +49,8 @@ class MemoryFilter:
     tiers: tuple[TrustTier, ...] | None = None
     sensitivities: tuple[Sensitivity, ...] | None = None
     pinned: bool | None = None
+    branched: bool | None = None
+    """Whether it speaks of an unmerged branch."""
     session: SessionKey | None = None
     """The session that it was stated in."""
     begins: str | None = None
@@ -69,6 +71,7 @@ class MemoryFilter:
             and (self.tiers is None or memory.provenance.tier in self.tiers)
             and (self.sensitivities is None or memory.sensitivity in self.sensitivities)
             and (self.pinned is None or memory.pinned == self.pinned)
+            and (self.branched is None or (memory.branch is not None) == self.branched)
             and (self.session is None or memory.session == str(self.session))
         )
 

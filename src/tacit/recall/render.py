@@ -24,6 +24,8 @@ from tacit.safety.trust import ENDED_STATUSES, is_marked
 
 ID_TOKENS = 12
 """Most tokens of `id_suffix`."""
+MAX_BRANCH_CHARS = 60
+_NO_BRANCH = re.compile(r"[^\w./@+#-]+")
 _NO_SOURCE = re.compile(r"[^A-Za-z0-9_./@ -]+")
 
 OPENING: dict[Surface, str] = {
@@ -59,7 +61,7 @@ def source_of(candidate: Candidate) -> str:
     """Where a memory comes from in a few words: its file, or who said it, with the day; what nobody confirmed is marked."""
     memory = candidate.memory
     origin = _NO_SOURCE.sub("", memory.provenance.read_from or memory.provenance.source)
-    since = day(memory.validity.valid_from_ms)
+    since = f"{_branch(candidate)}{day(memory.validity.valid_from_ms)}"
     if (
         BUILTIN_KINDS.of_stored(memory.kind).explains_errors
         and (memory.error_signature or memory.proven)
@@ -75,12 +77,23 @@ def source_of(candidate: Candidate) -> str:
     return f"{source}, {since}{mark_of(candidate)}"
 
 
+def _branch(candidate: Candidate) -> str:
+    """The unmerged branch that a memory speaks of."""
+    name = _NO_BRANCH.sub("", candidate.memory.branch_name)[:MAX_BRANCH_CHARS]
+    return f"on branch {name}, " if name else ""
+
+
 def mark_of(candidate: Candidate) -> str:
     """What is to be known of a memory that nobody confirmed, whose files have changed, or that has ended; "" for the others."""
     memory = candidate.memory
     unheard = f", last synced {day(candidate.heard_at_ms)}" if candidate.heard_at_ms else ""
     stale = f"{_STALE[candidate.freshness]}{_ended(memory)}{unheard}"
     return f", unconfirmed{stale}" if is_marked(memory) else stale
+
+
+def needs_source(candidate: Candidate) -> bool:
+    """Whether a line that says no source must say this one: something is to be known of it, or it speaks of one branch alone."""
+    return bool(mark_of(candidate)) or candidate.memory.branch is not None
 
 
 def _ended(memory: Memory) -> str:
@@ -101,9 +114,8 @@ def answer_line(
 
 def dated_source(candidate: Candidate, kinds: KindRegistry) -> str:
     """The day of a memory, and where it comes from where that helps to weigh it."""
-    return (
-        day(candidate.memory.validity.valid_from_ms) if _is_plain(candidate, kinds) else source_of(candidate)
-    )
+    since = f"{_branch(candidate)}{day(candidate.memory.validity.valid_from_ms)}"
+    return since if _is_plain(candidate, kinds) else source_of(candidate)
 
 
 def _is_plain(candidate: Candidate, kinds: KindRegistry) -> bool:
@@ -129,6 +141,8 @@ def line_text(
     kind = kinds.of_stored(candidate.memory.kind)
     if kind.standing and _is_plain(candidate, kinds):
         return f"- [{kind.label}] {_escaped(clean(text))}"
+    if candidate.memory.branch is not None:  # what comes unasked is about the branch at hand
+        candidate = replace(candidate, memory=replace(candidate.memory, branch=None))
     return answer_line(candidate, text, kinds, clean)
 
 

@@ -6,14 +6,14 @@ file are probes: they are bound to their tools when the pipeline is built. All o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from tacit.config.settings import RecallSettings
 from tacit.model.evidence import Candidate, CosineReference, Ranking, Shortlist
-from tacit.model.kinds import Kind, KindRegistry
+from tacit.model.kinds import DIGEST, Kind, KindRegistry
 from tacit.model.memory import Memory
 from tacit.model.note import Note
 from tacit.model.pack import Block, Pack, PackItem, Surface
@@ -289,9 +289,9 @@ class RecallState:
         return self.settings.thresholds.of(self.query.surface.value)
 
     def hidden(self, memory: Memory) -> DropReason | None:
-        """Why whoever asks may not see `memory`, by its sensitivity; None = they may."""
+        """Why whoever asks may not see `memory`, by its sensitivity, or does not see it unasked on this branch; None = they do."""
         by_user = self.query.by_user and self.query.surface is Surface.ON_DEMAND
-        return why_hidden(memory, session=self.query.session, by_user=by_user)
+        return why_hidden(memory, session=self.query.session, by_user=by_user) or self.query.elsewhere(memory)
 
     def line_tokens(self, candidate: Candidate, text: str) -> int:
         """Tokens of one line with its line break: the content as counted when it was stored, the rest as counted here."""
@@ -301,6 +301,19 @@ class RecallState:
     def frame_tokens(self) -> int:
         """Tokens of the delimiters, headings and line breaks around the lines."""
         return self.count(self.layout.frame(self.query.surface)) + 1
+
+
+def newest_digests(memories: Iterable[Memory], *, by_branch: bool = True) -> tuple[Memory, ...]:
+    """Of the digests among `memories` the one written last, of each branch or of all together."""
+    newest: dict[str, Memory] = {}
+    for memory in memories:
+        if memory.kind != DIGEST:
+            continue
+        branch = memory.branch_name if by_branch else ""
+        newest[branch] = max(
+            (memory, newest.get(branch, memory)), key=lambda digest: (digest.updated_at_ms, digest.id)
+        )
+    return tuple(newest.values())
 
 
 Stage: TypeAlias = "Callable[[RecallState], Outcome[RecallState]]"
@@ -391,12 +404,14 @@ class StartPoolDesign:
         make: reads the candidates; None = by expected need, which `start_pool` does itself.
         keep_ms: how long a pool is used again while the store is unchanged.
         ranked: its candidates come with their relevance; else the score stage judges them.
+        one_digest: of the digests only the newest that may appear on the branch at hand stays.
         order: name in `budget.ORDERS` of the order in which its start packs are filled; "" = as the settings say.
     """
 
     make: StartPoolSource | None
     keep_ms: int
     ranked: bool = True
+    one_digest: bool = False
     order: str = ""
 
 

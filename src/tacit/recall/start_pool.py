@@ -25,7 +25,7 @@ from tacit.recall.dedupe import dedupe
 from tacit.recall.need import NeedModel, by_marginal_need, shipped_need
 from tacit.recall.presets import START_POOLS
 from tacit.recall.spaces.recent import freshness
-from tacit.recall.stage import Outcome, RecallState
+from tacit.recall.stage import Outcome, RecallState, newest_digests
 
 START_POOL = 120
 SPECIFIC_SHARE = 2
@@ -168,8 +168,12 @@ class StartPools:
         pool = state.pool if state.settings.budgets.start else ()
         candidates = self.with_first(pool, first=state.context.first, scope=query.scope, at_ms=query.at_ms)
         hidden = {c.memory.id: why for c in candidates if (why := state.hidden(c.memory))}
+        candidates = tuple(c for c in candidates if c.memory.id not in hidden)
+        if state.start_pool.one_digest:
+            last = newest_digests((c.memory for c in candidates), by_branch=False)
+            candidates = tuple(c for c in candidates if c.memory.kind != DIGEST or c.memory in last)
         state = state.changed(
-            found=tuple(c for c in candidates if c.memory.id not in hidden),
+            found=candidates,
             withheld=tuple(Drop(memory_id=memory_id, why=why) for memory_id, why in hidden.items()),
         )
         return Outcome(kept=state, facts=(Note(cause=NoteCause.ORDERED_BY_NEED),))
@@ -251,10 +255,10 @@ class StartPools:
     def _ordered(
         self, listings: tuple[_Listing, ...], scope: ScopeFilter, *, change: int, at_ms: int, read_at_ms: int
     ) -> StartPool:
-        """The memories of `listings` by expected need, and of all digests the last one."""
+        """The memories of `listings` by expected need, and of the digests the last one of each branch."""
         standing, specific = (listing.ids for listing in listings)
         digests = self._store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=scope, limit=DIGESTS_READ)
-        last = sorted(digests, key=lambda memory: (memory.updated_at_ms, memory.id))[-1:]
+        last = newest_digests(digests)
         listed = self._store.get(list(dict.fromkeys((*standing, *specific))), scope=scope)
         memories = (*(memory for memory in listed if memory.kind != DIGEST), *last)
         needs = self._need.needs(memories, kinds=self._kinds, at_ms=at_ms)

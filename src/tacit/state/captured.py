@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from tacit.model.change_reason import ChangeReason
+from tacit.model.memory import LearnedOn
 from tacit.model.scope import Scope
 from tacit.model.session import SessionKey
 
@@ -188,6 +189,7 @@ class PendingSession:
         past: it came in by an import and is written up only when the user says so.
         tries: requests for it that failed.
         taken: messages in front of these that were written up before; tells these messages apart from them.
+        branch: the unmerged branch that the newest of them were said on.
     """
 
     key: SessionKey
@@ -199,6 +201,7 @@ class PendingSession:
     past: bool = False
     tries: int = 0
     taken: int = 0
+    branch: LearnedOn | None = None
 
     @property
     def spoken(self) -> bool:
@@ -296,6 +299,27 @@ class TeamState:
     role: str = ""
     name: str = ""
     own: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchState:
+    """What is known of a branch that memories were learned on and that is not merged.
+
+    Attributes:
+        folder: the git folder in which it was seen last; "" = it was not seen on this machine.
+        tip: the commit it stood on then.
+        ahead: it held commits of its own, which the default branch did not have.
+        gone: that repository had it and has it no more.
+        replaced: ids of memories that those of the branch replace on it.
+        looked: what it was judged by last; while that stays the same, nothing is looked at again.
+    """
+
+    folder: str = ""
+    tip: str = ""
+    ahead: bool = False
+    gone: bool = False
+    replaced: tuple[str, ...] = ()
+    looked: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

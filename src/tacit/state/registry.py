@@ -17,6 +17,7 @@ from tacit.model.scope import Scope, ScopeKind
 from tacit.model.session import SessionKey
 from tacit.ports.store import Salvage, ValueName, ValueStore
 from tacit.state.captured import (
+    BranchState,
     Checkpoint,
     ComparisonQueue,
     Outcome,
@@ -190,6 +191,14 @@ TEAM_JOINED: Final = NamedValue(
     prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )
 """The folder in which the user joined the team of the project."""
+BRANCHES: Final = NamedValue(
+    prefix="branches/",
+    keyed_by=PROJECT,
+    codec=as_json(Mapping[str, BranchState], empty=dict),
+    at_purge=AtPurge.DELETE,
+    words=True,
+)
+"""The unmerged branches of a project that memories were learned on, by name; they go when they are merged."""
 RULES_CONFIRMED: Final = NamedValue(
     prefix="rules-confirmed/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )

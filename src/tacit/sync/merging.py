@@ -8,6 +8,7 @@ devices come to the same one:
 - a field that one device changed has its value; where several changed it, the first in a fixed order of heads, and the stricter sensitivity;
 - of two new wordings of what still holds neither is dropped: one stays, the other becomes a memory of its own, and the pair waits for the user;
 - counts add up; evidence and files are united;
+- what one device lets hold on all branches does so;
 - a relation that one device added is there, and one that a device took away is gone.
 
 Source: three-way merging (Mens, A state-of-the-art survey on software merging, IEEE TSE 2002), field by field.
@@ -23,7 +24,7 @@ from typing import Any
 import msgspec
 
 from tacit.model.ids import encode_base32
-from tacit.model.memory import Memory, MemoryStatus, Relation, Validity
+from tacit.model.memory import LearnedOn, Memory, MemoryStatus, Relation, Validity
 
 _RANK: Mapping[MemoryStatus, int] = {"retired": 3, "superseded": 2, "active": 1, "quarantined": 0}
 MAX_EVIDENCE = 20
@@ -82,6 +83,7 @@ def merge_heads(heads: Sequence[Head], *, base: Head | None = None) -> MergedSta
         name: _changed(name, memories, origin)
         for name in ("kind", "scope", "trigger", "importance", "confidence", "error_signature", "pinned")
     }
+    changed["branch"] = _branch(memories, origin)
     memory = replace(
         worded,
         **changed,
@@ -121,6 +123,23 @@ def _values(name: str, memories: Sequence[Memory], base: Memory | None) -> list[
 
 def _changed(name: str, memories: Sequence[Memory], base: Memory | None) -> Any:
     return _values(name, memories, base)[0]
+
+
+def _branch(memories: Sequence[Memory], base: Memory | None) -> LearnedOn | None:
+    """The branch that all devices still bind it to; None where one of them let it hold everywhere.
+
+    What it replaces is united, and a branch that one device no longer finds is gone.
+    """
+    values = [memory.branch for memory in memories]
+    if None in values:
+        return None
+    marks: list[LearnedOn] = _values("branch", memories, base)
+    known = [mark for mark in values if mark is not None]
+    return replace(
+        marks[0],
+        replaces=tuple(sorted({name for mark in known for name in mark.replaces})),
+        gone=all(mark.gone for mark in known),
+    )
 
 
 def _summed(name: str, memories: Sequence[Memory], base: Memory | None) -> int:

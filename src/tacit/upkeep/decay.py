@@ -118,9 +118,10 @@ def _consolidated(
     memories: Sequence[Memory], kinds: KindRegistry, *, now_ms: int
 ) -> tuple[list[Memory], list[Change]]:
     """The memories that stay, and the changes that make one of those that say the same words."""
-    groups: dict[tuple[str, str, str], list[Memory]] = {}
+    groups: dict[tuple[str, str, str, str], list[Memory]] = {}
     for memory in memories:
-        groups.setdefault((memory.kind, words_of(memory.content), memory.error_signature), []).append(memory)
+        alike = (memory.kind, words_of(memory.content), memory.error_signature, memory.branch_name)
+        groups.setdefault(alike, []).append(memory)
     remaining: list[Memory] = []
     changes: list[Change] = []
     for group in groups.values():

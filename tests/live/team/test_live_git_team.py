@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from e2e.drivers.machine import Machine, wait_for
+from live.team.repositories import git, make_remote
 
 STATEMENT = "Commit messages begin with the ticket number."
 CHANGED = "Commit messages begin with the ticket number in brackets."
 PROMPT = "Write the commit for the booking page."
 EAGER = "recall: {level: eager, budgets: {start: 0}, blocking: true}"
-
-
-def git(folder: Path, *words: str) -> None:
-    """Run git in a folder, as nobody in particular."""
-    author = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
-    subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
 
 
 class Person:
@@ -59,15 +53,7 @@ class Person:
 
 @pytest.fixture
 def people(live, tmp_path: Path) -> tuple[Person, Person]:
-    repository = tmp_path / "repository.git"
-    git(tmp_path, "init", "-q", "--bare", str(repository))
-    seed = tmp_path / "seed"
-    seed.mkdir()
-    git(seed, "init", "-q")
-    (seed / "orders.sql").write_text("create table orders (id int);\n")
-    git(seed, "add", "-A")
-    git(seed, "commit", "-q", "-m", "Begin")
-    git(seed, "push", "-q", str(repository), "HEAD:main")
+    repository = make_remote(tmp_path)
     ana, ben = Person(live(EAGER), repository), Person(live(EAGER), repository)
     ana.machine.wake()
     ben.machine.wake()

@@ -14,7 +14,7 @@ from tacit.api.answers import MemoryAnswer, MemoryView, OneMemory, etag_of
 from tacit.api.encoding import encode, to_bytes
 from tacit.api.endpoints import ENDPOINTS
 from tacit.api.openapi import openapi_document
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.memory import LearnedOn, Memory, Provenance, TrustTier, Validity
 from tacit.model.scope import UNIVERSAL
 
 MEMORY = Memory(
@@ -37,6 +37,7 @@ def test_a_memory_is_written_as_the_first_release_wrote_it() -> None:
 def test_a_use_changes_no_etag_and_an_edit_does() -> None:
     assert etag_of(replace(MEMORY, use_count=3)) == etag_of(MEMORY)
     assert etag_of(replace(MEMORY, pinned=True)) != etag_of(MEMORY)
+    assert etag_of(replace(MEMORY, branch=LearnedOn(name="topic"))) != etag_of(MEMORY)
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +116,7 @@ WIRE = json.dumps(
         "pinned": False,
         "evidence": [],
         "proofs": 0,
+        "branch": None,
         "content_hash": "187593d9e035a033",
         "etag": "8d04c43dd9cd70e2d3b0",
     },

@@ -218,7 +218,7 @@ def test_remember_hands_everything_on(client, engine):
             "content": "Always run make lint.", "kind": "guideline", "scope": UNIVERSAL, "when": "before a commit",
             "cwd": FOLDER, "speaker": Speaker.USER, "user_words": "as I said", "source": "my tool", "pinned": True, "files": ("Makefile",),
             "session": SessionKey(host="opencode", session_id="s1"), "sensitivity": Sensitivity.RESTRICTED,
-                "replaces": (),
+            "replaces": (), "all_branches": False,
         },
     )]  # fmt: skip
 

@@ -13,6 +13,7 @@ from tacit.ports.store import Salvage
 from tacit.providers.clock import FakeClock
 from tacit.state import registry
 from tacit.state.captured import (
+    BranchState,
     Checkpoint,
     ComparisonQueue,
     Failure,
@@ -64,6 +65,8 @@ STORED = [
     (registry.TEAMS, (), "teams", '{"acme":{"cursor":"7.1","role":"writer","name":"Ana","own":{"mem_1":"mem_2"}}}', {"acme": TeamState(cursor="7.1", role="writer", name="Ana", own={"mem_1": "mem_2"})}),
     (registry.TEAMS_HEARD, (), "teams-heard", "1700000000000", 1_700_000_000_000),
     (registry.TEAM_JOINED, ("shop-1",), "team-joined/shop-1", "/home/u/shop", "/home/u/shop"),
+    (registry.BRANCHES, ("shop-1",), "branches/shop-1", '{"payments":{"folder":"/home/u/shop/.git","tip":"aa","ahead":true,"replaced":["mem_1"]}}',
+     {"payments": BranchState(folder="/home/u/shop/.git", tip="aa", ahead=True, replaced=("mem_1",))}),
     (registry.RULES_CONFIRMED, ("shop-1",), "rules-confirmed/shop-1", "/home/u/shop", "/home/u/shop"),
     (registry.HOLDOUT_ERRORS, ("shop-1",), "trial/errors/shop-1", '{"00ff":["abcd",3]}', {"00ff": ("abcd", 3)}),
     (registry.REJECTED, (SHOP,), "capture/rejected/project:shop-1", '["Use caf\u00e9."]', ("Use caf\u00e9.",)),
@@ -152,6 +155,7 @@ def test_a_purge_of_a_project_deletes_what_belongs_to_it(store):
         registry.LANGUAGES.write(store, ("go",), other)
         registry.REJECTED.write(store, ("Use tabs.",), project_scope(other))
     assert sorted(registry.names_of_project(store, "shop-1")) == [
+        "branches/shop-1",
         "capture/failures/project:shop-1",
         "capture/rejected/path:shop-1/web",
         "capture/rejected/project:shop-1",

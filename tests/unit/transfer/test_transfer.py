@@ -21,7 +21,7 @@ from tacit.capture.importing.items import ForeignStatement, RefusedHook
 from tacit.capture.importing.safe_files import lines_of
 from tacit.capture.importing.statements import read_mem0, read_memory_service, read_sugar
 from tacit.errors import InvalidInput, NotFound
-from tacit.model.memory import Sensitivity, Speaker, TrustTier
+from tacit.model.memory import LearnedOn, Sensitivity, Speaker, TrustTier
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
@@ -93,6 +93,19 @@ def test_everything_comes_back_and_a_second_time_nothing_happens(place, other):
     assert other.everything() == place.everything()
     assert other.counts(file, MINE) == {"unchanged": 4}
     assert "cents" in other.engine.recall("how are amounts kept, in cents", cwd=str(other.project)).block.text
+
+
+def test_the_branch_of_a_memory_comes_back(place, other):
+    git = place.project / ".git"
+    (git / "refs/heads").mkdir(parents=True)
+    (git / "refs/heads/main").write_text("a" * 40)
+    (git / "HEAD").write_text("ref: refs/heads/payments-redis\n")
+    place.know("We use Redis for the job queue.")
+    (git / "HEAD").write_text("ref: refs/heads/main\n")
+    assert other.counts(place.export(), MINE) == {"add": 1}
+    ((_, memory, _),) = other.everything()
+    assert memory.branch == LearnedOn(name="payments-redis")
+    assert other.everything() == place.everything()
 
 
 def test_a_later_export_brings_only_what_is_new(place, other):

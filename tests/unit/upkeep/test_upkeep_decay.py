@@ -16,7 +16,7 @@ from tacit.config.settings import RetentionSettings
 from tacit.model.change_reason import ChangeCause
 from tacit.model.changes import Add, Merge, Retire
 from tacit.model.kinds import KindRegistry
-from tacit.model.memory import Provenance, Relation, Sensitivity, TrustTier
+from tacit.model.memory import LearnedOn, Provenance, Relation, Sensitivity, TrustTier
 from tacit.model.scope import UNIVERSAL, ScopeFilter
 from tacit.ports.store import MemoryFilter
 from tacit.providers.clock import FakeClock
@@ -114,6 +114,14 @@ def test_the_least_worth_go_over_the_limit():
     assert [(change.memory_id, change.reason.cause) for change in made.changes] == [
         ("mem_1", ChangeCause.OVER_LIMIT)
     ]
+
+
+def test_the_same_words_of_a_branch_and_of_the_project_stay_apart():
+    branch = LearnedOn(name="topic")
+    same = memory("We use Redis.", id="mem_a", kind="decision")
+    bound = [memory("We use Redis.", id=name, kind="decision", branch=branch) for name in ("mem_b", "mem_c")]
+    assert tended(same, bound[0]).changes == ()
+    assert [type(change) for change in tended(same, *bound).changes] == [Merge, Retire]
 
 
 def test_relations_to_what_is_gone_go_but_history_stays():

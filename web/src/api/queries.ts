@@ -209,6 +209,7 @@ export interface EditedParts {
   importance: number;
   pinned: boolean;
   sensitivity: Memory["sensitivity"];
+  all_branches: true | null;
 }
 
 /** Change a memory if it still is what was looked at. */
@@ -260,7 +261,7 @@ export const useRemember = () =>
 export interface ReviewFilter {
   kind?: string[];
   source?: string[];
-  cause?: ("contradiction" | "agent" | "import" | "unconfirmed")[];
+  cause?: ("contradiction" | "agent" | "import" | "unconfirmed" | "branch")[];
   scope?: string[];
   text?: string;
 }

@@ -1954,7 +1954,7 @@ export interface components {
          * @description Why something was changed or left out. What the fields of `ChangeReason` hold is said beside each cause.
          * @enum {string}
          */
-        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "quoted_by_agent" | "neither_newer" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
+        ChangeCause: "stored_words" | "hidden" | "new" | "duplicate" | "newer" | "contradicts" | "edited" | "forgotten" | "forgotten_by_agent" | "replaced_by_user" | "not_useful" | "deleted_from_export" | "undone" | "accepted" | "rejected" | "kept" | "other_accepted" | "merged_by_review" | "merged_into" | "faded" | "over_limit" | "consolidated" | "says_same" | "denies" | "replaces" | "gives_other_value" | "may_be_opposite" | "may_replace_words" | "may_give_other_value" | "may_correct" | "may_replace" | "may_contradict" | "replaces_waiting" | "took_over" | "replaced_by" | "said_to_replace" | "confirmed_by_words" | "other_kind" | "keeps_its_words" | "captured_already" | "said_before" | "stored_already" | "older" | "lower_tier" | "unconfirmed" | "not_spoken_of" | "holds_elsewhere" | "quoted_by_agent" | "neither_newer" | "branch_merged" | "branch_gone" | "branch_back" | "branch_renamed" | "holds_on_all" | "read_off" | "released" | "confirmed_in_file" | "changed_in_file" | "changed_by_others" | "removed_from_file" | "file_removed" | "session_note" | "session_went_on" | "nothing_left" | "synced" | "shared" | "changed_by_team" | "unshared" | "team_left" | "quotes_ended" | "empty" | "secret" | "too_long" | "tool_kind" | "unwanted_kind" | "rejected_before" | "no_such_message" | "not_quoted" | "wrong_length" | "names_unnamed" | "says_unsaid" | "repeats_given" | "enough_waiting" | "bad_handover" | "headless_run" | "capture_off" | "unreadable_transcript" | "unreadable_file";
         /**
          * ChangeEntry
          * @description One version as it was written, and what stood before it; versions of one change share its id.
@@ -2381,7 +2381,7 @@ export interface components {
          * @description Why a memory was not handed over. What the fields of `DropReason` hold is said beside each cause.
          * @enum {string}
          */
-        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
+        DropCause: "nothing_coming" | "not_valid" | "ended" | "quarantined" | "untrusted" | "sensitive" | "other_branch" | "replaced_on_branch" | "own_digest" | "too_old" | "code_gone" | "below_threshold" | "below_importance" | "below_similarity" | "far_below_best" | "no_hit" | "kind_off" | "kind_not_for_task" | "kind_not_asked" | "second_stage" | "repeated" | "in_context" | "copy" | "similar" | "unchanged" | "too_many" | "no_room" | "host_cap";
         /**
          * DropReason
          * @description Why a memory was dropped, as a value. `tacit.app.reasons` puts it into words.
@@ -2484,6 +2484,12 @@ export interface components {
              * @default null
              */
             sensitivity?: ("public" | "project" | "session" | "restricted") | null;
+            /**
+             * All Branches
+             * @description it holds on all branches from now on, not only where it was learned
+             * @default null
+             */
+            all_branches?: true | null;
         };
         /**
          * EngineStatus
@@ -2843,6 +2849,7 @@ export interface components {
             evidence: string[];
             /** Proofs */
             proofs: number;
+            branch: components["schemas"]["LearnedOn"] | null;
             /** Content Hash */
             content_hash: string;
             /**
@@ -3286,6 +3293,35 @@ export interface components {
             value: unknown;
         };
         /**
+         * LearnedOn
+         * @description The branch that a statement about the code was learned on, while that branch is not merged.
+         *
+         *     Attributes:
+         *         name: of the branch, as git calls it, e.g. `payments-redis`.
+         *         commit: the commit that the branch stood on then, or empty.
+         *         replaces: ids of memories that it ends once the branch is merged; on the branch they do not appear unasked.
+         *         gone: the branch is gone and nobody knows whether it was merged; the user is asked.
+         */
+        LearnedOn: {
+            /** Name */
+            name: string;
+            /**
+             * Commit
+             * @default
+             */
+            commit: string;
+            /**
+             * Replaces
+             * @default []
+             */
+            replaces: string[];
+            /**
+             * Gone
+             * @default false
+             */
+            gone: boolean;
+        };
+        /**
          * LearnedStatement
          * @description One statement of a session and what became of it. `believed` says whose word it is, `waits` whether the user has to decide.
          */
@@ -3582,6 +3618,7 @@ export interface components {
             evidence: string[];
             /** Proofs */
             proofs: number;
+            branch: components["schemas"]["LearnedOn"] | null;
             /** Content Hash */
             content_hash: string;
             /**
@@ -4602,6 +4639,12 @@ export interface components {
              */
             replaces?: string[];
             /**
+             * All Branches
+             * @description it holds on all branches, although the folder stands on one that is not merged
+             * @default false
+             */
+            all_branches?: boolean;
+            /**
              * Tier
              * @deprecated
              * @description old, for this release only: another tier than `user` stores it as an agent's statement
@@ -4823,7 +4866,7 @@ export interface components {
              * Cause
              * @enum {string}
              */
-            cause: "contradiction" | "agent" | "import" | "unconfirmed";
+            cause: "contradiction" | "agent" | "import" | "unconfirmed" | "branch";
             /** Reason */
             reason: string;
             /**
@@ -4897,7 +4940,7 @@ export interface components {
              * @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed
              * @default []
              */
-            cause?: ("contradiction" | "agent" | "import" | "unconfirmed")[];
+            cause?: ("contradiction" | "agent" | "import" | "unconfirmed" | "branch")[];
             /**
              * Scope
              * @description only of these projects or other scopes
@@ -7260,7 +7303,7 @@ export interface operations {
                 /** @description only with these trust tiers */
                 tier?: string[];
                 /** @description only these causes: a contradiction, added by an agent, imported, captured and not confirmed */
-                cause?: ("contradiction" | "agent" | "import" | "unconfirmed")[];
+                cause?: ("contradiction" | "agent" | "import" | "unconfirmed" | "branch")[];
                 /** @description only of these projects or other scopes */
                 scope?: string[];
                 /** @description only with all of these words, in any order */

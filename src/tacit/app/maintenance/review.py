@@ -15,6 +15,7 @@ from tacit.app.maintenance.undo import connected_versions, plan_undo
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.capture.amend import with_amended_digests
+from tacit.capture.branches.marks import replaced_here
 from tacit.capture.reconcile.rejected import Rejected
 from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -93,7 +94,7 @@ class Review:
             case "merge":
                 writes = self._merge(memory, self._target(memory, others, into))
             case "accept":
-                writes = self._accept(self._better(memory, content), others)
+                writes = self._accept(self._better(memory, content), (*others, *self._replaced(memory)))
             case "reject":
                 writes = self._reject(memory)
             case "keep":
@@ -144,7 +145,7 @@ class Review:
             self._must_wait(memory, others)
             match action:
                 case "accept":
-                    decisions.append(self._accept(memory, others))
+                    decisions.append(self._accept(memory, (*others, *self._replaced(memory))))
                     ended_ids.update(other.id for other in others)
                 case "reject":
                     decisions.append(self._reject(memory))
@@ -182,6 +183,13 @@ class Review:
             if edge.type == "contradicts" and edge.weight > 0
         ]
         return tuple(m for m in self._store.get(ids, scope=everything) if m.status in LIVE)
+
+    def _replaced(self, memory: Memory) -> list[Memory]:
+        """What a statement replaced on its branch, where that is gone: it ends with the acceptance."""
+        if memory.branch is None or not memory.branch.gone:
+            return []
+        stored = self._store.get(list(memory.branch.replaces), scope=self._store.scopes())
+        return replaced_here(memory, {old.id: old for old in stored})
 
     def _better(self, memory: Memory, content: str | None) -> Memory:
         """The memory in the user's words, not stored yet."""
@@ -256,7 +264,10 @@ class Review:
 
     def _confirmed(self, memory: Memory) -> Memory:
         provenance = replace(memory.provenance, tier=TrustTier.USER)
-        return replace(memory, status="active", provenance=provenance, updated_at_ms=self._now())
+        branch = None if memory.branch is not None and memory.branch.gone else memory.branch
+        return replace(
+            memory, status="active", provenance=provenance, branch=branch, updated_at_ms=self._now()
+        )
 
     def _ended(self, memory: Memory, by: str) -> Memory:
         now = self._now()

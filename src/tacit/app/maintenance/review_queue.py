@@ -27,8 +27,8 @@ MIN_SHARED_WORDS = 0.5
 SHOWN_CHARS = 160
 SHOWN_WORDS = 4
 
-ReviewCause = Literal["contradiction", "agent", "import", "unconfirmed"]
-"""Why a statement waits: it contradicts another; an agent added it; it was imported; it was captured and not confirmed."""
+ReviewCause = Literal["contradiction", "agent", "import", "unconfirmed", "branch"]
+"""Why a statement waits: it contradicts another; an agent added it; it was imported; it was captured and not confirmed; its branch is gone."""
 
 ReviewGroup = Literal["kind", "source", "tier", "cause", "scope"]
 GROUPS: tuple[ReviewGroup, ...] = ("kind", "source", "tier", "cause", "scope")
@@ -175,6 +175,12 @@ class ReviewQueue:
 
     def _item(self, memory: Memory, other: Memory | None) -> ReviewItem:
         cause = _cause(memory, other)
+        if other is None and memory.branch is not None and memory.branch.gone:
+            reason = (
+                f"learned on the branch {memory.branch.name}, which is gone; nobody knows whether it was merged. "
+                "Accepting it lets it hold for the project, rejecting it drops it with the branch"
+            )
+            return ReviewItem(memory=memory, other=None, cause=cause, reason=reason)
         if other is None:
             return ReviewItem(
                 memory=memory, other=None, cause=cause, reason=f"{_source_text(memory)}, not confirmed by you"
@@ -223,6 +229,8 @@ def _fits(entry: _Entry, selected: Mapping[ReviewGroup, set[str]], text: str) ->
 def _cause(memory: Memory, other: Memory | None) -> ReviewCause:
     if other is not None:
         return "contradiction"
+    if memory.branch is not None and memory.branch.gone:
+        return "branch"
     if memory.provenance.speaker == "agent":
         return "agent"
     return "import" if memory.provenance.tier is TrustTier.IMPORT else "unconfirmed"

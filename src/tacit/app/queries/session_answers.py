@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -24,7 +25,7 @@ from tacit.model.ids import new_id
 from tacit.model.memory import Memory
 from tacit.model.note import Note, NoteCause
 from tacit.model.pack import Block, Pack, Surface
-from tacit.model.query import Query
+from tacit.model.query import BranchView, Query
 from tacit.model.scope import TASK_MARK, Scope, ScopeFilter, ScopeKind
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.trace import DropCause, DropReason, Trace
@@ -196,8 +197,11 @@ class SessionAnswers:
             (*kinds, category) if category else kinds, without, types=recall.floors.by_task
         )
         project = self._projects.of(cwd)
-        project_id = project.id if project else ""
-        visible = self._visible(project, scope, settings)
+        answer_of = partial(
+            self._answer, query, self._visible(project, scope, settings), selection, settings,
+            project=project.id if project else "",
+            branches=self._projects.branches.view(project, bound=settings.capture.branches),
+        )  # fmt: skip
         limited = bool(settings.recall.answers_per_session or settings.recall.session_tokens)
         at_work = self._at_work(cwd) if session is None else ()
         key = session or next((state.key for state in at_work), None)
@@ -206,13 +210,11 @@ class SessionAnswers:
         sure = len(_side_by_side(at_work)) < 2
         most_tokens = budget_tokens or settings.recall.budgets.on_demand
         if key is None or not (sure or limited):
-            return self._answer(query, visible, selection, settings, most_tokens, project=project_id)[0]
+            return answer_of(most_tokens)[0]
         if not limited:
             # Only counting it is done in turn: a hook of this session must not wait for the answer.
             state = self._record(key, cwd)
-            answer, packed = self._answer(
-                query, visible, selection, settings, most_tokens, state=state, project=project_id
-            )
+            answer, packed = answer_of(most_tokens, state=state)
             with self._sessions.turn(key, timeout_s=5.0):
                 self._sessions.save(self._counted(self._record(key, cwd), answer, packed))
             return answer
@@ -221,16 +223,7 @@ class SessionAnswers:
             budget, refused = allowed_tokens(state, settings.recall)
             if refused:
                 return ContextAnswer(block=Block(surface=Surface.ON_DEMAND), refused=refused)
-            answer, packed = self._answer(
-                query,
-                visible,
-                selection,
-                settings,
-                min(budget, most_tokens),
-                state=state,
-                project=project_id,
-                waits=False,
-            )
+            answer, packed = answer_of(min(budget, most_tokens), state=state, waits=False)
             after = self._counted(state, answer, packed)
             # What one of several was told does not count as known to the other.
             self._sessions.save(after if sure else replace(after, ledger=state.ledger))
@@ -305,6 +298,7 @@ class SessionAnswers:
         state: SessionState | None = None,
         *,
         project: str,
+        branches: BranchView | None,
         waits: bool = True,
     ) -> tuple[ContextAnswer, Pack]:
         """The answer and what is in it; `waits` = it may give way to hooks, as no lock is held."""
@@ -312,10 +306,18 @@ class SessionAnswers:
         clean = self._parts.redactor.cleaner(settings)
         session = str(state.key) if state else ""
         delivered, shared_trace = self._shared.ask(
-            (text, scope, selection, budget, session),
+            (text, scope, selection, budget, session, branches),
             under=settings,
             make=lambda: self._made(
-                text, scope, selection, settings, budget, session, clean=clean, waits=waits
+                text,
+                scope,
+                selection,
+                settings,
+                budget,
+                session,
+                clean=clean,
+                waits=waits,
+                branches=branches,
             ),
         )
         now = self._parts.clock.now_ms()
@@ -348,6 +350,7 @@ class SessionAnswers:
         *,
         clean: Clean,
         waits: bool,
+        branches: BranchView | None,
     ) -> tuple[Delivered, Trace]:
         """The answer for whoever asks; it depends on nothing of the session that does but its name."""
         log = StageLog()
@@ -371,6 +374,7 @@ class SessionAnswers:
             session=session,
             suffix_tokens=ID_TOKENS,
             kinds=tuple(sorted(selection.only - selection.never)) if selection.only else None,
+            branches=branches,
         )
         query = replace(query, scope=with_situation(scope, situation, task=task_of(query)))
         if not text:  # the best there is: chosen as for a start pack, held to what an answer is held to

@@ -236,7 +236,7 @@ class Team:
         return said.content.split() == memory.content.split()
 
     def _require_shareable(self, memory: Memory, project: ProjectRecord) -> None:
-        require_shareable(memory, redactor=self._parts.redactor.at(memory.scope))
+        require_shareable(memory, redactor=self._parts.redactor.at(memory.scope), in_repository=True)
         if memory.scope != project_scope(project.id):
             raise InvalidInput(
                 f"{memory.id} has the scope {memory.scope}; a repository shares memories of its own project.",

@@ -308,6 +308,7 @@ class MarkdownImport:
             session=None,
             pinned=False,
             files=(),
+            all_branches=True,
         )
         for change in changes:
             self.tally.change(change, entry.where)

@@ -184,6 +184,9 @@ def conditions(
         values["levels"] = [int(level) for level in where.sensitivities]
     if where.pinned is not None:
         tests.append(f"pinned = {where.pinned}")
+    if where.branched is not None:
+        same = "IS NOT DISTINCT FROM" if where.branched else "IS DISTINCT FROM"
+        tests.append(f"jsonb_typeof(body::jsonb -> 'branch') {same} 'object'")
     if where.session is not None:
         tests.append("host = %(host)s AND session_id = %(session)s")
         values |= {"host": clean_text(where.session.host), "session": clean_text(where.session.session_id)}

@@ -258,13 +258,21 @@ def _filters(where: MemoryFilter, values: dict[str, object], *, past: bool) -> l
             tests.append(
                 f"EXISTS (SELECT 1 FROM memories AS m WHERE m.number = v.memory AND {among.format('m.body')})"
             )
-    if where.pinned is not None:
-        column = "json_extract(body, '$.pinned')" if past else "pinned"
-        tests.append(f"{column} = {int(where.pinned)}")  # a literal, as the partial index has it
+    tests += _flags(where, past=past)
     if where.after is not None:
         values |= {"after_ms": where.after[0], "after_id": clean_text(where.after[1])}
         created, name = _column("created_at_ms", past=past), _column("id", past=past)
         tests.append(f"({created} < :after_ms OR ({created} = :after_ms AND {name} > :after_id))")
+    return tests
+
+
+def _flags(where: MemoryFilter, *, past: bool) -> list[str]:
+    tests: list[str] = []
+    if where.pinned is not None:
+        column = "json_extract(body, '$.pinned')" if past else "pinned"
+        tests.append(f"{column} = {int(where.pinned)}")  # a literal, as the partial index has it
+    if where.branched is not None:
+        tests.append(f"json_extract(body, '$.branch') IS {'NOT ' if where.branched else ''}NULL")
     return tests
 
 

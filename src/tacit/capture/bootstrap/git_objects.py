@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from tacit.session.branches import OBJECT_ID, has_remotes, resolve_ref
 from tacit.session.projects import find_checkout
-from tacit.text.lazy_regex import lazy_regex
 
 MAX_COMMITS = 300
 MAX_OBJECT_BYTES = 200_000
@@ -26,7 +26,6 @@ MAX_DELTAS = 60
 MAX_PACKS = 200
 _REMOTE_BRANCHES = ("refs/remotes/origin/main", "refs/remotes/origin/master")
 _LOCAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
-_ID = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _COMMIT, _TREE, _BLOB, _OFS_DELTA, _REF_DELTA = 1, 2, 3, 6, 7
 _FILE_MODES = (b"100644", b"100755")
 _KINDS = {b"commit": _COMMIT, b"tree": _TREE, b"blob": _BLOB}
@@ -42,11 +41,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit: its id, its parents, its message."""
+    """A commit: its id, its parents, its message, its tree, and when it was committed, in seconds since the epoch (0 = unknown)."""
 
     id: str
     parents: tuple[str, ...]
     message: str
+    tree: str = ""
+    at_s: int = 0
 
 
 def head_of(root: Path) -> Head | None:
@@ -58,7 +59,7 @@ def head_of(root: Path) -> Head | None:
     try:
         text = (own / "HEAD").read_text("utf-8", "replace").strip()
         name = text.removeprefix("ref:").strip()
-        commit = text if _ID.fullmatch(text) else _resolve(shared, own, name)
+        commit = text if OBJECT_ID.fullmatch(text) else resolve_ref(shared, own, name)
     except OSError:
         return None
     return Head(commit=commit, objects=shared / "objects") if commit else None
@@ -75,25 +76,52 @@ def default_branch_of(root: Path) -> Head | None:
         return None
     shared = checkout.common
     try:
-        names = [*_REMOTE_BRANCHES, *(() if _has_remotes(shared) else _LOCAL_BRANCHES)]
+        names = [*_REMOTE_BRANCHES, *(() if has_remotes(shared) else _LOCAL_BRANCHES)]
         head = shared / "refs" / "remotes" / "origin" / "HEAD"
         if head.is_file():
             names.insert(0, head.read_text("utf-8", "replace").strip().removeprefix("ref:").strip())
-        commit = next(filter(None, (_resolve(shared, shared, name) for name in names)), "")
+        commit = next(filter(None, (resolve_ref(shared, shared, name) for name in names)), "")
     except OSError:
         return None
     return Head(commit=commit, objects=shared / "objects") if commit else None
 
 
-def _has_remotes(shared: Path) -> bool:
-    """Whether the repository was ever connected to a remote."""
-    config = shared / "config"
-    named = config.is_file() and "[remote " in config.read_text("utf-8", "replace")
-    return named or (shared / "refs" / "remotes").is_dir()
-
-
 class Unreadable(Exception):
     """An object that is absent, too large or damaged: nobody knows what it holds."""
+
+
+class ObjectReader:
+    """Commits and trees of one repository; what was read is kept, and packs are listed once. For one look, by one thread."""
+
+    def __init__(self, objects: Path) -> None:
+        self._objects = objects
+        self._packs = _Packs(objects)
+        self._commits: dict[str, Commit] = {}
+        self._trees: dict[str, dict[bytes, tuple[bytes, str]]] = {}
+
+    def commit(self, name: str) -> Commit:
+        """The commit called `name`.
+
+        Raises:
+            Unreadable: if it cannot be read.
+        """
+        if name not in self._commits:
+            parsed = _parse(name, _whole(self._objects, name, _COMMIT, self._packs))
+            if parsed is None:
+                raise Unreadable(name)
+            self._commits[name] = parsed
+        return self._commits[name]
+
+    def tree(self, name: str) -> dict[bytes, tuple[bytes, str]]:
+        """Mode and id of the entries of the tree called `name`, by their names.
+
+        Raises:
+            Unreadable: if it cannot be read.
+        """
+        if name not in self._trees:
+            raw = _whole(self._objects, name, _TREE, self._packs)
+            self._trees[name] = {entry: (mode, at) for mode, entry, at in _entries(raw, len(name) // 2)}
+        return self._trees[name]
 
 
 def has_commits(root: Path) -> bool:
@@ -196,13 +224,13 @@ def _entries(tree: bytes, size: int) -> Iterator[tuple[bytes, bytes, str]]:
         at = end + 1 + size
 
 
-def _whole(objects: Path, name: str, kind: int) -> bytes:
+def _whole(objects: Path, name: str, kind: int, packs: _Packs | None = None) -> bytes:
     """All bytes of the object called `name`, which must be of `kind`.
 
     Raises:
         Unreadable: if it is absent, of another kind, or longer than may be read: a part of it would mislead.
     """
-    if not _ID.fullmatch(name):
+    if not OBJECT_ID.fullmatch(name):
         raise Unreadable(name)
     loose = objects / name[:2] / name[2:]
     try:
@@ -216,7 +244,7 @@ def _whole(objects: Path, name: str, kind: int) -> bytes:
             raise Unreadable(name)
     except OSError:
         raise Unreadable(name) from None
-    stored_kind, body = _Packs(objects).object(name)
+    stored_kind, body = (packs or _Packs(objects)).object(name)
     if stored_kind != kind or len(body) >= MAX_OBJECT_BYTES:
         raise Unreadable(name)
     return body
@@ -235,24 +263,6 @@ def walk(head: Head) -> Iterator[Commit]:
         if not commit.parents:
             return
         at = commit.parents[0]
-
-
-def _resolve(shared: Path, own: Path, name: str) -> str:
-    """The commit a branch points at: its own file, else the list of packed ones."""
-    if not name.startswith("refs/") or ".." in name:
-        return ""
-    for folder in (own, shared):
-        file = folder / name
-        if file.is_file():
-            text = file.read_text("utf-8", "replace").strip()
-            return text if _ID.fullmatch(text) else ""
-    packed = shared / "packed-refs"
-    if packed.is_file():
-        for line in packed.read_text("utf-8", "replace").splitlines():
-            commit, _, ref = line.partition(" ")
-            if ref == name and _ID.fullmatch(commit):
-                return commit
-    return ""
 
 
 def _inflate(data: bytes) -> bytes:
@@ -278,8 +288,18 @@ def _parse(name: str, raw: bytes) -> Commit | None:
     lines = head.decode("utf-8", "replace").split("\n")
     if not lines[0].startswith("tree "):
         return None
-    parents = tuple(line[7:] for line in lines if line.startswith("parent ") and _ID.fullmatch(line[7:]))
-    return Commit(id=name, parents=parents, message=message.decode("utf-8", "replace"))
+    parents = tuple(
+        line[7:] for line in lines if line.startswith("parent ") and OBJECT_ID.fullmatch(line[7:])
+    )
+    committer = next((line for line in lines if line.startswith("committer ")), "")
+    seconds = committer.rpartition("> ")[2].partition(" ")[0]
+    return Commit(
+        id=name,
+        parents=parents,
+        message=message.decode("utf-8", "replace"),
+        tree=lines[0][5:],
+        at_s=int(seconds) if seconds.isdigit() else 0,
+    )
 
 
 class _Packs:

@@ -14,7 +14,7 @@ from tacit.capture.relate import link_entities
 from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
-from tacit.model.memory import AGENT_SOURCES, Memory, Sensitivity, TrustTier
+from tacit.model.memory import AGENT_SOURCES, LearnedOn, Memory, Sensitivity, TrustTier
 from tacit.model.trigger import MAKER_RANK, Trigger
 from tacit.safety.trust import may_supersede, most_sensitive
 
@@ -51,7 +51,8 @@ def reconcile(
     The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again and adds nothing);
     it ends one or several in so many words (Supersede, or Contradict when trust or time forbid that, or an Add that is over already
     when the neighbour is the newer one); the two look as if they could not both hold (Contradict: one question, of the nearest); else
-    Add. Neighbours are tried from the nearest; ties by id. `counted` = ids of the memories that the session of `memory` has stated so far.
+    Add. Neighbours are tried from the nearest; ties by id. What was learned on an unmerged branch ends nothing that holds on all branches before
+    the merge, and is compared with nothing of another branch; see `LearnedOn`. `counted` = ids of the memories that the session of `memory` has stated so far.
     """
     ordered = [
         near
@@ -59,6 +60,7 @@ def reconcile(
         if near.memory.status in ("active", "quarantined")
         and near.memory.id != memory.id
         and _session_of(near.memory) == _session_of(memory)
+        and near.memory.branch_name in ("", memory.branch_name)
     ]
     pairs = _judged(memory, ordered, near_duplicate_cosine, judge)
     same = [
@@ -72,14 +74,37 @@ def reconcile(
     conflicts = [
         (stored, judgment) for stored, judgment in pairs if _conflicts(memory, stored, judgment, kinds)
     ]
+    if memory.branch is not None:
+        memory, conflicts = _until_merged(memory, memory.branch, conflicts)
     return _conflict(memory, conflicts) if conflicts else Add(memory=memory)
+
+
+def _until_merged(
+    memory: Memory, branch: LearnedOn, conflicts: Sequence[tuple[Memory, Judgment]]
+) -> tuple[Memory, list[tuple[Memory, Judgment]]]:
+    """A statement of a branch with the ids of what it replaces there, and the conflicts within the branch, which are decided now.
+
+    Everything else is decided when the branch is merged; until then both hold, each in its place.
+    """
+    replaced = [
+        stored.id
+        for stored, judgment in conflicts
+        if stored.branch is None
+        and judgment.relation == "conflict"
+        and not _forbidden(memory, stored)
+        and _age(memory, stored) > 0
+    ]
+    bound = replace(branch, replaces=tuple(dict.fromkeys((*branch.replaces, *replaced))))
+    within = [(stored, judgment) for stored, judgment in conflicts if stored.branch is not None]
+    return replace(memory, branch=bound), within
 
 
 def replace_named(memory: Memory, old_memories: Sequence[Memory], *, spoken_of: Collection[str]) -> Change:
     """Decide what happens to `memory`, which is said to replace the stored `old_memories`.
 
     Those of equal or lower trust end. Of the others, and of the user's own where an agent only quotes the user and `spoken_of` says that the
-    quotation is not about them, the user is asked; both stay.
+    quotation is not about them, the user is asked; both stay. A statement of an unmerged branch ends those that hold on all
+    branches when the branch is merged.
 
     Args:
         memory: the new statement.
@@ -90,10 +115,17 @@ def replace_named(memory: Memory, old_memories: Sequence[Memory], *, spoken_of: 
     contested: list[tuple[Memory, ChangeReason]] = []
     for stored in old_memories:
         against = _may_not_replace(memory, stored, spoken_of)
+        if memory.branch is not None and stored.branch_name != memory.branch_name:
+            if not against and stored.branch is None:
+                bound = replace(memory.branch, replaces=(*memory.branch.replaces, stored.id))
+                memory = replace(memory, branch=bound)
+            continue
         if against:
             contested.append((stored, against))
         else:
             ended.append(stored)
+    if not ended and not contested:
+        return Add(memory=memory, reason=_said_to_replace(old_memories))
     questions = tuple(_said_to_replace([stored], but=against) for stored, against in contested)
     if ended:
         return Supersede(
@@ -236,6 +268,7 @@ def _promoted(memory: Memory, stored: Memory) -> Memory:
         evidence=spans[-MAX_EVIDENCE:],
         kind=stored.kind if stored.error_signature else memory.kind,
         error_signature=stored.error_signature,
+        branch=stored.branch,
     )
 
 

@@ -25,9 +25,17 @@ _OFFSET = 60
 
 
 def find_near_memories(
-    store: SearchableStore, embedder: Embedder, messages: Sequence[Numbered], *, scope: Scope
+    store: SearchableStore,
+    embedder: Embedder,
+    messages: Sequence[Numbered],
+    *,
+    scope: Scope,
+    branch: str = "",
 ) -> Mapping[str, Memory]:
-    """Memories near to the messages by words or by meaning, under ids made for this request: m1, m2, ..."""
+    """Memories near to the messages by words or by meaning, under ids made for this request: m1, m2, ...
+
+    Of the memories of unmerged branches only those of `branch`.
+    """
     texts = [message.text[:_TEXT_CHARS] for message in _telling(messages)]
     if not texts:
         return {}
@@ -53,7 +61,11 @@ def find_near_memories(
                 for rank, hit in enumerate(ranking.hits):
                     scores[hit.memory_id] += 1 / (_OFFSET + rank)
         memories = store.get(sorted(scores, key=lambda name: (-scores[name], name)), scope=visible)
-    sent = [memory for memory in memories if memory.status == "active" and may_leave(memory)][:MOST_NEAR]
+    sent = [
+        memory
+        for memory in memories
+        if memory.status == "active" and may_leave(memory) and memory.branch_name in ("", branch)
+    ][:MOST_NEAR]
     return {f"m{number}": memory for number, memory in enumerate(sent, start=1)}
 
 

@@ -180,6 +180,7 @@ class SessionWriter:
                 scope=session.scope,
                 root=session.root,
                 ended=session.ended,
+                branch=session.branch,
                 past=session.past if before is None else before.past and session.past,
             )
             if added:
@@ -224,6 +225,7 @@ class SessionWriter:
             self._embedder,
             fit_messages(waiting.messages, most_tokens=most, count=self._count),
             scope=waiting.scope,
+            branch=waiting.branch.name if waiting.branch is not None else "",
         )
         frame = self._request((), near)
         limit, excess = most, self._cost(frame)
@@ -331,7 +333,11 @@ class SessionWriter:
         )
         captured = self._said(waiting.key)
         read = [(make_draft(statement, reading), statement) for statement in statements]
-        pairs = [(draft, statement) for draft, statement in read if isinstance(draft, Draft)]
+        pairs = [
+            (replace(draft, branch=waiting.branch), statement)
+            for draft, statement in read
+            if isinstance(draft, Draft)
+        ]
         dropped = tuple(draft for draft, _ in read if isinstance(draft, ChangeCause))
         new = [
             (draft, statement) for draft, statement in pairs if content_hash(draft.content) not in captured

@@ -302,7 +302,10 @@ class StatementComparer:
                 candidates = [
                     other
                     for other in sorted(stored, key=lambda other: (-near[other.id], other.id))
-                    if near[other.id] >= LEAST_COSINE and _stored_before(other, memory) and _is_live(other)
+                    if near[other.id] >= LEAST_COSINE
+                    and other.branch_name == memory.branch_name
+                    and _stored_before(other, memory)
+                    and _is_live(other)
                 ]
                 for other in candidates[:NEAREST]:
                     # What was imported later may have been said earlier.

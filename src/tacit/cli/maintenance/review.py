@@ -48,7 +48,9 @@ Sources = Annotated[
 ]
 Causes = Annotated[
     list[str] | None,
-    typer.Option("--cause", help="Only contradiction, agent, import or unconfirmed; may be repeated."),
+    typer.Option(
+        "--cause", help="Only contradiction, agent, import, unconfirmed or branch; may be repeated."
+    ),
 ]
 Words = Annotated[str, typer.Option("--text", help="Only with all of these words, in any order.")]
 Ids = Annotated[

@@ -72,7 +72,9 @@ def _admitted(memories: Sequence[Memory], query: Query) -> list[Memory]:
     return [
         m
         for m in memories
-        if m.validity.holds_at(query.at_ms) and why_not_on(m, query.surface, session=query.session) is None
+        if m.validity.holds_at(query.at_ms)
+        and why_not_on(m, query.surface, session=query.session) is None
+        and query.elsewhere(m) is None
     ]
 
 

@@ -49,7 +49,9 @@ def _frame(surface: Surface) -> str:
 
 PARTS = PresetParts(
     scores={"situation": Score(judge=judge, adapt=adapt, gated=True, moments=True, by_match=True)},
-    start_pools={"need": StartPoolDesign(make=None, keep_ms=START_POOL_KEEP_MS, order="value")},
+    start_pools={
+        "need": StartPoolDesign(make=None, keep_ms=START_POOL_KEEP_MS, one_digest=True, order="value")
+    },
     layouts={
         "lines": Layout(
             frame=_frame,

@@ -56,6 +56,9 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
         <Slider min={0} max={1} step={0.05} value={parts.importance} onChange={(value) => put("importance", value)} thumbLabel="Importance" label={null} />
       </div>
       <Switch label="Pinned: packed first where a preset pins" checked={parts.pinned} onChange={(event) => put("pinned", event.currentTarget.checked)} />
+      {base.branch !== null && (
+        <Switch label={`Holds on all branches, not only on ${base.branch.name}`} checked={parts.all_branches === true} onChange={(event) => put("all_branches", event.currentTarget.checked || null)} />
+      )}
       {conflict && now !== undefined && (
         <div className="conflict" role="alert">
           <p>
@@ -88,7 +91,7 @@ export function EditMemory({ memory: given, done }: { memory: Memory; done: () =
 }
 
 function partsOf(memory: Memory): EditedParts {
-  return { content: memory.content, kind: memory.kind, when: "", scope: memory.scope, importance: memory.importance, pinned: memory.pinned, sensitivity: memory.sensitivity };
+  return { content: memory.content, kind: memory.kind, when: "", scope: memory.scope, importance: memory.importance, pinned: memory.pinned, sensitivity: memory.sensitivity, all_branches: null };
 }
 
 function changesOf(memory: Memory, parts: EditedParts): Partial<EditedParts> {

@@ -146,6 +146,7 @@ const Row = memo(function Row({ memory, dateMs, index, chosen, reachable, setAt,
       <span className="memory-text">
         {memory.pinned && <IconPin size={12} aria-label="pinned" />}
         {memory.status !== "active" && <State name={memory.status} />} {memory.content.slice(0, 240)}
+        {memory.branch !== null && <span className="faint"> · on branch {memory.branch.name}</span>}
       </span>
       <span className="memory-scope">{scopeOf(memory.scope)}</span>
       <span className="memory-importance" aria-label={`importance ${memory.importance}`} role="img">

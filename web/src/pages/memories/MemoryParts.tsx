@@ -37,6 +37,14 @@ export function About({ memory, open }: { memory: Memory; open: (id: string) => 
       <dd title={memory.scope}>
         {scopeOf(memory.scope)} <span className="faint">({memory.sensitivity})</span>
       </dd>
+      {memory.branch !== null && (
+        <>
+          <dt>branch</dt>
+          <dd>
+            {memory.branch.name} <span className="faint">({memory.branch.gone ? "gone; the review asks you" : "not merged; it holds there alone"})</span>
+          </dd>
+        </>
+      )}
       <dt>vouched for by</dt>
       <dd>
         {provenance.speaker}

@@ -21,6 +21,7 @@ const CAUSES: Record<string, string> = {
   agent: "added by an agent",
   import: "imported",
   unconfirmed: "captured, not confirmed",
+  branch: "its branch is gone",
 };
 const FILTERS = ["cause", "source", "kind", "scope"] as const;
 type FilterName = (typeof FILTERS)[number];

@@ -114,5 +114,6 @@ def last_session(query: Query, *, store: MemoryStore) -> Memory | None:
         for m in digests
         if m.created_at_ms <= query.at_ms
         and f"{m.provenance.host}/{m.provenance.session_id}" != query.session
+        and query.elsewhere(m) is None
     ]
     return max(other_digests, key=lambda m: (m.updated_at_ms, m.id), default=None)

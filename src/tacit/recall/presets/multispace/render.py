@@ -11,7 +11,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.sections import DivergenceAlert
-from tacit.recall.render import day, frame_text, mark_of, source_of
+from tacit.recall.render import day, frame_text, needs_source, source_of
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]
@@ -51,7 +51,7 @@ def multispace_line(
 ) -> str:
     """One memory as one line with its date; what nobody confirmed says so."""
     del kinds
-    mark = f" ({escape_text(clean(source_of(candidate)))})" if mark_of(candidate) else ""
+    mark = f" ({escape_text(clean(source_of(candidate)))})" if needs_source(candidate) else ""
     return f"- **[{day(candidate.memory.updated_at_ms)}]** {escape_text(clean(text))}{mark}"
 
 

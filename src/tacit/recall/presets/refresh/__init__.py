@@ -25,7 +25,7 @@ from tacit.recall.presets.refresh.render import (
     sections_frame,
 )
 from tacit.recall.render import answer_line, frame_text, line_text, render_answer, render_block
-from tacit.recall.stage import Layout, PresetParts, Score, StartPoolDesign
+from tacit.recall.stage import Layout, PresetParts, Score, StartPoolDesign, newest_digests
 
 DAY_MS = 86_400_000
 RECENCY_PROJECT = 0.15
@@ -89,9 +89,8 @@ def sections_start(
 
 
 def _last_digest(memories: list[Memory]) -> tuple[Memory, ...]:
-    digests = [memory for memory in memories if memory.kind == DIGEST]
-    last = sorted(digests, key=lambda memory: (memory.updated_at_ms, memory.id))[-1:]
-    return (*(memory for memory in memories if memory.kind != DIGEST), *last)
+    """The memories, and of the digests the last one of each branch."""
+    return (*(memory for memory in memories if memory.kind != DIGEST), *newest_digests(memories))
 
 
 _RELEVANT = Layout(frame=relevant_frame, line=relevant_line, block=relevant_block)
@@ -103,7 +102,9 @@ PARTS = PresetParts(
             judge=lambda query, candidate, kind, _settings: similarity_relevance(query, candidate, kind)
         )
     },
-    start_pools={"sections": StartPoolDesign(make=sections_start, keep_ms=START_POOL_KEEP_MS)},
+    start_pools={
+        "sections": StartPoolDesign(make=sections_start, keep_ms=START_POOL_KEEP_MS, one_digest=True)
+    },
     layouts={
         "memory": Layout(
             frame=sections_frame,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, PackItem, Surface
-from tacit.recall.render import cleaned, day, mark_of, source_of
+from tacit.recall.render import cleaned, day, needs_source, source_of
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]
@@ -72,7 +72,7 @@ def relevant_block(pack: Pack, kinds: KindRegistry, clean: Clean = lambda text: 
 
 
 def _marked(candidate: Candidate) -> str:
-    return f" ({escape_text(source_of(candidate))})" if mark_of(candidate) else ""
+    return f" ({escape_text(source_of(candidate))})" if needs_source(candidate) else ""
 
 
 def sections_text(items: Sequence[PackItem], kinds: KindRegistry) -> str:

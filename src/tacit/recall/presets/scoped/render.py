@@ -12,7 +12,7 @@ from tacit.model.evidence import Candidate
 from tacit.model.kinds import KindRegistry
 from tacit.model.pack import Pack, PackItem, Surface
 from tacit.model.scope import Scope, ScopeKind
-from tacit.recall.render import dated_source, frame_text, mark_of, source_of
+from tacit.recall.render import dated_source, frame_text, needs_source, source_of
 from tacit.safety.escape import escape_text
 
 Clean = Callable[[str], str]
@@ -42,7 +42,7 @@ def scoped_line(
     del kinds
     memory = candidate.memory
     avoid = "Avoid: " if memory.kind == "anti_pattern" and not _NEGATIVE.match(text) else ""
-    mark = f" ({escape_text(clean(source_of(candidate)))})" if mark_of(candidate) else ""
+    mark = f" ({escape_text(clean(source_of(candidate)))})" if needs_source(candidate) else ""
     return f"- {avoid}{escape_text(clean(text))}{mark}"
 
 
@@ -52,7 +52,7 @@ def scoped_answer_line(
     """The same in an answer, with its date."""
     line = scoped_line(candidate, text, kinds, clean)
     dated = f" ({escape_text(clean(dated_source(candidate, kinds)))})"
-    return line if mark_of(candidate) else f"{line}{dated}"
+    return line if needs_source(candidate) else f"{line}{dated}"
 
 
 def code_line(text: str, clean: Clean = lambda text: text) -> str:

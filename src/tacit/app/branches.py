@@ -1,0 +1,90 @@
+"""The branch of a folder, for recall and for capture. In: a project's root. Out: what may appear there, and the mark of what is learned there.
+
+HEAD is read anew each time, which is one small file; which branches count as merged is remembered for a minute. Runs no program, walks
+no history: that is done behind the answers (`tacit.capture.branches`), which tells here what it saw.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from tacit.model.memory import LearnedOn
+from tacit.model.query import NO_BRANCH, BranchView
+from tacit.ports.clock import Clock
+from tacit.ports.store import ProjectRecord, Store
+from tacit.session.branches import WorkTree, branch_at, commit_at, head_branch, stand_of, work_tree_of
+from tacit.state.registry import BRANCHES
+
+if TYPE_CHECKING:
+    from tacit.capture.branches.look import BranchesSeen
+
+KEPT_MS = 60_000.0
+MAX_KEPT = 256
+
+
+class Branches:
+    """Knows the branches of the folders at work. Safe to use from several threads."""
+
+    def __init__(self, *, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._lock = Lock()
+        self._trees: dict[str, tuple[float, WorkTree | None]] = {}
+        self._seen: dict[str, BranchesSeen] = {}
+        self._looked: dict[str, tuple[str, ...]] = {}
+
+    def view(self, project: ProjectRecord | None, *, bound: bool) -> BranchView | None:
+        """What may appear unasked in the folder of `project`; None = memories of all branches, where `bound` is False."""
+        if not bound:
+            return None
+        tree = self._tree(project.root) if project is not None else None
+        if project is None or tree is None:
+            return NO_BRANCH
+        here, seen = head_branch(tree.checkout), self._seen.get(project.root)
+        names = {here} - {""} if here not in tree.shared else set[str]()
+        if seen is not None and seen.head == here:
+            names |= seen.held
+        if not names:
+            return NO_BRANCH
+        states = BRANCHES.read(self._store, project.id)
+        replaced = {name for branch in names if branch in states for name in states[branch].replaced}
+        return BranchView(names=frozenset(names), replaced=frozenset(replaced))
+
+    def learned_on(self, project: ProjectRecord | None) -> LearnedOn | None:
+        """The mark of what is learned in the folder of `project` now; None = it holds on all branches."""
+        tree = self._tree(project.root) if project is not None else None
+        name = branch_at(tree) if tree is not None else ""
+        return LearnedOn(name=name, commit=commit_at(tree, name)) if tree is not None and name else None
+
+    def stand(self, project: ProjectRecord) -> tuple[str, ...]:
+        """What a look at the branches of the folder of `project` depends on; () where there are none."""
+        tree = self._tree(project.root)
+        return stand_of(tree) if tree is not None and tree.shared else ()
+
+    def moved(self, project: ProjectRecord) -> bool:
+        """Whether the folder of `project` stands on another branch than at the last look, or the default branch has moved since."""
+        looked = self._looked.get(project.root)
+        return looked is not None and self.stand(project) != looked
+
+    def note(self, root: str, seen: BranchesSeen, stand: tuple[str, ...]) -> None:
+        """Remember what a look at the work tree at `root` saw, which began when it stood so."""
+        with self._lock:
+            if len(self._seen) >= MAX_KEPT:
+                self._seen.clear()
+                self._looked.clear()
+            self._seen[root] = seen
+            self._looked[root] = stand
+
+    def _tree(self, root: str) -> WorkTree | None:
+        now = self._clock.monotonic_ms()
+        with self._lock:
+            kept = self._trees.get(root)
+            if kept is not None and now - kept[0] < KEPT_MS:
+                return kept[1]
+        tree = work_tree_of(root)
+        with self._lock:
+            if len(self._trees) >= MAX_KEPT:
+                self._trees.clear()
+            self._trees[root] = (now, tree)
+        return tree

@@ -1,0 +1,167 @@
+"""The changes of memories that follow from what became of their branch. In: memories, what is near to them. Out: changes. Pure but for one reader.
+
+A merged branch's memory becomes one of the project and is reconciled as if it were stated now: what it replaced on its branch ends, what
+says the same takes it in, what may contradict it is asked about. Of a branch that is gone the user is asked; notes of sessions fade.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from tacit.capture.reconcile import Neighbor, reconcile
+from tacit.capture.reconcile.judge import Judge, judge_by_words
+from tacit.model.change_reason import ChangeCause, ChangeReason, joined
+from tacit.model.changes import Change, Contradict, Edit, Merge, Retire, Skip, Supersede
+from tacit.model.kinds import KindRegistry
+from tacit.model.memory import Memory, Relation
+from tacit.ports.store import Store, ValueChanges, ValueName
+from tacit.state.captured import BranchState
+from tacit.state.registry import BRANCHES
+
+
+def replaced_by(memories: Iterable[Memory]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """By project and branch the ids of what these memories replace on their branches; sorted."""
+    replaced: dict[str, dict[str, set[str]]] = {}
+    for memory in memories:
+        project = memory.scope.project_id
+        if memory.branch is not None and project and memory.status == "active":
+            replaced.setdefault(project, {}).setdefault(memory.branch.name, set()).update(
+                memory.branch.replaces
+            )
+    return {
+        project: {name: tuple(sorted(ids)) for name, ids in branches.items()}
+        for project, branches in replaced.items()
+    }
+
+
+def replaced_on_branches(store: Store, changes: Iterable[Change]) -> ValueChanges:
+    """The named values that know what `changes` replace on branches; set with them, so that the next recall sees it."""
+    stored = [change.memory for change in changes if not isinstance(change, Retire | Skip)]
+    values: dict[ValueName, str | None] = {}
+    for project, branches in replaced_by(stored).items():
+        before = BRANCHES.read(store, project)
+        after = dict(before)
+        for name, ids in branches.items():
+            known = after.get(name, BranchState())
+            after[name] = replace(known, replaced=tuple(sorted({*known.replaced, *ids})))
+        if after != before:
+            values |= BRANCHES.change(after, project)
+    return values
+
+
+def changes_of_merge(
+    memory: Memory,
+    neighbours: Sequence[Neighbor],
+    *,
+    by_id: Mapping[str, Memory],
+    near_duplicate_cosine: float,
+    kinds: KindRegistry,
+    now_ms: int,
+    judge: Judge = judge_by_words,
+) -> tuple[list[Change], list[Relation]]:
+    """What follows for `memory` from the merge of its branch: changes and relations.
+
+    Args:
+        memory: learned on the branch.
+        neighbours: stored memories near to it.
+        by_id: what it replaces on its branch, as far as that is stored.
+        near_duplicate_cosine: as everywhere.
+        kinds: the known kinds.
+        now_ms: the time.
+        judge: tells how two statements relate.
+    """
+    assert memory.branch is not None
+    why = ChangeReason(cause=ChangeCause.BRANCH_MERGED, terms=(memory.branch.name,))
+    status = "active" if memory.branch.gone else memory.status
+    held = replace(memory, branch=None, status=status, updated_at_ms=now_ms)
+    if memory.is_session_note or held.status != "active":
+        return [Edit(memory=held, reason=why)], []
+    ended = replaced_here(memory, by_id)
+    unbound = [near for near in neighbours if near.memory.branch is None and near.memory not in ended]
+    decided = reconcile(held, unbound, near_duplicate_cosine=near_duplicate_cosine, judge=judge, kinds=kinds)
+    questions: list[Relation] = []
+    match decided:
+        case Merge() | Skip():
+            return _taken_in(held, decided, why, now_ms), []
+        case Supersede():
+            stored = {near.memory.id: near.memory for near in unbound}
+            ended += [stored[name] for name in (decided.old_id, *decided.further) if name in stored]
+            questions = [_question(held, name) for name in decided.contested]
+            why = joined((why, decided.reason))
+        case Contradict():
+            questions = [_question(held, name) for name in (decided.other_id, *decided.further)]
+            why = joined((why, decided.reason))
+        case _:
+            # What was said on the default branch since may be newer; which of the two holds nobody knows.
+            other = decided.memory.validity.superseded_by if not isinstance(decided, Retire) else None
+            questions = [_question(held, other)] if other else []
+    changes, relations = ended_for(held, ended, why, now_ms)
+    return [Edit(memory=held, reason=why), *changes], [*relations, *questions]
+
+
+def replaced_here(memory: Memory, by_id: Mapping[str, Memory]) -> list[Memory]:
+    """What `memory` replaces on its branch and what still holds on all others, of the stored memories `by_id`."""
+    names = memory.branch.replaces if memory.branch is not None else ()
+    named = [by_id[name] for name in names if name in by_id]
+    return [old for old in named if old.status == "active" and old.branch is None]
+
+
+def ended_for(
+    memory: Memory, old_memories: Sequence[Memory], why: ChangeReason, now_ms: int
+) -> tuple[list[Change], list[Relation]]:
+    """The changes and relations with which `memory` ends `old_memories`, which it replaced on its branch so far."""
+    replaced = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(memory.id,), further=(why,))
+    changes: list[Change] = [
+        Edit(memory=_ended(old, memory.id, now_ms), reason=replaced) for old in old_memories
+    ]
+    relations = [Relation(source_id=memory.id, target_id=old.id, type="updates") for old in old_memories]
+    return changes, relations
+
+
+def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
+    """The change of a memory whose branch is gone: it waits for the user; None = it stays as it is, what only tells of the work fades."""
+    if memory.branch is None or memory.branch.gone or memory.status != "active":
+        return None
+    if kinds.of_stored(memory.kind).episodic:
+        return None
+    waiting = replace(
+        memory, branch=replace(memory.branch, gone=True), status="quarantined", updated_at_ms=now_ms
+    )
+    why = ChangeReason(cause=ChangeCause.BRANCH_GONE, terms=(memory.branch.name,))
+    return Edit(memory=waiting, reason=why)
+
+
+def renamed(memory: Memory, name: str, now_ms: int) -> Change:
+    """The change of a memory whose branch has another name now."""
+    assert memory.branch is not None
+    why = ChangeReason(cause=ChangeCause.BRANCH_RENAMED, terms=(memory.branch.name, name))
+    moved = replace(memory, branch=replace(memory.branch, name=name), updated_at_ms=now_ms)
+    return Edit(memory=moved, reason=why)
+
+
+def back(memory: Memory, now_ms: int) -> Change | None:
+    """The change of a memory whose branch is there again and not merged; None = nothing is to be changed."""
+    if memory.branch is None or not memory.branch.gone:
+        return None
+    why = ChangeReason(cause=ChangeCause.BRANCH_BACK, terms=(memory.branch.name,))
+    again = replace(memory, branch=replace(memory.branch, gone=False), status="active", updated_at_ms=now_ms)
+    return Edit(memory=again, reason=why)
+
+
+def _taken_in(held: Memory, decided: Merge | Skip, why: ChangeReason, now_ms: int) -> list[Change]:
+    """The project's memory that says the same takes it in."""
+    into = decided.memory.id if isinstance(decided, Merge) else decided.memory_id
+    same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(into,))
+    over = Edit(memory=_ended(held, into, now_ms), reason=joined((why, same)))
+    return [decided, over] if isinstance(decided, Merge) else [over]
+
+
+def _question(memory: Memory, other_id: str) -> Relation:
+    return Relation(source_id=memory.id, target_id=other_id, type="contradicts")
+
+
+def _ended(memory: Memory, by: str, now_ms: int) -> Memory:
+    until = max(now_ms, memory.validity.valid_from_ms)
+    over = replace(memory.validity, valid_to_ms=until, superseded_by=by)
+    return replace(memory, status="superseded", validity=over, updated_at_ms=now_ms)

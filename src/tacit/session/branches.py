@@ -1,0 +1,163 @@
+"""The branch that a work tree stands on. In: a project's root. Out: its name. Reads a few small files of git; never runs git.
+
+What was learned on a branch that is not merged speaks of that branch alone. The default branch is the one that `origin` names, else
+`main` or `master`; branches that a team shares by custom (`develop`, `trunk`) count like it. Where no default branch is known, no
+branch is told apart. A work tree that stands on no branch has none, but for one whose branch is being rebased.
+
+Source: gitrepository-layout(5).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.session.projects import Checkout, find_checkout
+from tacit.text.lazy_regex import lazy_regex
+
+SHARED = ("main", "master", "trunk", "develop")
+"""Branches that count as merged wherever they exist: work is brought together there."""
+_DEFAULTS = ("main", "master")
+_HEADS, _REMOTE = "refs/heads/", "refs/remotes/origin/"
+_NOT_IN_FILES = "refs/heads/.invalid"
+"""What HEAD names where references are kept in tables (`reftable`), which nothing here reads."""
+_NAME = lazy_regex(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]{0,199}")
+"""Source: git-check-ref-format(1)."""
+_REBASES = ("rebase-merge/head-name", "rebase-apply/head-name")
+_MAX_REF_BYTES = 4_096
+OBJECT_ID = lazy_regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+"""The id of an object of git, by SHA-1 or SHA-256."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkTree:
+    """A work tree and the branches of its repository that count as merged.
+
+    Attributes:
+        checkout: its folders; both git folders are known.
+        shared: names of the default branch and of those that a team shares by custom; empty = no default branch is known.
+        remote: the repository has a remote, and what was fetched of it counts.
+    """
+
+    checkout: Checkout
+    shared: tuple[str, ...]
+    remote: bool
+
+
+def work_tree_of(root: str | Path) -> WorkTree | None:
+    """The work tree at `root`, a resolved path; None where there is none that git would accept."""
+    checkout = find_checkout(Path(root)) if root else None
+    if checkout is None or checkout.own is None or checkout.common is None:
+        return None
+    common, remote = checkout.common, has_remotes(checkout.common)
+    try:
+        default = _default_branch(common, remote=remote)
+    except OSError:
+        default = ""
+    if not default:
+        return WorkTree(checkout=checkout, shared=(), remote=remote)
+    shared = (default, *(name for name in SHARED if name != default))
+    return WorkTree(checkout=checkout, shared=shared, remote=remote)
+
+
+def branch_at(tree: WorkTree) -> str:
+    """The branch that the work tree stands on, also while it is rebased; "" = none, or one that counts as merged."""
+    name = head_branch(tree.checkout)
+    return name if tree.shared and name not in tree.shared else ""
+
+
+def commit_at(tree: WorkTree, branch: str) -> str:
+    """The commit that a branch of the repository stands on, or ""."""
+    checkout = tree.checkout
+    if checkout.own is None or checkout.common is None:
+        return ""
+    try:
+        return resolve_ref(checkout.common, checkout.own, _HEADS + branch)
+    except OSError:
+        return ""
+
+
+def stand_of(tree: WorkTree) -> tuple[str, ...]:
+    """What changes when the work tree stands on another branch, or when a branch that counts as merged moves; by names and times of files."""
+    common = tree.checkout.common
+    if common is None:
+        return ()
+    home = _REMOTE if tree.remote else _HEADS
+    files = (common / "packed-refs", *(common / f"{home}{name}" for name in tree.shared))
+    return head_branch(tree.checkout), *map(_changed_at, files)
+
+
+def _changed_at(file: Path) -> str:
+    try:
+        return str(file.stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
+def head_branch(checkout: Checkout) -> str:
+    """The branch that HEAD names, or that is being rebased; "" = none."""
+    own = checkout.own
+    if own is None:
+        return ""
+    head = small_text(own / "HEAD")
+    if not head.startswith("ref:"):
+        head = next((text for name in _REBASES if (text := small_text(own / name))), "")
+    name = head.removeprefix("ref:").strip()
+    branch = name.removeprefix(_HEADS)
+    return branch if name.startswith(_HEADS) and is_branch_name(branch) and name != _NOT_IN_FILES else ""
+
+
+def is_branch_name(name: str) -> bool:
+    """Whether git would take it for the name of a branch, as far as it matters for paths and for what is shown."""
+    return bool(_NAME.fullmatch(name)) and ".." not in name
+
+
+def has_remotes(common: Path) -> bool:
+    """Whether the repository was ever connected to a remote."""
+    config = common / "config"
+    try:
+        named = config.is_file() and "[remote " in config.read_text("utf-8", "replace")
+    except OSError:
+        named = False
+    return named or (common / "refs" / "remotes").is_dir()
+
+
+def _default_branch(common: Path, *, remote: bool) -> str:
+    """The name of the default branch, as it was fetched, else as it stands in the repository; "" = none is known."""
+    if not remote:
+        return next((name for name in _DEFAULTS if resolve_ref(common, common, _HEADS + name)), "")
+    head = small_text(common / _REMOTE / "HEAD").removeprefix("ref:").strip()
+    if head.startswith(_REMOTE):
+        return head.removeprefix(_REMOTE)
+    return next((name for name in _DEFAULTS if resolve_ref(common, common, _REMOTE + name)), "")
+
+
+def resolve_ref(common: Path, own: Path, name: str) -> str:
+    """The commit that a reference points at, or "": its own file, else the list of packed ones.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    if not name.startswith("refs/") or ".." in name:
+        return ""
+    for folder in (own, common):
+        file = folder / name
+        if file.is_file():
+            text = file.read_text("utf-8", "replace").strip()
+            return text if OBJECT_ID.fullmatch(text) else ""
+    packed = common / "packed-refs"
+    if packed.is_file():
+        for line in packed.read_text("utf-8", "replace").splitlines():
+            commit, _, ref = line.partition(" ")
+            if ref == name and OBJECT_ID.fullmatch(commit):
+                return commit
+    return ""
+
+
+def small_text(path: Path) -> str:
+    """The beginning of a small file of git's, without the white space around it; "" where there is none."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_REF_BYTES).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""

@@ -1,0 +1,91 @@
+"""The branch of a folder as recall and capture ask for it: fresh at each question, and without walking history."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tacit.app.branches import Branches
+from tacit.backends.memory import InMemoryStore
+from tacit.capture.branches.look import BranchesSeen
+from tacit.model.query import NO_BRANCH, BranchView
+from tacit.ports.store import ProjectRecord
+from tacit.providers.clock import FakeClock
+from tacit.state.captured import BranchState
+from tacit.state.registry import BRANCHES
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path.resolve() / "work"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "Begin")
+    return folder
+
+
+def git(folder: Path, *words: str) -> None:
+    author = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def store() -> InMemoryStore:
+    return InMemoryStore(clock=FakeClock())
+
+
+@pytest.fixture
+def branches(store: InMemoryStore) -> Branches:
+    return Branches(store=store, clock=FakeClock())
+
+
+@pytest.fixture
+def project(root: Path) -> ProjectRecord:
+    return ProjectRecord(id="shop-1", name="shop", root=str(root))
+
+
+def test_a_switch_is_seen_at_once(branches, project, root, store):
+    BRANCHES.write(
+        store, {"topic": BranchState(replaced=("mem_1",)), "x": BranchState(replaced=("mem_2",))}, "shop-1"
+    )
+    assert branches.view(project, bound=True) == NO_BRANCH
+    assert branches.learned_on(project) is None
+    git(root, "switch", "-q", "-c", "topic")
+    assert branches.view(project, bound=True) == BranchView(
+        names=frozenset({"topic"}), replaced=frozenset({"mem_1"})
+    )
+    assert branches.learned_on(project).name == "topic"
+    git(root, "switch", "-q", "main")
+    assert branches.view(project, bound=True) == NO_BRANCH
+
+
+def test_where_branches_are_off_or_there_are_none(branches, project, tmp_path):
+    assert branches.view(project, bound=False) is None
+    assert branches.view(None, bound=True) == NO_BRANCH
+    nowhere = ProjectRecord(id="x", name="x", root=str(tmp_path))
+    assert branches.view(nowhere, bound=True) == NO_BRANCH
+    assert branches.learned_on(nowhere) is None
+    assert branches.learned_on(None) is None
+
+
+def test_what_the_present_branch_holds_of_others_counts_until_the_next_switch(branches, project, root):
+    git(root, "switch", "-q", "-c", "later")
+    branches.note(str(root), BranchesSeen(head="later", held=frozenset({"topic"})), branches.stand(project))
+    assert branches.view(project, bound=True).names == {"later", "topic"}
+    git(root, "switch", "-q", "main")
+    assert branches.view(project, bound=True) == NO_BRANCH
+
+
+def test_a_switch_and_a_new_commit_of_the_default_branch_ask_for_a_look(branches, project, root):
+    assert not branches.moved(project)  # nobody looked yet: the session's start does
+    branches.note(str(root), BranchesSeen(head="main"), branches.stand(project))
+    assert not branches.moved(project)
+    git(root, "switch", "-q", "-c", "topic")
+    assert branches.moved(project)
+    branches.note(str(root), BranchesSeen(head="topic"), branches.stand(project))
+    git(root, "commit", "-q", "--allow-empty", "-m", "Work")
+    assert not branches.moved(project)
+    git(root, "branch", "-f", "main", "topic")
+    assert branches.moved(project)
