@@ -20,6 +20,8 @@ TENANT_TABLES = (
 )  # fmt: skip
 """Every table that the application reads and writes; each has a policy for its tenant."""
 SEQUENCES = ("memory_numbers", "version_numbers")
+DIRECTORY_TABLES = ("routes", "shards", "this_database")
+"""Which shard holds which tenant; nothing that a tenant stores. See `shards`."""
 
 _BOUND = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole) FROM pg_roles
@@ -71,7 +73,9 @@ def grant_application(connection: psycopg.Connection[tuple[Any, ...]], applicati
     sequences = sql.SQL(", ").join(map(sql.Identifier, SEQUENCES))
     connection.execute(sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO {}").format(tables, role))
     connection.execute(sql.SQL("GRANT USAGE ON SEQUENCE {} TO {}").format(sequences, role))
-    connection.execute(sql.SQL("GRANT SELECT ON alembic_version TO {}").format(role))
+    connection.execute(sql.SQL("GRANT SELECT ON alembic_version, shards, this_database TO {}").format(role))
+    connection.execute(sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON routes TO {}").format(role))
+    connection.execute(sql.SQL("GRANT UPDATE (tenants) ON shards TO {}").format(role))
 
 
 def refuse_unbound_role(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
@@ -94,7 +98,8 @@ def refuse_unbound_role(connection: psycopg.Connection[tuple[Any, ...]]) -> None
     open_tables = [
         table
         for table, active in connection.execute(
-            "SELECT name, row_security_active(name) FROM unnest(%s::text[]) AS name", (list(TENANT_TABLES),)
+            "SELECT name, row_security_active(name) FROM unnest(%s::text[]) AS name",
+            ([*TENANT_TABLES, "routes"],),
         )
         if not active
     ]
