@@ -61,7 +61,8 @@ class Replica:
             max_lag_s: so far behind the primary it may be.
         """
         self.max_lag_s = max_lag_s
-        self._dsn, self._keywords = dsn, {**keywords, "connect_timeout": 2}
+        self._dsn = dsn
+        self._keywords: dict[str, Any] = {**keywords, "connect_timeout": 2}
         self._shard, self._directory = shard, directory
         self._pool: ConnectionPool[_Connection] = ConnectionPool(
             dsn, min_size=0, max_size=max_size, timeout=LOOK_S, kwargs=self._keywords, open=False

@@ -27,7 +27,7 @@ _LOOKS = 6
 _IDENTITY = "SELECT directory::text, shard FROM this_database"
 _ROUTE = "SELECT shard FROM routes WHERE name = %(name)s"
 _HELD_ROUTE = "SELECT shard FROM routes WHERE name = %(name)s FOR SHARE"
-_LOCKED_ROUTE = "SELECT shard, moving_to FROM routes WHERE name = %(name)s FOR UPDATE"
+_LOCKED_ROUTE = "SELECT shard, also_on FROM routes WHERE name = %(name)s FOR UPDATE"
 _ADD_ROUTE = "INSERT INTO routes (name, shard) VALUES (%(name)s, %(shard)s) ON CONFLICT (name) DO NOTHING RETURNING shard"
 _REMOVE_ROUTE = "DELETE FROM routes WHERE name = %(name)s"
 _SHARDS = "SELECT name FROM shards WHERE accepts ORDER BY tenants, name"

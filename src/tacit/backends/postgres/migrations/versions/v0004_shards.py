@@ -28,12 +28,15 @@ def upgrade() -> None:
     op.execute(
         f"CREATE TABLE shards (name {_TEXT} PRIMARY KEY, accepts boolean NOT NULL DEFAULT true, tenants bigint NOT NULL DEFAULT 0)"
     )
-    op.execute(f"CREATE TABLE routes (name {_TEXT} PRIMARY KEY, shard {_TEXT} NOT NULL, moving_to {_TEXT})")
-    op.execute("CREATE INDEX routes_on_the_way ON routes (name) WHERE moving_to IS NOT NULL")
+    op.execute(
+        f"CREATE TABLE routes (name {_TEXT} PRIMARY KEY, shard {_TEXT} NOT NULL REFERENCES shards,"
+        f" also_on {_TEXT} REFERENCES shards)"
+    )
+    op.execute("CREATE INDEX routes_on_the_way ON routes (name) WHERE also_on IS NOT NULL")
     # The policy of tenants shows their owner one tenant at a time; within this transaction it is to see them all.
     op.execute("ALTER TABLE tenants NO FORCE ROW LEVEL SECURITY")
-    op.execute("INSERT INTO routes (name, shard) SELECT name, 'main' FROM tenants")
     op.execute("INSERT INTO shards (name, tenants) SELECT 'main', count(*) FROM tenants")
+    op.execute("INSERT INTO routes (name, shard) SELECT name, 'main' FROM tenants")
     op.execute("ALTER TABLE tenants FORCE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE routes ENABLE ROW LEVEL SECURITY")
     op.execute("ALTER TABLE routes FORCE ROW LEVEL SECURITY")
