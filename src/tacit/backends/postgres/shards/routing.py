@@ -31,6 +31,7 @@ _LOCKED_ROUTE = "SELECT shard, also_on FROM routes WHERE name = %(name)s FOR UPD
 _ADD_ROUTE = "INSERT INTO routes (name, shard) VALUES (%(name)s, %(shard)s) ON CONFLICT (name) DO NOTHING RETURNING shard"
 _REMOVE_ROUTE = "DELETE FROM routes WHERE name = %(name)s"
 _SHARDS = "SELECT name FROM shards WHERE accepts ORDER BY tenants, name"
+_HOLDING = "SELECT name FROM shards WHERE tenants > 0 ORDER BY name"
 _COUNT = "UPDATE shards SET tenants = tenants + %(more)s WHERE name = %(shard)s"
 _FIND_TENANT = "SELECT tenant, moved_to FROM tenants WHERE name = %(name)s"
 _ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING"
@@ -138,6 +139,19 @@ def forget_place(directory: Connections, name: str) -> None:
         if held is None:
             connection.execute(_REMOVE_ROUTE, {"name": name})
             connection.execute(_COUNT, {"shard": shard, "more": -1})
+
+
+def refuse_unreachable_shards(directory: Connections) -> None:
+    """Refuse to go on without a connection to a shard that holds tenants. Whether its database answers is not asked.
+
+    Raises:
+        StoreError: naming what to set.
+    """
+    with directory.named("") as connection:
+        names = [str(row[0]) for row in connection.execute(_HOLDING)]
+    for name in names:
+        if not directory.reaches(name):
+            directory.shard(name)
 
 
 def _route(directory: Connections, name: str) -> str | None:
