@@ -127,7 +127,10 @@ def test_the_commands(shards, run, servers, account):
     listed = said(run("shards"))
     assert [line.partition(":")[0] for line in listed.splitlines()] == ["main", "b", "c"]
     said(run("shards", "close", "b"))
-    assert "b: 0 tenants, closed to new accounts" in said(run("shards"))
+    assert any(
+        line.startswith("b:") and "closed to new accounts" in line
+        for line in said(run("shards")).splitlines()
+    )
     assert "takes new accounts" in said(run("shards", "open", "b"))
     said(run("invite", account))
     assert f"Moved {account} from " in said(run("move", account, "b"))
