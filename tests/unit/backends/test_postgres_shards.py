@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -413,6 +414,28 @@ class TestMoving:
         assert shards.rows("main", f"SELECT 1 FROM pg_class WHERE relname = 'memories_of_{old}'") == []
         assert shards.rows("b", f"SELECT count(*) FROM memories_of_{new}") == [(2,)]
         assert store.check() == ()
+
+    @pytest.mark.slow
+    def test_a_tenant_that_was_filled_a_moment_ago_moves_in_seconds(
+        self, shards: Shards, connections: Connections, store: PostgresStore, tenant: str
+    ) -> None:
+        """The statistics tell of others alone: row by row the comparison of all its rows would take minutes."""
+        words = " ".join(f"word{number}" for number in range(30))
+        for name in ("b", "c"):
+            let_in(shards.owner("main"), name, accepts=False)
+        for _ in range(40):  # in every partition
+            other = PostgresStore(connections, new_tenant_name(), clock=SystemClock())
+            add(other, *(memory_named(f"mem_{place}", f"{words} {place}") for place in range(10)))
+        for name in ("b", "c"):
+            let_in(shards.owner("main"), name, accepts=True)
+        shards.rows("main", "ANALYZE")
+        for start in range(0, 1_500, 500):
+            add(store, *(memory_named(f"mem_{start + place}", f"{words} {place}") for place in range(500)))
+        began = time.monotonic()
+        moved = move_tenant(tenant, "b", owner_url=shards.owner)
+        assert moved.rows > 45_000
+        assert time.monotonic() - began < 15
+        assert store.stats().memories_active == 1_500
 
     def test_one_who_follows_the_feed_misses_nothing(
         self, shards: Shards, store: PostgresStore, tenant: str

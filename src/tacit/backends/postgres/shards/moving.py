@@ -211,6 +211,9 @@ class _Mover:
         self._directory_id = refuse_other_database(connection, shard, self._directory_id)
         # What is acknowledged here decides where a tenant lies: it must survive a crash of the server.
         connection.execute("SET synchronous_commit = on")
+        # Of temporary tables and of a tenant that was filled a moment ago the planner knows nothing, and takes loops that never end.
+        connection.execute("SET enable_nestloop = off")
+        connection.execute("SET work_mem = '64MB'")
         return connection
 
     # --- ending what was begun
