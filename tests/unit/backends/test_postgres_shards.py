@@ -21,6 +21,7 @@ from contracts.stores import ALPHA, EMBEDDER, NOW, add, memory, unit
 from postgres_server import OWNER, Shards, new_tenant_name, server
 from samples import memory_named
 from tacit.backends.postgres import Connections, Cursor, PostgresStore, create_roles, migrate, promote
+from tacit.backends.postgres.connection import Addresses
 from tacit.backends.postgres.roles import TENANT_TABLES
 from tacit.backends.postgres.shards.copying import AHEAD
 from tacit.backends.postgres.shards.directory import add_shard, let_in, list_shards, remove_shard
@@ -192,8 +193,6 @@ class TestPlaces:
         with pytest.raises(StoreError, match="is the shard b, not main") as caught:
             Connections(shards.application("b"))
         assert "directory" in caught.value.hint
-        from tacit.backends.postgres.connection import Addresses
-
         mixed = Connections(
             shards.application("main"), addresses=Addresses(primary=lambda _: shards.application("c"))
         )
@@ -345,6 +344,36 @@ class TestMoving:
         assert late.database.tenant != old
         assert late.stats().memories_active == 2
         assert shards.rows("main", f"SELECT count(*) FROM memories WHERE tenant = {old}") == [(0,)]
+        other.close()
+
+    def test_a_shard_that_is_gone_does_not_hold_those_who_left_it(
+        self, shards: Shards, store: PostgresStore, tenant: str
+    ) -> None:
+        spare = Shards()
+        urls = {**{name: shards.owner(name) for name in ("main", "b", "c")}, "spare": spare.owner("main")}
+        add_shard(
+            shards.owner("main"),
+            "spare",
+            owner_dsn=spare.owner("main"),
+            application_dsn=spare.application("main"),
+        )
+        let_in(shards.owner("main"), "spare", accepts=False)
+        other = shards.connections(
+            addresses=Addresses(
+                primary=lambda name: (
+                    spare.application("main") if name == "spare" else shards.application(name)
+                )
+            )
+        )
+        move_tenant(tenant, "spare", owner_url=urls.__getitem__)
+        late = PostgresStore(other, tenant, clock=SystemClock())
+        add(late, memory("mem_a"))
+        move_tenant(tenant, "c", owner_url=urls.__getitem__)
+        remove_shard(shards.owner("main"), "spare")
+        spare.drop()
+        assert late.stats().memories_active == 1
+        add(late, memory("mem_b"))
+        assert late.stats().memories_active == 2
         other.close()
 
     def test_writers_lose_nothing_and_write_nothing_twice(

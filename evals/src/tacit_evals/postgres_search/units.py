@@ -9,6 +9,7 @@ each, one at a time, and reads the heads after each push as a syncing device doe
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import shutil
 import subprocess
@@ -43,6 +44,7 @@ from tacit.sync.keys import AccountKey, DeviceKey
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 from tacit_evals.postgres_search.measuring import EMBEDDER, SEEN, World
 
+WAITING = 50
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _NOW_MS = int(time.time() * 1000)
 
@@ -260,7 +262,36 @@ class Bench:
                 (_used_s(self._server.pid) - served) / looked * 1000,
                 "ms of a processor",
             )
+        asyncio.run(self._waiting(url, devices[:WAITING], seconds))
         self.note("tacit-server, resident", _status_kb(self._server.pid, "VmRSS") / 1024, "MB")
+
+    async def _waiting(self, url: str, devices: Sequence[Device], seconds: float) -> None:
+        """Devices that wait for news, as each does that is online."""
+        assert self._server is not None
+        limits = httpx.Limits(max_connections=len(devices))
+        async with httpx.AsyncClient(timeout=60, limits=limits) as client:
+
+            async def wait(device: Device) -> None:
+                asked = {"wait": seconds, "known": len(device.log)}
+                answer = await client.get(
+                    f"{url}/heads", params=asked, headers={"Authorization": f"Bearer {device.token}"}
+                )
+                answer.raise_for_status()
+
+            used, served, began = self.postgres_s(), _used_s(self._server.pid), time.monotonic()
+            await asyncio.gather(*map(wait, devices))
+            waited_s = (time.monotonic() - began) * len(devices)
+            postgres_s, server_s = self.postgres_s() - used, _used_s(self._server.pid) - served
+        self.note(
+            "a device that waits for news, PostgreSQL",
+            postgres_s / waited_s * 1000,
+            "ms of a processor a second",
+        )
+        self.note(
+            "a device that waits for news, tacit-server",
+            server_s / waited_s * 1000,
+            "ms of a processor a second",
+        )
 
     def _pushes(
         self, client: httpx.Client, url: str, devices: Sequence[Device], seconds: float

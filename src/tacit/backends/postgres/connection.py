@@ -456,7 +456,13 @@ class Database:
         """A transaction where the tenant lies, which is looked for again where it has moved."""
         for _ in range(_MOVES):
             place = self._place
-            connection, transaction = self._begun_at(place, begin, extra=extra, again=again)
+            try:
+                connection, transaction = self._begun_at(place, begin, extra=extra, again=again)
+            except (psycopg.Error, StoreError):
+                # Its shard may be gone for good, with the tenant moved off long ago.
+                if not self._follow_elsewhere(place):
+                    raise
+                continue
             if transaction is not None:
                 return place.connections, connection, transaction
             _abandon(place.connections, connection, extra=extra)
@@ -465,6 +471,17 @@ class Database:
                 raise StoreError("The tenant was removed from the database.", hint="Open its store again.")
             self._place = found
         raise StoreBusy("The tenant moves from shard to shard; nothing was stored.", hint="Try again.")
+
+    def _follow_elsewhere(self, place: Place) -> bool:
+        """Whether the tenant lies on another shard now than it did; then it is looked for there from here on."""
+        if place.connections is self._directory:
+            return False
+        with suppress(StoreError):
+            found = self._directory.find(self._name)
+            if found is not None and found.connections is not place.connections:
+                self._place = found
+                return True
+        return False
 
     def _begun_at(
         self, place: Place, begin: Callable[[int], str], *, extra: bool, again: bool

@@ -345,6 +345,7 @@ class _Mover:
             with _snapshot(here, old):
                 here.execute(f"SET LOCAL statement_timeout = {_STOP_MS}".encode())
                 with _showing(there, new):
+                    there.execute(f"SET LOCAL statement_timeout = {_STOP_MS}".encode())
                     copy.advance_sequences()
                     changed = copy.bring_up()
                     copy.copy_tenant_row()

@@ -121,7 +121,10 @@ def make_place(directory: Connections, name: str) -> Place:
             else:
                 with directory.shard(str(row[0])).named(name) as there:
                     there.execute(_ADD_TENANT, {"name": name})
-    raise StoreBusy(f"The tenant {name} is removed or moved again and again.", hint="Try again.")
+    raise StoreBusy(
+        f"The tenant {name} was removed while it moved, or moves again and again; it was not added.",
+        hint="`tacit-server shards` lists moves that were interrupted; end them, and try again.",
+    )
 
 
 def forget_place(directory: Connections, name: str) -> None:
