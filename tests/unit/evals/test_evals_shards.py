@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from postgres_server import server
-from tacit_evals.torture.shards import Outcome, Torture
+from tacit_evals.torture.shards.running import Outcome, Torture
 
 pytestmark = [pytest.mark.postgres, pytest.mark.long, pytest.mark.timeout(240)]
 

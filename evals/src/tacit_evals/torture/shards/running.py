@@ -1,10 +1,10 @@
 """Accounts and stores over three PostgreSQL servers, moved while they write: `python -m tacit_evals.torture.shards [--seconds 60] [--seed 1]`.
 
 Two processes of `tacit-server serve` answer devices of several accounts, which push entries and purges over HTTP. Processes of their own add, edit and purge
-memories of several stores. Meanwhile a third shard is added, `tacit-server move` moves accounts and stores back and forth, and movers,
+memories of several stores. Meanwhile a third shard is added, movers move accounts and stores back and forth, and half of the movers,
 servers and writers are killed (-9). A writer notes what it is about to do, and that it was acknowledged.
 
-Out: counts, and what is wrong at the end, when interrupted moves were ended by the same command: acknowledged writes that are lost, rows
+Out: counts, and what is wrong at the end, when `tacit-server move` has ended the interrupted moves: acknowledged writes that are lost, rows
 that are there twice (on one shard or on two), purged ones that have returned, and stores whose examination finds something. Exit code 1
 where anything is wrong.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
+import multiprocessing
 import os
 import random
 import shutil
@@ -25,34 +25,29 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import httpx
-import msgspec
 import psycopg
 
 from tacit.backends.postgres import PostgresStore, create_roles, migrate
 from tacit.backends.postgres.connection import Connections
 from tacit.backends.postgres.roles import APPLICATION, OWNER
+from tacit.backends.postgres.shards.moving import move_tenant
+from tacit.config.databases import OWNER_DATABASE
 from tacit.errors import TacitError
-from tacit.model.changes import Add, Edit, Removal
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
-from tacit.model.scope import ScopeFilter, project_scope
 from tacit.providers.clock import SystemClock
-from tacit.server.app import PREFIX
-from tacit.server.shards import FROM_ENVIRONMENT
-from tacit.sync.entry import Entry, EntryKind, digest_of
-from tacit.sync.keys import AccountKey, DeviceKey
+from tacit.server.shards import FROM_ENVIRONMENT, owner_url
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
+from tacit_evals.torture.shards.writers import PATIENCE_S, SEEN, Device, noted, write_stores
 
 NAMES = ("main", "b", "c")
-SCOPE = project_scope("torture")
-SEEN = ScopeFilter.of(SCOPE)
 MOVERS = 2
-_PATIENCE_S = 60.0
+_PROCESSES = multiprocessing.get_context("forkserver")
+"""Movers are processes, so that they can be killed; they are forked, so that there are many of them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -114,94 +109,6 @@ class Databases:
             end_process(process)
 
 
-class Device(threading.Thread):
-    """A device of an account: pushes entries, again and again until they are acknowledged."""
-
-    def __init__(self, run: Torture, account: str, code: str, seed: int) -> None:
-        super().__init__(name=account)
-        self.account, self._run, self._code = account, run, code
-        self._chance = random.Random(seed)
-        self.key, self._secret = DeviceKey.new(), AccountKey.new()
-        self.log: list[Entry] = []
-        self.acknowledged = 0
-        self.wrong: list[str] = []
-        self._token = ""
-
-    def run(self) -> None:
-        login = {
-            "code": self._code,
-            "key": self._secret.account,
-            "device": self.key.device,
-            "name": "torture",
-            "signature": self.key.sign(self.key.device.encode()),
-        }
-        with httpx.Client(timeout=20.0) as client:
-            answer = self._ask(client, "POST", "/login", login)
-            self._token = str(answer.get("token", ""))
-            while not self._run.stopped.is_set() and not self.wrong:
-                new = [self._entry() for _ in range(self._chance.randrange(1, 4))]
-                self._ask(client, "POST", "/entries", {"entries": new})
-                if not self.wrong:
-                    self.acknowledged = len(self.log)
-                if self._chance.random() < 0.2:
-                    heads = self._ask(client, "GET", "/heads").get("heads", {})
-                    if heads.get(self.key.device, 0) < self.acknowledged:
-                        self.wrong.append(
-                            f"{self.account}: a read after {self.acknowledged} entries showed {heads}"
-                        )
-                time.sleep(self._chance.random() * 0.2)
-
-    def _entry(self) -> Entry:
-        """The next entry; one in eight purges an earlier subject. The server cannot read bodies, so noise does."""
-        held = [entry.subject for entry in self.log if entry.kind == "state"]
-        purges = held and self._chance.random() < 0.12
-        kind: EntryKind = "purge" if purges else "state"
-        sealed = self._chance.randbytes(self._chance.randrange(40, 400))
-        unsigned = Entry(
-            device=self.key.device,
-            number=len(self.log) + 1,
-            previous=self.log[-1].id if self.log else "",
-            kind=kind,
-            subject=self._chance.choice(held) if purges else self._chance.randbytes(16).hex(),
-            digest=digest_of(sealed),
-            sealed=sealed,
-            signature=b"",
-        )
-        self.log.append(replace(unsigned, signature=self.key.sign(unsigned.id.encode())))
-        return self.log[-1]
-
-    def _ask(self, client: httpx.Client, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Ask one server or the other until one answers."""
-        content = None if body is None else msgspec.json.encode(body)
-        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        began = time.monotonic()
-        while time.monotonic() < began + _PATIENCE_S:
-            try:
-                reply = client.request(
-                    method,
-                    f"{self._run.server_url(self._chance)}{PREFIX}{path}",
-                    content=content,
-                    headers=headers,
-                )
-            except httpx.HTTPError:
-                self._run.outcome.unanswered += 1
-                time.sleep(0.1)
-                continue
-            if reply.status_code >= 500:
-                self._run.outcome.unanswered += 1
-                time.sleep(0.1)
-                continue
-            self._run.outcome.waits_ms.append((time.monotonic() - began) * 1000)
-            if reply.status_code != 200:
-                self.wrong.append(
-                    f"{self.account}: {path} was answered with {reply.status_code}: {reply.text[:200]}"
-                )
-                return {}
-            return msgspec.json.decode(reply.content) if reply.content else {}
-        self.wrong.append(f"{self.account}: {path} was not answered in {_PATIENCE_S:g} s")
-        return {}
-
-
 class Torture:
     """One run."""
 
@@ -214,6 +121,7 @@ class Torture:
         self.databases = Databases(folder)
         self.environment = {**os.environ, **self.databases.environment()}
         os.environ.update(self.databases.environment())
+        _PROCESSES.set_forkserver_preload([__name__])
         self.command("shards", "add", "b")
         self._servers: list[subprocess.Popen[bytes]] = []
         self._urls: list[str] = []
@@ -311,7 +219,7 @@ class Torture:
         for device in self.devices:
             device.join()
         for writer in self._writers:
-            writer.wait(_PATIENCE_S)
+            writer.wait(PATIENCE_S)
         for line in self.interrupted():
             self.outcome.moves["ended afterwards"] += 1
             self.command("move", line.partition(" is on its way")[0], "main", "--quiet")
@@ -331,33 +239,30 @@ class Torture:
         """Move somebody; half of the movers are killed."""
         shard = chance.choice(self.shards)
         name = chance.choice(
-            [*(device.account for device in self.devices), *(f"torture:{name}" for name in self.stores)]
+            [
+                *(f"account:{device.account}" for device in self.devices),
+                *(f"torture:{name}" for name in self.stores),
+            ]
         )
-        mover = subprocess.Popen(
-            [sys.executable, "-m", "tacit.server.main", "move", name, shard],
-            env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        if chance.random() < 0.5:
-            self._kill_at_a_step(mover, chance)
-        else:
-            said, errors = mover.communicate()
-            if mover.returncode:
-                self.outcome.moves["refused"] += 1
-                if "No tenant" not in errors:
-                    sys.stderr.write(f"move {name} {shard}: {errors}")
-            else:
-                self.outcome.moves["moved" if said.startswith("Moved") else "already there"] += 1
-
-    def _kill_at_a_step(self, mover: subprocess.Popen[str], chance: random.Random) -> None:
-        """Kill a mover behind a step that it tells, or a little later."""
-        steps = chance.randrange(1, 11)
-        assert mover.stderr is not None
-        told = [mover.stderr.readline() for _ in range(steps)]
-        time.sleep(chance.choice([0, 0, 0.003, 0.02]))
-        if mover.poll() is None:
+        steps, tell = _PROCESSES.Pipe(duplex=False)
+        mover = _PROCESSES.Process(target=_move, args=(name, shard, tell))
+        mover.start()
+        tell.close()
+        last = 99 if chance.random() < 0.5 else chance.randrange(1, 10)
+        told: list[str] = []
+        with contextlib.suppress(EOFError):
+            while len(told) < last:
+                told.append(steps.recv())
+        if last < 99 and not told[-1].startswith("done:"):
+            time.sleep(chance.choice([0, 0, 0.003, 0.02]))
             mover.kill()
-            self.outcome.kills[f"mover behind `{told[-1].strip()}`" if told[-1] else "mover at its end"] += 1
-        mover.communicate()
+            self.outcome.kills[f"mover behind `{told[-1]}`"] += 1
+        else:
+            done = told[-1].removeprefix("done: ")
+            if done.startswith("refused") and "No tenant" not in done:
+                sys.stderr.write(f"move {name} {shard}: {done}\n")
+            self.outcome.moves[done.partition(":")[0]] += 1
+        mover.join()
 
     # --- the end
 
@@ -410,7 +315,7 @@ class Torture:
         return any(entry.id == entry_id and entry.subject in subjects for entry in device.log)
 
     def _examine_store(self, connections: Connections, name: str) -> None:
-        done, begun = _noted(self.folder, name)
+        done, begun = noted(self.folder, name)
         store = PostgresStore(connections, f"torture:{name}", clock=SystemClock())
         texts = Counter[str]()
         purged = {note["id"] for note in done if note["op"] == "purge"}
@@ -458,6 +363,17 @@ class Torture:
         self.databases.end()
 
 
+def _move(name: str, shard: str, tell: Connection) -> None:
+    """A process that moves a tenant: tells every step, and at last what became of it."""
+    try:
+        moved = move_tenant(
+            name, shard, owner_url=lambda each: owner_url(os.environ[OWNER_DATABASE], each), step=tell.send
+        )
+        tell.send("done: already there" if moved.source == shard else "done: moved")
+    except TacitError as error:
+        tell.send(f"done: refused: {error}")
+
+
 def _has_tables(databases: Databases, name: str) -> bool:
     return databases.rows(name, "SELECT to_regclass('tenants') IS NOT NULL")[0][0]
 
@@ -466,82 +382,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGKILL)
     process.wait()
-
-
-def _noted(folder: Path, store: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What was acknowledged at a store, and all that was begun."""
-    notes = [
-        json.loads(line)
-        for file in sorted(folder.glob("noted-*"))
-        for line in file.read_text().splitlines()
-        if line.endswith("}")
-    ]
-    own = [note for note in notes if note["store"] == store]
-    return [note for note in own if note["done"]], [note for note in own if not note["done"]]
-
-
-# --- a process that writes to stores
-
-
-def write_stores(folder: Path, number: int, *, seed: int, stores: int) -> None:
-    """Add, edit and purge memories of several stores until told to stop; what is begun and what is acknowledged is noted first and last."""
-    chance = random.Random(seed)
-    connections = Connections(os.environ["TACIT_DATABASE_URL"], max_size=3, addresses=FROM_ENVIRONMENT)
-    opened = {
-        f"store-{place}": PostgresStore(connections, f"torture:store-{place}", clock=SystemClock())
-        for place in range(stores)
-    }
-    held: dict[str, list[str]] = {name: [] for name in opened}
-    with (folder / f"noted-{number}-{os.getpid()}").open("a") as notes:
-        while not (folder / "stop").exists():
-            name = chance.choice(list(opened))
-            with contextlib.suppress(TacitError):
-                _write(opened[name], name, held[name], chance, notes)
-            time.sleep(chance.random() * 0.06)
-    connections.close()
-
-
-def _write(store: PostgresStore, name: str, held: list[str], chance: random.Random, notes: Any) -> None:
-    kind = chance.random()
-    text = f"statement {chance.getrandbits(60):x} about linters"
-    if kind < 0.6 or len(held) < 3:
-        note = {"store": name, "op": "add", "id": f"mem_{chance.getrandbits(60):x}", "text": text}
-    elif kind < 0.88:
-        note = {"store": name, "op": "edit", "id": chance.choice(held), "text": text}
-    else:
-        note = {"store": name, "op": "purge", "id": held.pop(chance.randrange(len(held))), "text": ""}
-    with _noting(notes, note):
-        match note["op"]:
-            case "add":
-                store.apply([Add(memory=_memory(note["id"], text))])
-                held.append(note["id"])
-            case "edit":
-                store.apply([Edit(memory=_memory(note["id"], text))])
-            case _:
-                store.rewrite_texts(lambda text, _: text, dry_run=False, gone=Removal(memories=(note["id"],)))
-
-
-@contextlib.contextmanager
-def _noting(notes: Any, note: dict[str, str]) -> Generator[None]:
-    for done in (False, True):
-        notes.write(json.dumps({**note, "done": done}) + "\n")
-        notes.flush()
-        if not done:
-            yield
-
-
-def _memory(name: str, text: str) -> Memory:
-    now_ms = int(time.time() * 1000)
-    return Memory(
-        id=name,
-        kind="fact",
-        content=text,
-        scope=SCOPE,
-        provenance=Provenance(tier=TrustTier.USER, source="torture"),
-        validity=Validity(valid_from_ms=0),
-        created_at_ms=now_ms,
-        updated_at_ms=now_ms,
-    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -581,7 +421,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in found[:10]:
             print(f"  {line}")
     return 0 if outcome.sound else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
