@@ -230,8 +230,32 @@ def test_the_same_id_may_be_stored_by_two_tenants(clock: FakeClock, running: Ser
     connections.close()
 
 
-OF_NO_TENANT = {"_FIND_TENANT", "_ADD_TENANT", "_NAME_TENANT", "_FIND", "_BOUND"}
-"""By these a transaction learns the number of the tenant whose name it knows; by the last, whether a role is bound."""
+OF_NO_TENANT = {
+    *(
+        "_FIND_TENANT",
+        "_ADD_TENANT",
+        "_NAME_TENANT",
+        "_FIND",
+        "_FIND_ROW",
+        "_ADD_ROW",
+        "_SHOW_NAME",
+        "_SHOW_TENANT",
+    ),
+    *(
+        "_BOUND",
+        "_COLUMNS",
+        "_KEYS",
+        "_NUMBERED_COLUMNS",
+        "_POLICIES",
+        "_PARTITION_STATE",
+        "_LAG",
+        "_LAST",
+        "_ADVANCE",
+    ),
+    *("_FORGET_STALE", "_NOTE_CHANGED", "_COUNT_COPIED"),
+}
+"""By the first a transaction learns the number of the tenant whose name it knows, or says whose rows it sees. The second ask the catalog, the state of
+the server, and sequences. The third read temporary tables, in which a mover notes the rows of one tenant."""
 
 
 def texts(value: object) -> Iterator[str]:

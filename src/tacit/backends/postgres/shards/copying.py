@@ -36,7 +36,7 @@ _KEYS = """
     JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.number
     WHERE c.relname = ANY(%(tables)s) AND c.relnamespace = 'public'::regnamespace AND k.place <= i.indnkeyatts
     GROUP BY c.relname"""
-_IDENTITIES = """
+_NUMBERED_COLUMNS = """
     SELECT pg_get_serial_sequence(c.relname, a.attname) FROM pg_class AS c
     JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attidentity <> ''
     WHERE c.relname = ANY(%(tables)s) AND c.relname <> 'tenants' AND c.relnamespace = 'public'::regnamespace"""
@@ -272,13 +272,14 @@ class Copy:
     def advance_sequences(self) -> None:
         """Let the target give numbers that the tenant does not have yet."""
         tables = {"tables": list(TENANT_TABLES)}
-        identities = [str(row[0]) for row in self._source.execute(_IDENTITIES, tables)]
+        identities = [str(row[0]) for row in self._source.execute(_NUMBERED_COLUMNS, tables)]
         for name in (*SEQUENCES, *identities):
             names: dict[str, sql.Composable] = {
                 "sequence": sql.SQL(".").join(map(sql.Identifier, name.split(".")))
             }
             last = _number(_run(self._source, _LAST, names, {}))
-            if _number(_run(self._target, _LAST, names, {})) < last:
+            # Equal is not enough: of a sequence that nobody used the next number is this one.
+            if _number(_run(self._target, _LAST, names, {})) <= last:
                 _run(self._target, _ADVANCE, names, {"name": name, "least": last + AHEAD})
 
 
