@@ -146,7 +146,7 @@ class Bench:
     def end(self) -> None:
         self.connections.close()
         if self._server is not None:
-            self._server.terminate()
+            self._server.kill()
             self._server.wait()
         end_process(self.postgres)
 
