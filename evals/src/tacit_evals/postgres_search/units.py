@@ -382,6 +382,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tacit_evals.postgres_search.units", description=__doc__)
     parser.add_argument("--tenants", type=int, default=2_000)
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument(
+        "--moves", type=int, nargs="*", default=[100, 1_000, 10_000], help="sizes of the tenants to move"
+    )
     chosen = parser.parse_args(arguments)
     folder = Path(tempfile.mkdtemp(prefix="tu-", dir="/tmp"))
     bench = None
@@ -392,7 +395,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         bench.search(stores, 1_000)
         bench.exchange(devices, chosen.seconds)
         bench.connection()
-        bench.moves([100, 1_000, 10_000])
+        bench.moves(chosen.moves)
     finally:
         if bench is not None:
             bench.end()
