@@ -263,6 +263,8 @@ class Torture:
                 sys.stderr.write(f"move {name} {shard}: {done}\n")
             self.outcome.moves[done.partition(":")[0]] += 1
         mover.join()
+        mover.close()
+        steps.close()
 
     # --- the end
 
@@ -382,6 +384,8 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
         process.send_signal(signal.SIGKILL)
     process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
