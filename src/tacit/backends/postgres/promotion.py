@@ -18,10 +18,10 @@ from tacit.errors import NotFound
 from tacit.ports.store import Step, no_step
 
 BATCH_MEMORIES = 200
-_TABLES = ("memories", "versions", "vectors", "postings")
+PARTITIONED = ("memories", "versions", "vectors", "postings")
 _STORAGE: dict[str, LiteralString] = {"vectors": " WITH (toast_tuple_target = 8160)"}
-_LOCK = 0x54414350
-"""The advisory lock of promotions: one at a time."""
+LOCK = 0x54414350
+"""The advisory lock of promotions, and of moves to another shard: one at a time in a database."""
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -51,24 +51,25 @@ def promote(
     """
     try:
         with psycopg.connect(owner_dsn, autocommit=True) as connection:
-            connection.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+            connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
             number = _tenant_number(connection, tenant)
-            _make_partitions(connection, number)
+            make_partitions(connection, number)
             _place(connection, number, [0, number])
             moved = 0
             while memories := _move(connection, number, batch_memories):
                 moved += memories
                 step("moved")
             _place(connection, number, [number])
-            _index_vectors(connection, number)
-            for table in _TABLES:
-                connection.execute(sql.SQL("ANALYZE {}").format(_partition(table, number)))
+            index_vectors(connection, number)
+            for table in PARTITIONED:
+                connection.execute(sql.SQL("ANALYZE {}").format(partition_of(table, number)))
             return moved
     except psycopg.Error as error:
         raise translate(error) from error
 
 
-def _as_tenant(connection: _Connection, number: int) -> None:
+def as_tenant(connection: _Connection, number: int) -> None:
+    """Show the rows of a tenant to the transaction."""
     connection.execute("SELECT set_config('tacit.tenant', %(tenant)s, true)", {"tenant": str(number)})
 
 
@@ -81,15 +82,17 @@ def _tenant_number(connection: _Connection, name: str) -> int:
     return int(row[0])
 
 
-def _partition(table: str, number: int) -> sql.Identifier:
+def partition_of(table: str, number: int) -> sql.Identifier:
+    """The partition of `table` for the tenant alone."""
     return sql.Identifier(f"{table}_of_{number}")
 
 
-def _make_partitions(connection: _Connection, number: int) -> None:
+def make_partitions(connection: _Connection, number: int) -> None:
+    """Give the tenant partitions of its own; those that it has stay."""
     # Made apart and attached: that takes a lock which neither readers nor writers wait for. A new value of the list has no
     # rows elsewhere, so nothing is scanned.
-    for table in _TABLES:
-        partition, whole = _partition(table, number), sql.Identifier(table)
+    for table in PARTITIONED:
+        partition, whole = partition_of(table, number), sql.Identifier(table)
         storage = _STORAGE.get(table, "")
         with connection.transaction():
             exists = connection.execute("SELECT to_regclass(%s)", (f"{table}_of_{number}",)).fetchone()
@@ -108,7 +111,7 @@ def _make_partitions(connection: _Connection, number: int) -> None:
 def _place(connection: _Connection, number: int, placements: list[int]) -> None:
     """Say where the rows of the tenant lie; those already on the way keep their end."""
     with connection.transaction():
-        _as_tenant(connection, number)
+        as_tenant(connection, number)
         row = connection.execute(_LOCK_TENANT, {"tenant": number}).fetchone()
         if row is not None and row[0] != [number]:
             connection.execute(_PLACE, {"tenant": number, "placements": placements})
@@ -117,23 +120,23 @@ def _place(connection: _Connection, number: int, placements: list[int]) -> None:
 def _move(connection: _Connection, number: int, batch: int) -> int:
     """Move the next memories, with their rows; how many."""
     with connection.transaction():
-        _as_tenant(connection, number)
+        as_tenant(connection, number)
         values: dict[str, object] = {"tenant": number, "batch": batch}
         connection.execute(_LOCK_TENANT, values)
         values["numbers"] = [row[0] for row in connection.execute(_NEXT, values)]
-        for table in reversed(_TABLES):
+        for table in reversed(PARTITIONED):
             connection.execute(sql.SQL(_MOVE).format(table=sql.Identifier(table)), values)
         return len(cast("list[int]", values["numbers"]))
 
 
-def _index_vectors(connection: _Connection, number: int) -> None:
-    """One HNSW index for each embedder. It is built beside the writers, and left out while it is not ready."""
+def index_vectors(connection: _Connection, number: int) -> None:
+    """Make one HNSW index for each embedder. It is built beside the writers, and left out while it is not ready."""
     with connection.transaction():
-        _as_tenant(connection, number)
+        as_tenant(connection, number)
         identities = cast(
             "list[tuple[int, int]]", connection.execute(_IDENTITIES, {"tenant": number}).fetchall()
         )
-    table = _partition("vectors", number)
+    table = partition_of("vectors", number)
     for identity, dimensions in identities:
         name = f"vectors_of_{number}_near_{identity}"
         valid = connection.execute(
@@ -154,6 +157,6 @@ def _index_vectors(connection: _Connection, number: int) -> None:
             )
         )
     with connection.transaction():
-        _as_tenant(connection, number)
+        as_tenant(connection, number)
         indexed = [identity for identity, _ in identities]
         connection.execute(_INDEXED, {"tenant": number, "indexed": indexed})

@@ -23,6 +23,8 @@ TENANT_TABLES = (
 SEQUENCES = ("memory_numbers", "version_numbers", "audit_numbers")
 APPEND_ONLY = ("audit",)
 """Tables whose rows the application may neither change nor delete."""
+DIRECTORY_TABLES = ("routes", "shards", "this_database")
+"""Which shard holds which tenant; nothing that a tenant stores. See `shards`."""
 
 _BOUND = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole) FROM pg_roles
@@ -76,7 +78,9 @@ def grant_application(connection: psycopg.Connection[tuple[Any, ...]], applicati
     fixed = sql.SQL(", ").join(map(sql.Identifier, APPEND_ONLY))
     connection.execute(sql.SQL("REVOKE UPDATE, DELETE ON {} FROM {}").format(fixed, role))
     connection.execute(sql.SQL("GRANT USAGE ON SEQUENCE {} TO {}").format(sequences, role))
-    connection.execute(sql.SQL("GRANT SELECT ON alembic_version TO {}").format(role))
+    connection.execute(sql.SQL("GRANT SELECT ON alembic_version, shards, this_database TO {}").format(role))
+    connection.execute(sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON routes TO {}").format(role))
+    connection.execute(sql.SQL("GRANT UPDATE (tenants) ON shards TO {}").format(role))
 
 
 def refuse_unbound_role(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
@@ -99,7 +103,8 @@ def refuse_unbound_role(connection: psycopg.Connection[tuple[Any, ...]]) -> None
     open_tables = [
         table
         for table, active in connection.execute(
-            "SELECT name, row_security_active(name) FROM unnest(%s::text[]) AS name", (list(TENANT_TABLES),)
+            "SELECT name, row_security_active(name) FROM unnest(%s::text[]) AS name",
+            ([*TENANT_TABLES, "routes"],),
         )
         if not active
     ]

@@ -26,7 +26,9 @@ from tacit.backends.postgres import (
     writing,
 )
 from tacit.backends.postgres.connection import (
+    ALONE,
     WAIT_S,
+    Addresses,
     Connections,
     Database,
     Observe,
@@ -71,6 +73,7 @@ def open_postgres_store(
     wait_s: float = WAIT_S,
     prepare_threshold: int | None = None,
     observe: Observe = observe_nothing,
+    addresses: Addresses = ALONE,
 ) -> PostgresStore:
     """Open the store of `tenant` with connections of its own, which it closes; see `Connections`.
 
@@ -85,6 +88,7 @@ def open_postgres_store(
         wait_s=wait_s,
         prepare_threshold=prepare_threshold,
         observe=observe,
+        addresses=addresses,
     )
     try:
         return PostgresStore(connections, tenant, clock=clock, closes_connections=True)
@@ -172,7 +176,8 @@ class PostgresStore:
         return self.database.reading(
             lambda transaction: memories.list_memories(
                 transaction, where, scope=scope, limit=limit, offset=offset
-            )
+            ),
+            stale=True,
         )
 
     def find_memories(
@@ -183,13 +188,14 @@ class PostgresStore:
         return self.database.reading(
             lambda transaction: word_search.find_memories(
                 transaction, words, memory_filter, scope=scope, limit=limit
-            )
+            ),
+            stale=True,
         )
 
     def count_memories(self, where: MemoryFilter, *, scope: ScopeFilter) -> int:
         """See the port."""
         return self.database.reading(
-            lambda transaction: memories.count_memories(transaction, where, scope=scope)
+            lambda transaction: memories.count_memories(transaction, where, scope=scope), stale=True
         )
 
     def count_active(self, *, scope: ScopeFilter) -> int:
@@ -200,7 +206,7 @@ class PostgresStore:
 
     def kinds(self, *, scope: ScopeFilter) -> tuple[str, ...]:
         """See the port."""
-        return self.database.reading(lambda transaction: memories.kinds(transaction, scope))
+        return self.database.reading(lambda transaction: memories.kinds(transaction, scope), stale=True)
 
     def resolve(
         self,
@@ -331,7 +337,9 @@ class PostgresStore:
 
     def list_sessions(self, *, limit: int) -> tuple[SessionState, ...]:
         """See the port."""
-        return self.database.reading(lambda transaction: sessions.list_sessions(transaction, limit))
+        return self.database.reading(
+            lambda transaction: sessions.list_sessions(transaction, limit), stale=True
+        )
 
     def list_traces(
         self, *, session: str | None = None, surface: Surface | None = None, limit: int = 20
@@ -340,13 +348,14 @@ class PostgresStore:
         return self.database.reading(
             lambda transaction: sessions.list_traces(
                 transaction, session=session, surface=surface, limit=limit
-            )
+            ),
+            stale=True,
         )
 
     def find_traces(self, where: TraceFilter, *, limit: int) -> tuple[Trace, ...]:
         """See the port."""
         return self.database.reading(
-            lambda transaction: sessions.find_traces(transaction, where, limit=limit)
+            lambda transaction: sessions.find_traces(transaction, where, limit=limit), stale=True
         )
 
     def exposures(
@@ -459,7 +468,7 @@ class PostgresStore:
 
     def stats(self) -> StoreStats:
         """See the port. Also counts the tenant's rows, which takes longer the more there are."""
-        return self.database.reading(health.read_stats)
+        return self.database.reading(health.read_stats, stale=True)
 
     def change(self) -> int:
         """See the port."""

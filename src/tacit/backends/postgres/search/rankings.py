@@ -94,7 +94,7 @@ class PostgresSearch:
     def __init__(self, database: Database, *, clock: Clock) -> None:
         self._database = database
         self._clock = clock
-        self._identities: dict[EmbedderIdentity, int] = {}
+        self._identities: dict[tuple[int, EmbedderIdentity], int] = {}
 
     def semantic(
         self,
@@ -187,7 +187,7 @@ class PostgresSearch:
                         weights[place] = max(weights[place], idf(chosen.total, holding))
             return WordTable(ids=tuple(ids), scores=scores, weights=weights, complete=chosen.complete)
 
-        return self._database.reading(search)
+        return self._database.reading(search, stale=True)
 
     def entity(
         self,
@@ -272,12 +272,13 @@ class PostgresSearch:
         }
 
     def _identity(self, transaction: Transaction, identity: EmbedderIdentity) -> int:
-        """The number of an identity, which never changes; 0 = none is stored."""
-        number = self._identities.get(identity, 0)
+        """The number of an identity, which never changes as long as the tenant has its number; 0 = none is stored."""
+        key = (transaction.tenant, identity)
+        number = self._identities.get(key, 0)
         if not number:
             number = transaction.number(_IDENTITY, identity_values(identity))
             if number:
-                self._identities[identity] = number
+                self._identities[key] = number
         return number
 
     def _ranking(
@@ -293,7 +294,7 @@ class PostgresSearch:
             scopes = _searched(transaction, scope) if limit > 0 else ()
             return tuple(search(transaction, scopes)) if scopes else ()
 
-        hits = self._database.reading(work)
+        hits = self._database.reading(work, stale=True)
         return Ranking(space=space, hits=hits, took_ms=self._clock.monotonic_ms() - began)
 
 

@@ -79,4 +79,8 @@ def upgrade() -> None:
     op.execute(
         f"CREATE POLICY own_tenant ON tenants USING ({_MAY_SEE_TENANT}) WITH CHECK ({_MAY_SEE_TENANT})"
     )
+    for table in ("tenants", "share_requests"):  # whoever moves a tenant sees all of it
+        op.execute(
+            f"CREATE POLICY whole_tenant ON {table} TO CURRENT_USER USING ({_OWN}) WITH CHECK ({_OWN})"
+        )
     op.execute("CREATE INDEX share_requests_by_state ON share_requests (tenant, state, created_at_ms)")

@@ -1,0 +1,411 @@
+"""What one tenant, one memory, one exchange and one search cost a server: `python -m tacit_evals.postgres_search.units [--tenants 2000]`.
+
+It starts a PostgreSQL of its own and one process of `tacit-server serve`, and fills both through the product's own ways. Bytes are what the database grows
+by, with indexes, after a vacuum. Processor time is that of all processes of PostgreSQL and of the server's process, out of /proc. The database
+does not wait for its disk here, so times are of processors and not of disks. A device pushes real encrypted entries of 120 characters
+each, one at a time, and reads the heads after each push as a syncing device does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import msgspec
+import numpy as np
+import psycopg
+from rich.console import Console
+from rich.table import Table
+
+from tacit.backends.postgres import PostgresStore, create_roles, migrate
+from tacit.backends.postgres.connection import Connections
+from tacit.backends.postgres.roles import APPLICATION, OWNER
+from tacit.backends.postgres.shards.directory import add_shard
+from tacit.backends.postgres.shards.moving import move_tenant
+from tacit.model.changes import Add
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import project_scope
+from tacit.providers.clock import SystemClock
+from tacit.server.app import PREFIX
+from tacit.server.logs import Login
+from tacit.server.postgres_logs import PostgresLogs
+from tacit.sync.entry import Entry, StateBody, append_entry
+from tacit.sync.keys import AccountKey, DeviceKey
+from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
+from tacit_evals.postgres_search.measuring import EMBEDDER, SEEN, World
+
+WAITING = 50
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+_NOW_MS = int(time.time() * 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unit:
+    """A figure and its unit."""
+
+    what: str
+    value: str
+
+
+class Device:
+    """A device of an account, with its log."""
+
+    def __init__(self, logs: PostgresLogs, account: str) -> None:
+        self.key, self._secret = DeviceKey.new(), AccountKey.new()
+        self.log: list[Entry] = []
+        login = Login(
+            code=logs.add_account(account, now_ms=_NOW_MS),
+            key=self._secret.account,
+            device=self.key.device,
+            name="laptop",
+            signature=self.key.sign(self.key.device.encode()),
+        )
+        self.token = logs.log_in(login, now_ms=_NOW_MS).token
+        self.who = logs.principal(self.token, now_ms=_NOW_MS)
+
+    def entry(self, text: str) -> Entry:
+        """The next entry of its log."""
+        previous = self.log[-1].id if self.log else ""
+        body = StateBody(memory=_memory(f"mem_{len(self.log)}", text))
+        made = append_entry(
+            body, number=len(self.log) + 1, previous=previous, device=self.key, account=self._secret
+        )
+        self.log.append(made)
+        return made
+
+
+def _memory(name: str, text: str) -> Memory:
+    return Memory(
+        id=name,
+        kind="fact",
+        content=text,
+        scope=project_scope("bench"),
+        provenance=Provenance(tier=TrustTier.USER, source="bench"),
+        validity=Validity(valid_from_ms=0),
+        created_at_ms=1,
+        updated_at_ms=1,
+    )
+
+
+class Bench:
+    """One server and what is measured on it."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.chmod(0o755)
+        self._postgres_folder = folder / "p"
+        self._postgres_folder.mkdir()
+        self.postgres = start_process(self._postgres_folder, shared_buffers="256MB")
+        wait_until_ready(self.postgres, self._postgres_folder)
+        for name in ("main", "b"):
+            with psycopg.connect(self.dsn("postgres", "postgres"), autocommit=True) as connection:
+                connection.execute(f"CREATE DATABASE {name}".encode())
+            create_roles(self.dsn("postgres", name))
+            migrate(self.dsn(OWNER, name))
+        self.connections = Connections(self.dsn(APPLICATION), min_size=2, max_size=4)
+        self.logs = PostgresLogs(self.connections)
+        self.world = World(seed=1)
+        self._server: subprocess.Popen[bytes] | None = None
+        self.units: list[Unit] = []
+
+    def dsn(self, user: str, database: str = "main") -> str:
+        return f"host={self._postgres_folder} user={user} dbname={database}"
+
+    def note(self, what: str, value: float, unit: str) -> None:
+        digits = 0 if value >= 100 else 1 if value >= 10 else 2
+        self.units.append(Unit(what=what, value=f"{value:,.{digits}f} {unit}"))
+
+    def grown(self, work: Callable[[], None]) -> int:
+        """By how many bytes the database grows."""
+        before = self._size()
+        work()
+        return self._size() - before
+
+    def _size(self) -> int:
+        with psycopg.connect(self.dsn("postgres"), autocommit=True) as connection:
+            connection.execute("VACUUM ANALYZE")
+            row = connection.execute(
+                "SELECT sum(pg_total_relation_size(oid)) FROM pg_class WHERE relkind IN ('r', 'm')"
+            ).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def postgres_s(self) -> float:
+        """The processor time of all processes of PostgreSQL that run."""
+        return sum(map(_used_s, [self.postgres.pid, *_children(self.postgres.pid)]))
+
+    def end(self) -> None:
+        self.connections.close()
+        if self._server is not None:
+            self._server.kill()
+            self._server.wait()
+        end_process(self.postgres)
+
+    # --- what is measured
+
+    def bytes_of_accounts(self, tenants: int) -> list[Device]:
+        """Accounts with one device; then thirty entries for some."""
+        devices: list[Device] = []
+        grown = self.grown(
+            lambda: devices.extend(Device(self.logs, f"u{number}") for number in range(tenants))
+        )
+        self.note("an account with a device, without entries", grown / tenants, "bytes")
+        some = devices[:100]
+
+        def push() -> None:
+            for device in some:
+                self.logs.push(device.who, [device.entry(text) for text in self.texts(30)], now_ms=_NOW_MS)
+
+        self.note("an entry (an encrypted memory)", self.grown(push) / (30 * len(some)), "bytes")
+        return devices
+
+    def texts(self, count: int) -> list[str]:
+        return [text[:120] for text in self.world.texts(count)]
+
+    def bytes_of_stores(self, tenants: int, memories: int) -> list[PostgresStore]:
+        stores = [
+            PostgresStore(self.connections, f"store-{number}", clock=SystemClock())
+            for number in range(tenants)
+        ]
+
+        def fill() -> None:
+            for store in stores:
+                added = [
+                    Add(memory=_memory(f"mem_{place}", text))
+                    for place, text in enumerate(self.texts(memories))
+                ]
+                store.apply(added, vectors=self.world.vectors(memories), identity=EMBEDDER)
+
+        self.note(
+            "a memory in a store, with its vector and its words",
+            self.grown(fill) / (tenants * memories),
+            "bytes",
+        )
+        return stores
+
+    def search(self, stores: Sequence[PostgresStore], count: int) -> None:
+        texts, vectors = self.texts(count), self.world.vectors(count)
+        used, own = self.postgres_s(), time.process_time()
+        for place, text in enumerate(texts):
+            store = stores[place % len(stores)]
+            with store.at_once():
+                store.search.semantic(vectors[place], identity=EMBEDDER, scope=SEEN, limit=40)
+                store.search.lexical(text, scope=SEEN, limit=40)
+        self.note(
+            "a search of both arms, PostgreSQL",
+            (self.postgres_s() - used) / count * 1000,
+            "ms of a processor",
+        )
+        self.note(
+            "a search of both arms, the process that asks",
+            (time.process_time() - own) / count * 1000,
+            "ms of a processor",
+        )
+
+    def exchange(self, devices: Sequence[Device], seconds: float) -> None:
+        """Pushes over HTTP, one entry each, with the heads after it."""
+        self._server = subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "tacit.server.main",
+                "serve",
+                "--database",
+                self.dsn(APPLICATION),
+                "--port",
+                "0",
+            ],
+            stdout=subprocess.PIPE,
+        )
+        assert self._server.stdout is not None
+        url = f"{self._server.stdout.readline().decode().split()[-1]}{PREFIX}"
+        with httpx.Client(timeout=20) as client:
+            self._pushes(client, url, devices[:50], 2.0)
+            used, served = self.postgres_s(), _used_s(self._server.pid)
+            count, took_ms = self._pushes(client, url, devices, seconds)
+            self.note(
+                "a push and a look at the heads, PostgreSQL",
+                (self.postgres_s() - used) / count * 1000,
+                "ms of a processor",
+            )
+            self.note(
+                "a push and a look at the heads, tacit-server",
+                (_used_s(self._server.pid) - served) / count * 1000,
+                "ms of a processor",
+            )
+            self.note("a push and a look at the heads, as a device sees it", took_ms, "ms (median)")
+            used, served = self.postgres_s(), _used_s(self._server.pid)
+            looked = 0
+            until = time.monotonic() + seconds / 2
+            while time.monotonic() < until:
+                device = devices[looked % len(devices)]
+                client.get(
+                    f"{url}/heads", headers={"Authorization": f"Bearer {device.token}"}
+                ).raise_for_status()
+                looked += 1
+            self.note(
+                "a look at the heads alone, PostgreSQL",
+                (self.postgres_s() - used) / looked * 1000,
+                "ms of a processor",
+            )
+            self.note(
+                "a look at the heads alone, tacit-server",
+                (_used_s(self._server.pid) - served) / looked * 1000,
+                "ms of a processor",
+            )
+        asyncio.run(self._waiting(url, devices[:WAITING], seconds))
+        self.note("tacit-server, resident", _status_kb(self._server.pid, "VmRSS") / 1024, "MB")
+
+    async def _waiting(self, url: str, devices: Sequence[Device], seconds: float) -> None:
+        """Devices that wait for news, as each does that is online."""
+        assert self._server is not None
+        limits = httpx.Limits(max_connections=len(devices))
+        async with httpx.AsyncClient(timeout=60, limits=limits) as client:
+
+            async def wait(device: Device) -> None:
+                asked = {"wait": seconds, "known": len(device.log)}
+                answer = await client.get(
+                    f"{url}/heads", params=asked, headers={"Authorization": f"Bearer {device.token}"}
+                )
+                answer.raise_for_status()
+
+            used, served, began = self.postgres_s(), _used_s(self._server.pid), time.monotonic()
+            await asyncio.gather(*map(wait, devices))
+            waited_s = (time.monotonic() - began) * len(devices)
+            postgres_s, server_s = self.postgres_s() - used, _used_s(self._server.pid) - served
+        self.note(
+            "a device that waits for news, PostgreSQL",
+            postgres_s / waited_s * 1000,
+            "ms of a processor a second",
+        )
+        self.note(
+            "a device that waits for news, tacit-server",
+            server_s / waited_s * 1000,
+            "ms of a processor a second",
+        )
+
+    def _pushes(
+        self, client: httpx.Client, url: str, devices: Sequence[Device], seconds: float
+    ) -> tuple[int, float]:
+        times: list[float] = []
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            device = devices[len(times) % len(devices)]
+            entry = device.entry(self.texts(1)[0])
+            headers = {"Authorization": f"Bearer {device.token}"}
+            began = time.perf_counter()
+            client.post(
+                f"{url}/entries", content=msgspec.json.encode({"entries": [entry]}), headers=headers
+            ).raise_for_status()
+            client.get(f"{url}/heads", headers=headers).raise_for_status()
+            times.append((time.perf_counter() - began) * 1000)
+        return len(times), float(np.median(times))
+
+    def connection(self) -> None:
+        """What an idle connection takes beyond what all share."""
+        kept = [psycopg.connect(self.dsn(APPLICATION), autocommit=True) for _ in range(10)]
+        for connection in kept:
+            connection.execute("SELECT count(*) FROM memories WHERE tenant = 1")
+        sizes = [_private_kb(connection.info.backend_pid) for connection in kept]
+        self.note("an idle connection in PostgreSQL, of its own", sum(sizes) / len(sizes) / 1024, "MB")
+        for connection in kept:
+            connection.close()
+
+    def moves(self, sizes: Sequence[int]) -> None:
+        add_shard(
+            self.dsn(OWNER), "b", owner_dsn=self.dsn(OWNER, "b"), application_dsn=self.dsn(APPLICATION, "b")
+        )
+        for size in sizes:
+            name = f"moving-{size}"
+            store = PostgresStore(self.connections, name, clock=SystemClock())
+            for start in range(0, size, 500):
+                part = min(500, size - start)
+                added = [
+                    Add(memory=_memory(f"mem_{start + place}", text))
+                    for place, text in enumerate(self.texts(part))
+                ]
+                store.apply(added, vectors=self.world.vectors(part), identity=EMBEDDER)
+            began = time.monotonic()
+            moved = move_tenant(name, "b", owner_url=lambda shard: self.dsn(OWNER, shard))
+            took_s = time.monotonic() - began
+            self.note(
+                f"a move of {size:,} memories ({moved.rows:,} rows)",
+                took_s,
+                f"s; its writers wait {moved.stopped_ms} ms",
+            )
+
+
+def _stat(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def _used_s(pid: int) -> float:
+    """Processor time of a process."""
+    fields = _stat(pid)
+    return (int(fields[11]) + int(fields[12])) * _TICK_S
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(_stat(int(path.name))[1]) == pid:
+                found.append(int(path.name))
+        except (OSError, ValueError, IndexError):
+            continue
+    return found
+
+
+def _status_kb(pid: int, name: str) -> int:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
+
+
+def _private_kb(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(
+        int(line.split()[1]) for line in lines if line.startswith(("Private_Clean:", "Private_Dirty:"))
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the units."""
+    parser = argparse.ArgumentParser(prog="python -m tacit_evals.postgres_search.units", description=__doc__)
+    parser.add_argument("--tenants", type=int, default=2_000)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument(
+        "--moves", type=int, nargs="*", default=[100, 1_000, 10_000], help="sizes of the tenants to move"
+    )
+    chosen = parser.parse_args(arguments)
+    folder = Path(tempfile.mkdtemp(prefix="tu-", dir="/tmp"))
+    bench = None
+    try:
+        bench = Bench(folder)
+        devices = bench.bytes_of_accounts(chosen.tenants)
+        stores = bench.bytes_of_stores(20, 500)
+        bench.search(stores, 1_000)
+        bench.exchange(devices, chosen.seconds)
+        bench.connection()
+        bench.moves(chosen.moves)
+    finally:
+        if bench is not None:
+            bench.end()
+        shutil.rmtree(folder, ignore_errors=True)
+    table = Table("what", "cost")
+    for unit in bench.units:
+        table.add_row(unit.what, unit.value)
+    Console(width=120).print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
