@@ -7,22 +7,109 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-Decider = Literal['local', 'armed', 'judge']
+Decider = Literal["local", "armed", "judge"]
 
 
-DropCause = Literal['nothing_coming', 'not_valid', 'ended', 'quarantined', 'untrusted', 'sensitive', 'other_branch', 'replaced_on_branch', 'own_digest', 'too_old', 'code_gone', 'below_threshold', 'below_importance', 'below_similarity', 'far_below_best', 'no_hit', 'kind_off', 'kind_not_for_task', 'kind_not_asked', 'second_stage', 'repeated', 'in_context', 'copy', 'similar', 'unchanged', 'too_many', 'no_room', 'host_cap']
+DropCause = Literal[
+    "nothing_coming",
+    "not_valid",
+    "ended",
+    "quarantined",
+    "untrusted",
+    "sensitive",
+    "other_branch",
+    "replaced_on_branch",
+    "own_digest",
+    "too_old",
+    "code_gone",
+    "below_threshold",
+    "below_importance",
+    "below_similarity",
+    "far_below_best",
+    "no_hit",
+    "kind_off",
+    "kind_not_for_task",
+    "kind_not_asked",
+    "second_stage",
+    "repeated",
+    "in_context",
+    "copy",
+    "similar",
+    "unchanged",
+    "too_many",
+    "no_room",
+    "host_cap",
+]
 
 
-NotAsked = Literal['before_compaction', 'message_end', 'session_end', 'machine_prompt', 'empty_prompt', 'short_prompt', 'no_target', 'searching']
+NotAsked = Literal[
+    "before_compaction",
+    "message_end",
+    "session_end",
+    "machine_prompt",
+    "empty_prompt",
+    "short_prompt",
+    "no_target",
+    "searching",
+]
 
 
-NoteCause = Literal['surface', 'proposal_read', 'short_prompt_enriched', 'nothing_asked', 'space_asked', 'kinds_asked', 'listed', 'ordered_by_need', 'whole_store', 'shortened', 'no_person', 'refused', 'nothing_proposed', 'small_talk', 'no_action', 'no_clear_words', 'accepts_proposal', 'error_pasted', 'says', 'denies', 'call', 'command', 'armed', 'judged', 'judge_late', 'judge_failed', 'judge_paused', 'judge_over_budget', 'judge_no_list', 'judge_busy', 'judge_no_time', 'nothing_coming']
+NoteCause = Literal[
+    "surface",
+    "proposal_read",
+    "short_prompt_enriched",
+    "nothing_asked",
+    "space_asked",
+    "kinds_asked",
+    "listed",
+    "ordered_by_need",
+    "whole_store",
+    "shortened",
+    "no_person",
+    "refused",
+    "nothing_proposed",
+    "small_talk",
+    "no_action",
+    "no_clear_words",
+    "accepts_proposal",
+    "error_pasted",
+    "says",
+    "denies",
+    "call",
+    "command",
+    "armed",
+    "judged",
+    "judge_late",
+    "judge_failed",
+    "judge_paused",
+    "judge_over_budget",
+    "judge_no_list",
+    "judge_busy",
+    "judge_no_time",
+    "nothing_coming",
+]
 
 
-SilenceCause = Literal['off', 'off_in_preset', 'shadow', 'muted', 'opted_out', 'comparison', 'not_asked', 'context_full', 'nothing_coming', 'nothing_found', 'not_relevant', 'in_context', 'no_room', 'late', 'failed']
+SilenceCause = Literal[
+    "off",
+    "off_in_preset",
+    "shadow",
+    "muted",
+    "opted_out",
+    "comparison",
+    "not_asked",
+    "context_full",
+    "nothing_coming",
+    "nothing_found",
+    "not_relevant",
+    "in_context",
+    "no_room",
+    "late",
+    "failed",
+]
 
 
-Surface = Literal['start', 'prompt', 'action', 'failure', 'compaction', 'subagent', 'on_demand', 'host']
+Surface = Literal["start", "prompt", "action", "failure", "compaction", "subagent", "on_demand", "host"]
 
 
 class AskedWith(TypedDict):
@@ -181,7 +268,7 @@ class Loss(TypedDict):
     """Something that a stage had to do without."""
 
     source: str
-    cause: Literal['late', 'failed']
+    cause: Literal["late", "failed"]
     detail: str
 
 
