@@ -8,14 +8,20 @@ from __future__ import annotations
 import base64
 import sys
 import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from playwright.sync_api import Page
 
+from e2e.drivers.site import Site
 from e2e.web.driver import PAGES, Served, browser, served, settle, signed_in
 from e2e.web.seed import fill
+from tacit.model.shared import SharedStatement
+from tacit.server.logs import Principal
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
 SIZE = {"width": 1440, "height": 900}
@@ -46,6 +52,8 @@ def open_trace(page: Page, base: str) -> None:
 
 def picture(page: Page, place: Served, theme: str) -> None:
     for name, path in PAGES.items():
+        if name == "team":
+            continue  # it needs a server; see `picture_team`
         page.goto(place.base + path)
         settle(page)
         if name == "graph":
@@ -90,6 +98,49 @@ def picture(page: Page, place: Served, theme: str) -> None:
     keep(page, f"memory-{theme}")
 
 
+SHARED = (
+    ("bo", "Invoices are numbered per year and never reused.", "decision"),
+    ("cy", "The staging database is refreshed every Sunday night.", "fact"),
+    ("bo", "Write commit messages in the imperative, with the ticket number in front.", "preference"),
+)
+ASKED = (
+    ("cy", "The staging database is refreshed every night.", "fact"),
+    ("bo", "Feature flags are listed in docs/flags.md with the date on which they go.", "guideline"),
+)
+
+
+@contextmanager
+def with_team(place: Served) -> Iterator[None]:
+    """Log the home in at a server where teammates have shared something and ask to share more."""
+    site = Site(organization="acme")
+    try:
+        members, requests, now_ms = site.teams.members, site.teams.requests, int(time.time() * 1000)
+        who = {name: Principal(account=name, device="d" * 64) for name in ("ana", "bo", "cy")}
+        code = members.add_organization("acme", admin="ana", name="Ana Ruiz", now_ms=now_ms)
+        members.add_team(who["ana"], "acme/shop", now_ms=now_ms)
+        members.put_project(who["ana"], "acme/shop", "github.com/acme/shop", now_ms=now_ms)
+        for name, called, role in (("bo", "Bo Li", "writer"), ("cy", "Cy Moe", "writer")):
+            members.put_member(who["ana"], "acme/shop", name, name=called, role=role, now_ms=now_ms)
+        for name, content, kind in (*SHARED, *ASKED):
+            statement = SharedStatement(content=content, kind=kind, said_at_ms=now_ms)
+            made = requests.ask(who[name], "acme/shop", statement, now_ms=now_ms)
+            if (name, content, kind) in SHARED:
+                requests.decide(who["ana"], "acme/shop", made.id, "accept", now_ms=now_ms)
+        place.api("/v1/sync/login", "POST", {"url": site.url, "code": code, "name": "laptop"})
+        place.api("/v1/teams/join", "POST", {"team": "acme"})
+        yield
+    finally:
+        site.close()
+
+
+def picture_team(page: Page, place: Served, theme: str) -> None:
+    for name, path in (("team", "/ui/team"), ("requests", "/ui/team/requests")):
+        page.goto(place.base + path)
+        settle(page)
+        page.wait_for_timeout(500)
+        keep(page, f"{name}-{theme}")
+
+
 def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="tacit-pictures-"))
@@ -107,6 +158,11 @@ def main() -> None:
         keep(page, "overview-phone")
         open_trace(page, place.base)
         keep(page, "trace-phone")
+        with with_team(place):
+            for theme in ("light", "dark"):
+                page = signed_in(opened, place, theme=theme, size=SIZE)
+                picture_team(page, place, theme)
+                page.context.close()
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.replay import Replayed
 from tacit.state.counted import Verdict
-from tacit.sync.views import DeviceView, Exchanged, LoginResult, SyncStatus
+from tacit.sync.views import DeviceView, Exchanged, KnownTeam, LoginResult, SyncStatus
 
 Tier = Literal["import", "tool", "assistant", "teammate", "user"]
 
@@ -612,6 +612,12 @@ class TeamsView(_Answer):
     """The teams of the user on the server."""
 
     teams: Sequence[TeamMembership]
+
+
+class KnownTeamsView(_Answer):
+    """The teams that the user joined, as this home knows them."""
+
+    teams: Sequence[KnownTeam]
 
 
 class MembersView(_Answer):

@@ -195,6 +195,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/team/share", admin_handlers.share, users=_TEAM),
         _send("POST", "/v1/team/unshare", admin_handlers.unshare, users=_TEAM),
         _get("/v1/teams", teams.teams),
+        _get("/v1/teams/known", teams.known),
         _send("POST", "/v1/teams", teams.add_team, users=_TEAM),
         _send("POST", "/v1/teams/join", teams.join, users=_TEAM),
         _send("POST", "/v1/teams/leave", teams.leave, users=_TEAM),

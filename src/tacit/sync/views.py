@@ -70,6 +70,25 @@ class LoginResult:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownTeam:
+    """A team that the user joined, as this home knows it without asking the server.
+
+    Attributes:
+        team: `acme`, or `acme/core`.
+        role: of the user at the last exchange.
+        name: by which teammates see the user.
+        memories: shared memories that hold here, those that the user's own words say already included.
+        own: ids of the user's own memories that say what the team shares.
+    """
+
+    team: str
+    role: str
+    name: str
+    memories: int
+    own: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncStatus:
     """What is known of the sync of this home.
 

@@ -27,6 +27,7 @@ PAGES = {
     "traces": "/ui/traces",
     "memories": "/ui/memories",
     "review": "/ui/review",
+    "team": "/ui/team",
     "sessions": "/ui/sessions",
     "graph": "/ui/graph",
     "playground": "/ui/playground",
@@ -148,6 +149,20 @@ def visit(page: Page, path: str) -> None:
         "path => { history.pushState(null, '', path); dispatchEvent(new PopStateEvent('popstate')); }", path
     )
     settle(page)
+
+
+SERIOUS = ("serious", "critical")
+
+
+def serious_findings(page: Page, options: str = "{ resultTypes: ['violations'] }") -> list[str]:
+    """What axe has to say about a page that it was loaded into."""
+    result = page.evaluate(f"axe.run(document, {options})")
+    return [
+        f"{one['id']}: {one['help']} at {node['target']}: {node.get('failureSummary', '')[:160]}"
+        for one in result["violations"]
+        if one["impact"] in SERIOUS
+        for node in one["nodes"][:3]
+    ]
 
 
 def settle(page: Page, *, within_ms: int = 60_000) -> None:

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 import pytest
 from playwright.sync_api import expect
 
-from e2e.web.driver import NARROW, PAGES, WIDE, settle, signed_in, visit
+from e2e.web.driver import NARROW, PAGES, WIDE, serious_findings, settle, signed_in, visit
 
 pytestmark = pytest.mark.e2e
 expect.set_options(timeout=60_000)
-SERIOUS = ("serious", "critical")
 
 
 def paths_of(served) -> dict[str, str]:
@@ -54,11 +53,11 @@ def survey(web_browser, web_home, axe_source) -> Survey:
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(WIDE)
         visit(page, path)
-        if serious := _serious(page, "{ resultTypes: ['violations'] }"):
+        if serious := serious_findings(page):
             found.light[name] = serious
         page.emulate_media(color_scheme="dark")
         # What is said and how it is reached does not depend on colours.
-        if serious := _serious(page, "{ resultTypes: ['violations'], runOnly: ['color-contrast'] }"):
+        if serious := serious_findings(page, "{ resultTypes: ['violations'], runOnly: ['color-contrast'] }"):
             found.dark[name] = serious
         page.set_viewport_size(NARROW)
         settle(page)
@@ -67,16 +66,6 @@ def survey(web_browser, web_home, axe_source) -> Survey:
     found.complaints = page.complaints
     page.context.close()
     return found
-
-
-def _serious(page, options: str) -> list[str]:
-    result = page.evaluate(f"axe.run(document, {options})")
-    return [
-        f"{one['id']}: {one['help']} at {node['target']}: {node.get('failureSummary', '')[:160]}"
-        for one in result["violations"]
-        if one["impact"] in SERIOUS
-        for node in one["nodes"][:3]
-    ]
 
 
 def test_no_page_has_a_serious_finding_of_axe_in_light(survey):

@@ -2,76 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
-import os
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
-import uvicorn
 
 from e2e.drivers.machine import Machine, wait_for
-from postgres_server import server as postgres
-from tacit.backends.postgres.connection import Connections
-from tacit.server.app import make_app
-from tacit.server.postgres_logs import PostgresLogs
-from tacit.server.teams import open_teams
+from e2e.drivers.site import Site
 
 pytestmark = pytest.mark.postgres
 STATEMENT = "Commit messages begin with the ticket number."
 PROMPT = "Write the commit for the booking page."
 EAGER = "recall: {level: eager, budgets: {start: 0}}"
 REMOTE = '[remote "origin"]\n\turl = https://example.org/shop.git\n'
-_names = itertools.count()
-
-
-class Site:
-    """A server in this process with its own organization, that can be stopped and started again."""
-
-    def __init__(self) -> None:
-        self.connections = Connections(postgres().dsn(), min_size=1, max_size=4)
-        self.logs = PostgresLogs(self.connections)
-        self.teams = open_teams(self.connections, self.logs)
-        self.tag = f"{os.getpid()}-{next(_names)}"
-        self.organization = f"acme-{self.tag}"
-        self.paths: list[str] = []
-        self.port = 0
-        self.start()
-
-    def start(self) -> None:
-        app = make_app(self.logs, teams=self.teams)
-
-        async def noting(scope, receive, send):
-            if scope["type"] == "http":
-                self.paths.append(f"{scope['method']} {scope['path']}")
-            await app(scope, receive, send)
-
-        config = uvicorn.Config(noting, host="127.0.0.1", port=self.port, log_level="warning", lifespan="off")
-        self.server = uvicorn.Server(config)
-        self.thread = threading.Thread(target=self.server.run, daemon=True)
-        self.thread.start()
-        wait_for(lambda: self.server.started)
-        self.port = self.server.servers[0].sockets[0].getsockname()[1]
-
-    def stop(self) -> None:
-        self.server.force_exit = True
-        self.server.should_exit = True
-        self.thread.join(timeout=20)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
 
 @pytest.fixture
 def site() -> Iterator[Site]:
     site = Site()
     yield site
-    site.stop()
-    site.connections.close()
+    site.close()
 
 
 class Person:

@@ -10,7 +10,7 @@ const cursorOf = (last: { next_cursor: string | null }) => last.next_cursor ?? u
 
 // --- the whole
 
-const statusOptions = queryOptions({ queryKey: ["status"], queryFn: () => body(api.GET("/v1/status")) });
+export const statusOptions = queryOptions({ queryKey: ["status"], queryFn: () => body(api.GET("/v1/status")) });
 
 export const useStatus = () => useQuery({ ...statusOptions, refetchInterval: 30_000 });
 

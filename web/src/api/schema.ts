@@ -451,6 +451,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/teams/known": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the teams that the user joined with the number of shared memories here, without asking the server. */
+        get: operations["get_teams_known"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/teams/join": {
         parameters: {
             query?: never;
@@ -546,7 +563,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** No longer let the memories of the project of a folder be shared. Administrators of the organization can do this. */
+        /** No longer let the memories of a project be shared, known by its folder or its remote. Administrators of the organization can do this. */
         post: operations["post_teams_projects_remove"];
         delete?: never;
         options?: never;
@@ -3262,6 +3279,40 @@ export interface components {
             kinds: components["schemas"]["KindRow"][];
         };
         /**
+         * KnownTeam
+         * @description A team that the user joined, as this home knows it without asking the server.
+         *
+         *     Attributes:
+         *         team: `acme`, or `acme/core`.
+         *         role: of the user at the last exchange.
+         *         name: by which teammates see the user.
+         *         memories: shared memories that hold here, those that the user's own words say already included.
+         *         own: ids of the user's own memories that say what the team shares.
+         */
+        KnownTeam: {
+            /** Team */
+            team: string;
+            /** Role */
+            role: string;
+            /** Name */
+            name: string;
+            /** Memories */
+            memories: number;
+            /**
+             * Own
+             * @default []
+             */
+            own: string[];
+        };
+        /**
+         * KnownTeamsView
+         * @description The teams that the user joined, as this home knows them.
+         */
+        KnownTeamsView: {
+            /** Teams */
+            teams: components["schemas"]["KnownTeam"][];
+        };
+        /**
          * Latency
          * @description Latency of the recalls of one surface, in milliseconds.
          */
@@ -4651,6 +4702,29 @@ export interface components {
              * @default null
              */
             tier?: ("user" | "assistant" | "tool" | "import") | null;
+        };
+        /**
+         * RemoveTeamProject
+         * @description A project whose memories are to be shared no longer.
+         */
+        RemoveTeamProject: {
+            /**
+             * Team
+             * @description `acme`, or `acme/core`
+             */
+            team: string;
+            /**
+             * Cwd
+             * @description folder of the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Remote
+             * @description its remote as `GET /v1/teams` names it, instead of a folder
+             * @default
+             */
+            remote?: string;
         };
         /**
          * Replace
@@ -7663,6 +7737,28 @@ export interface operations {
             "5XX": components["responses"]["Problem"];
         };
     };
+    get_teams_known: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KnownTeamsView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
     post_teams_join: {
         parameters: {
             query?: never;
@@ -7827,7 +7923,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["TeamFolderProject"];
+                "application/json": components["schemas"]["RemoveTeamProject"];
             };
         };
         responses: {

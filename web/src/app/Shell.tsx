@@ -2,11 +2,12 @@ import { ActionIcon, Burger, Drawer, Group, Text, Tooltip, useComputedColorSchem
 import { useDisclosure } from "@mantine/hooks";
 import {
   IconActivityHeartbeat, IconAdjustments, IconAffiliate, IconChecklist, IconFlask, IconHistory, IconKeyboard, IconLayoutDashboard, IconMoon,
-  IconNotes, IconRoute, IconSun,
+  IconNotes, IconRoute, IconSun, IconUsers,
 } from "@tabler/icons-react";
 import { useEffect, useRef } from "react";
 import { NavLink, Outlet, useLocation, useNavigation } from "react-router";
 import { useReviewCount } from "../api/queries";
+import { useWaitingRequests } from "../api/teams";
 import { useLive } from "../api/live";
 import picture from "./tacit.svg";
 import { ShortcutHelp, useShortcuts } from "./shortcuts";
@@ -16,6 +17,7 @@ export const PLACES = [
   { to: "/traces", label: "Traces", key: "t", icon: IconRoute },
   { to: "/memories", label: "Memories", key: "m", icon: IconNotes },
   { to: "/review", label: "Review", key: "r", icon: IconChecklist },
+  { to: "/team", label: "Team", key: "a", icon: IconUsers },
   { to: "/sessions", label: "Sessions", key: "s", icon: IconHistory },
   { to: "/graph", label: "Graph", key: "g", icon: IconAffiliate },
   { to: "/playground", label: "Playground", key: "p", icon: IconFlask },
@@ -71,7 +73,7 @@ function Brand() {
 }
 
 function Places() {
-  const waiting = useReviewCount();
+  const waiting: Record<string, number> = { "/review": useReviewCount(), "/team": useWaitingRequests() };
   return (
     <nav aria-label="Pages">
       <ul className="places">
@@ -80,9 +82,9 @@ function Places() {
             <NavLink to={to} end={to === "/"} className="place" aria-keyshortcuts={`g ${key}`}>
               <Icon size={17} stroke={1.7} aria-hidden />
               <span>{label}</span>
-              {to === "/review" && waiting > 0 && (
-                <span className="count" aria-label={`${waiting} waiting`}>
-                  {waiting}
+              {(waiting[to] ?? 0) > 0 && (
+                <span className="count" aria-label={`${waiting[to]} waiting`}>
+                  {waiting[to]}
                 </span>
               )}
             </NavLink>

@@ -9,6 +9,7 @@ const pages: RouteObject[] = [
   { path: "traces/:id", lazy: () => import("../pages/trace/TracePage") },
   { path: "memories/:id?", lazy: () => import("../pages/memories/Memories") },
   { path: "review", lazy: () => import("../pages/review/Review") },
+  { path: "team/:part?", lazy: () => import("../pages/team/Team") },
   { path: "sessions", lazy: () => import("../pages/sessions/Sessions") },
   { path: "sessions/:host/:session", lazy: () => import("../pages/sessions/SessionPage") },
   { path: "graph", lazy: () => import("../pages/graph/GraphPage") },

@@ -41,6 +41,7 @@ const MORE: [string[], string][] = [
   [["j", "k"], "next and previous, in lists"],
   [["Enter"], "open what is chosen"],
   [["a", "r", "e", "m", "b"], "in Review: accept, reject, edit, merge, both hold"],
+  [["s"], "in Review: accept and ask a team to share it"],
   [["x"], "in Review: choose for a decision on many"],
   [["u"], "take back the last change that this page made"],
   [["[", "]"], "in a trace: threshold down and up"],

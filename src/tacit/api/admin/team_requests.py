@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
 
-from tacit.api.requests import AtFolder, Request
+from pydantic import Field, model_validator
+
+from tacit.api.requests import AtFolder, Folder, Request
 from tacit.model.shared import Decision, Role
 
 _TEAM_NAME = Field(min_length=1, max_length=90, description="`acme`, or `acme/core`")
@@ -36,6 +38,21 @@ class NewMember(OneMember):
 
 class TeamFolderProject(OfTeam, AtFolder):
     """The project of a folder, and a team."""
+
+
+class RemoveTeamProject(OfTeam):
+    """A project whose memories are to be shared no longer."""
+
+    cwd: Folder = Field(default="", description="folder of the project")
+    remote: str = Field(
+        default="", max_length=300, description="its remote as `GET /v1/teams` names it, instead of a folder"
+    )
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if bool(self.cwd) == bool(self.remote):
+            raise ValueError("either cwd or remote")
+        return self
 
 
 class NewServiceAccount(OfTeam):

@@ -12,6 +12,7 @@ from tacit.api.admin.team_requests import (
     NewServiceAccount,
     OfTeam,
     OneMember,
+    RemoveTeamProject,
     TeamFolderProject,
     UnshareMemory,
 )
@@ -23,6 +24,11 @@ from tacit.model.shared import organization_of
 def teams(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.TeamsView]:  # noqa: ARG001
     """List the teams of the user on the server."""
     return Answer(shapes.TeamsView(teams=engine.shared_teams.teams()))
+
+
+def known(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.KnownTeamsView]:  # noqa: ARG001
+    """List the teams that the user joined with the number of shared memories here, without asking the server."""
+    return Answer(shapes.KnownTeamsView(teams=engine.shared_teams.known()))
 
 
 def add_team(engine: Service, at: Parameters, request: OfTeam) -> Answer[shapes.TeamsView]:  # noqa: ARG001
@@ -80,9 +86,9 @@ def put_project(
     return Answer(shapes.TeamProjectView(project=project))
 
 
-def remove_project(engine: Service, at: Parameters, request: TeamFolderProject) -> Answer[shapes.TeamsView]:  # noqa: ARG001
-    """No longer let the memories of the project of a folder be shared. Administrators of the organization can do this."""
-    remote = engine.shared_teams.remote_of(request.cwd)
+def remove_project(engine: Service, at: Parameters, request: RemoveTeamProject) -> Answer[shapes.TeamsView]:  # noqa: ARG001
+    """No longer let the memories of a project be shared, known by its folder or its remote. Administrators of the organization can do this."""
+    remote = request.remote or engine.shared_teams.remote_of(request.cwd)
     organization = organization_of(request.team)
     engine.shared_teams.asking(lambda server: server.remove_project(organization, remote))
     return Answer(shapes.TeamsView(teams=engine.shared_teams.teams()))

@@ -18,13 +18,15 @@ from tacit.app.sharing.shareable import require_shareable
 from tacit.capture.shared_memories import own_memory
 from tacit.errors import InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause
-from tacit.model.memory import Memory
+from tacit.model.memory import Memory, TrustTier, team_source
 from tacit.model.scope import ScopeKind
 from tacit.model.shared import Decision, SharedMemory, SharedStatement, ShareRequest, TeamMembership, may
+from tacit.ports.store import MemoryFilter
 from tacit.reading.when import stated_when
 from tacit.state.captured import TeamState
 from tacit.state.registry import TEAMS, TEAMS_HEARD
 from tacit.sync.team_server import TeamServer
+from tacit.sync.views import KnownTeam
 
 if TYPE_CHECKING:
     from tacit.capture.pipeline import CapturePipeline
@@ -68,6 +70,21 @@ class SharedTeams:
     def teams(self) -> tuple[TeamMembership, ...]:
         """The teams of the user, as the server knows them now."""
         return self.asking(lambda server: server.teams())
+
+    def known(self) -> tuple[KnownTeam, ...]:
+        """The teams that the user joined, by name, as they are known without asking the server."""
+        store = self._parts.store
+        everything = store.scopes()
+        theirs = tuple(
+            tier for tier in TrustTier if tier is not TrustTier.USER
+        )  # the rest the user took over
+        found: list[KnownTeam] = []
+        for team, state in sorted(TEAMS.read(store).items()):
+            own = tuple(sorted(set(state.own.values())))
+            where = MemoryFilter(source=team_source(team), tiers=theirs)
+            count = store.count_memories(where, scope=everything) + len(own)
+            found.append(KnownTeam(team=team, role=state.role, name=state.name, memories=count, own=own))
+        return tuple(found)
 
     def ask(self, memory: Memory, *, team: str = "") -> ShareRequest:
         """Ask that a team shares a memory.

@@ -6,6 +6,7 @@ import type { Memory } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Kind } from "../../ui/Kind";
 import { briefOf, sayChanged, takeBack } from "../../ui/said";
+import { Origin, Sharing } from "../../ui/ShareMemory";
 import { State } from "../../ui/State";
 import { EditMemory } from "./EditMemory";
 import { About, Exposures, Relations, Versions } from "./MemoryParts";
@@ -64,6 +65,7 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
       ) : (
         <>
           <p className="drawer-content">{memory.content}</p>
+          <Origin memory={memory} />
           {doing === "look" && (
             <div className="drawer-actions">
               {holds && (
@@ -88,6 +90,7 @@ function Detail({ memory, open, close }: { memory: Memory; open: (id: string) =>
                   </Button>
                 </>
               )}
+              <Sharing memory={memory} />
               {last !== undefined && last !== null && (
                 <Tooltip label={`Take back its last change: ${last.reason}`}>
                   <Button

@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "react";
 import { useSearchParams } from "react-router";
 import { isWriting } from "../../app/shortcuts";
 import { useDecide, useDecideAll, useReview, type Decision, type Many, type ReviewFilter } from "../../api/queries";
+import { useLogin } from "../../api/teams";
 import type { Memory, ReviewEntry, ReviewGroups } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Difference } from "../../ui/Difference";
@@ -13,6 +14,8 @@ import { Empty } from "../../ui/Empty";
 import { Head } from "../../ui/Head";
 import { Kind } from "../../ui/Kind";
 import { briefOf, sayChanged, takeBackLast } from "../../ui/said";
+import { Origin, ShareMemory } from "../../ui/ShareMemory";
+import { teamOf } from "../../ui/shared";
 import { countOf, dateOf, plural, scopeOf, wordsOf } from "../../ui/words";
 
 const DONE = { accept: "Accepted", reject: "Rejected; it is not learned again", merge: "Merged", keep: "Both hold" };
@@ -35,6 +38,13 @@ export function Component() {
   const filter: ReviewFilter = { ...chosen, ...(words !== "" && { text: words }) };
   const filtered = Object.keys(filter).length > 0;
   const review = useReview(filter);
+  // Not kept by the queue: it shows the next statement, or nothing, while the team is being asked.
+  const [sharing, setSharing] = useState<Memory>();
+  const decide = useDecide();
+  const accept = async (memory: Memory) => {
+    const { change_id } = await decide.mutateAsync({ id: memory.id, action: "accept" });
+    sayChanged(`${DONE.accept}: ${briefOf(memory.content)}`, change_id);
+  };
   const put = (name: string, value: string | null) =>
     setParams(
       (now) => {
@@ -70,12 +80,16 @@ export function Component() {
                   filter={filter}
                   filtered={filtered}
                   more={review.hasNextPage ? () => void review.fetchNextPage() : undefined}
+                  shareAfter={setSharing}
                 />
               )}
             </>
           );
         }}
       </Answer>
+      {sharing !== undefined && (
+        <ShareMemory memory={sharing} first={{ name: "Accept and ask to share", act: () => accept(sharing) }} close={() => setSharing(undefined)} />
+      )}
     </>
   );
 }
@@ -94,15 +108,18 @@ interface QueueProps {
   filter: ReviewFilter;
   filtered: boolean;
   more: (() => void) | undefined;
+  /** Accept a statement and ask a team to share it. */
+  shareAfter: (memory: Memory) => void;
 }
 
-function Queue({ entries, total, filter, filtered, more }: QueueProps) {
+function Queue({ entries, total, filter, filtered, more, shareAfter }: QueueProps) {
   const [at, setAt] = useState(0);
   const [editing, setEditing] = useState(false);
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const [every, setEvery] = useState(false);
   const decide = useDecide();
   const decideAll = useDecideAll();
+  const shares = useLogin() !== undefined;
   const index = Math.min(at, entries.length - 1);
   const entry = entries[index];
   const list = useRef<HTMLUListElement>(null);
@@ -137,6 +154,7 @@ function Queue({ entries, total, filter, filtered, more }: QueueProps) {
       { onSuccess: ({ change_id }) => { setEditing(false); sayChanged(`${DONE[action]}: ${briefOf(content ?? entry.memory.content)}`, change_id); } },
     );
   };
+  const share = shares && entry !== undefined && teamOf(entry.memory) === "" ? () => shareAfter(entry.memory) : undefined;
   const count = every ? total : marked.size;
   const actOnMany = (action: "accept" | "reject") => {
     const many: Many = every ? { where: filter, count: total } : { ids: [...marked] };
@@ -152,6 +170,7 @@ function Queue({ entries, total, filter, filtered, more }: QueueProps) {
       const keys: Record<string, () => void> = {
         j: () => choose(index + 1), k: () => choose(index - 1), a: () => act("accept"), r: () => act("reject"), e: () => setEditing(true),
         ...(entry !== undefined && { x: () => mark(entry.memory.id) }),
+        ...(share !== undefined && { s: share }),
         ...(entry?.other != null && { m: () => act("merge"), b: () => act("keep") }),
       };
       const doing = keys[event.key];
@@ -219,6 +238,7 @@ function Queue({ entries, total, filter, filtered, more }: QueueProps) {
                   <Key name="Both hold" keyName="b" onClick={() => act("keep")} />
                 </>
               )}
+              {share !== undefined && <Key name="Accept and share" keyName="s" about="it holds, and a team is asked to share it" onClick={share} />}
               <Key name="Undo" keyName="u" about="the last change that this page made" onClick={() => void takeBackLast()} />
             </div>
           )}
@@ -249,6 +269,7 @@ function Statement({ name, memory }: { name: string; memory: Memory }) {
         {scopeOf(memory.scope)} · said by {memory.provenance.speaker}
         {memory.provenance.source !== "" && `, through ${memory.provenance.source}`} · {dateOf(memory.created_at_ms)} · confidence {memory.confidence.toFixed(2)}
       </p>
+      <Origin memory={memory} />
       {memory.provenance.span !== "" && memory.provenance.span !== memory.content && <p className="span">“{memory.provenance.span}”</p>}
     </article>
   );

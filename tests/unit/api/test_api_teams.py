@@ -1,0 +1,77 @@
+"""What the endpoints about teams answer without a server, and what they refuse before it is asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tacit.api.openapi import openapi_document
+from tacit.app.wiring import open_engine
+from tacit.model.changes import Edit
+from tacit.model.memory import Provenance, TrustTier, team_source
+from tacit.model.scope import UNIVERSAL
+from tacit.providers.embedding import FakeEmbedder
+from tacit.state.captured import TeamState
+from tacit.state.registry import TEAMS
+from user_voice import client_of
+
+pytestmark = pytest.mark.timeout(30)
+CORE = "acme/core"
+
+
+@pytest.fixture
+def engine(tmp_path):
+    made = open_engine(tmp_path, embedder=FakeEmbedder())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def client(engine):
+    return client_of(engine)
+
+
+def stated(engine, content: str, *, tier: TrustTier | None = None) -> str:
+    """The id of a memory; with a tier it came from the team."""
+    memory = engine.remember(content, scope=UNIVERSAL)[0].memory
+    if tier is not None:
+        origin = Provenance(tier=tier, source=team_source(CORE), author="Bo Li")
+        engine._parts.store.apply([Edit(memory=replace(memory, provenance=origin))])
+    return memory.id
+
+
+def test_joined_teams_are_known_without_a_server_with_the_memories_that_hold_here(engine, client):
+    stated(engine, "Commit messages begin with the ticket number.", tier=TrustTier.TEAMMATE)
+    stated(engine, "Releases go out on Thursdays.", tier=TrustTier.ASSISTANT)
+    stated(engine, "Invoices are numbered by year.", tier=TrustTier.USER)  # the user made it their own
+    own = stated(engine, "Parcels go by freight.")
+    states = {
+        CORE: TeamState(cursor="9:9", role="reviewer", name="Ana Ruiz", own={"mem_shared": own}),
+        "acme": TeamState(role="reader", name="Ana Ruiz"),
+    }
+    engine._parts.store.apply([], values=TEAMS.change(states))
+    answer = client.get("/v1/teams/known").json()
+    assert answer == {
+        "teams": [
+            {"team": "acme", "role": "reader", "name": "Ana Ruiz", "memories": 0, "own": []},
+            {"team": CORE, "role": "reviewer", "name": "Ana Ruiz", "memories": 3, "own": [own]},
+        ]
+    }
+    schema = {"$ref": "#/components/schemas/KnownTeamsView", **openapi_document()}
+    Draft202012Validator(schema).validate(answer)
+
+
+def test_without_a_login_the_server_is_not_asked_and_the_answer_says_how_to_connect(client):
+    refused = client.get("/v1/teams")
+    assert refused.status_code == 422
+    assert "tacit login URL" in refused.json()["hint"]
+    assert client.get("/v1/teams/known").json() == {"teams": []}
+
+
+@pytest.mark.parametrize("named", [{}, {"cwd": "/work/shop", "remote": "example.org/shop"}])
+def test_a_project_is_removed_by_its_folder_or_its_remote(client, named):
+    refused = client.post("/v1/teams/projects/remove", json={"team": "acme", **named})
+    assert refused.status_code == 422
+    assert "either cwd or remote" in refused.json()["detail"]

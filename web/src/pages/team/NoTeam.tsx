@@ -1,0 +1,8 @@
+import { useLogin } from "../../api/teams";
+import { Empty } from "../../ui/Empty";
+
+/** Logged in at a server, but in no team of it. */
+export function NoTeam() {
+  const account = useLogin()?.account ?? "ACCOUNT";
+  return <Empty title="You are in no team yet" text="An administrator of an organization on the server adds your account, here or with this command." command={`tacit team add TEAM ${account}`} />;
+}

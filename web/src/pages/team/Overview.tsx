@@ -1,0 +1,243 @@
+import { Alert, Button } from "@mantine/core";
+import { IconAlertTriangle } from "@tabler/icons-react";
+import { Link } from "react-router";
+import { ProblemError } from "../../api/client";
+import { organizationOf, useDevices, useJoin, useKnownTeams, useLeave, useMemberCounts, useRevoke, useTeams } from "../../api/teams";
+import type { Device, SyncStatus, Team } from "../../api/types";
+import { Answer } from "../../ui/Answer";
+import { Confirm } from "../../ui/Confirm";
+import { Panel } from "../../ui/Panel";
+import { say } from "../../ui/said";
+import { agoOf, countOf, dateOf, plural, whenOf } from "../../ui/words";
+import { NoTeam } from "./NoTeam";
+
+export function Overview({ sync }: { sync: SyncStatus }) {
+  const teams = useTeams();
+  return (
+    <div className="grid">
+      {teams.error !== null && <ServerAway error={teams.error} again={() => void teams.refetch()} />}
+      {teams.error !== null ? <KnownTeams /> : <Answer of={teams}>{(all) => (all.length === 0 ? <NoTeam /> : <Teams teams={all} />)}</Answer>}
+      <div className="team-two">
+        <Server sync={sync} />
+        {teams.error === null && <Devices own={sync.device} />}
+      </div>
+    </div>
+  );
+}
+
+function ServerAway({ error, again }: { error: unknown; again: () => void }) {
+  const problem = error instanceof ProblemError ? error.problem : undefined;
+  return (
+    <Alert color="orange" icon={<IconAlertTriangle size={18} />} title={problem?.detail ?? String(error)} role="alert">
+      {problem?.hint} What is shown below is what this home knows.
+      <div>
+        <Button mt="sm" variant="default" onClick={again}>
+          Try again
+        </Button>
+      </div>
+    </Alert>
+  );
+}
+
+/** The teams as the server knows them now, with what is known of each here. */
+function Teams({ teams }: { teams: Team[] }) {
+  const known = useKnownTeams().data ?? [];
+  const members = useMemberCounts(teams);
+  const projects = teams.flatMap((one) => one.projects);
+  return (
+    <Panel title="Your teams" sub="An organization is the team of all its members.">
+      <table className="rows" aria-label="Your teams">
+        <thead>
+          <tr>
+            <th scope="col">team</th>
+            <th scope="col">your role</th>
+            <th scope="col">members</th>
+            <th scope="col">shared here</th>
+            <th scope="col">requests</th>
+            <th scope="col">projects</th>
+            <th scope="col">
+              <span className="unseen">what you can do</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {teams.map((one, at) => (
+            <tr key={one.team}>
+              <th scope="row">
+                <Link to={`/team/members?team=${encodeURIComponent(one.team)}`}>{one.team}</Link>
+              </th>
+              <td data-name="your role">{one.role}</td>
+              <td data-name="members" className="num">{members[at] === undefined ? "" : countOf(members[at])}</td>
+              <td data-name="shared here">{one.joined ? plural(known.find((each) => each.team === one.team)?.memories ?? 0, "memory", "memories") : "not joined"}</td>
+              <td data-name="requests">
+                {one.waiting === 0 ? <span className="faint">none</span> : <Link to={`/team/requests?team=${encodeURIComponent(one.team)}`}>{plural(one.waiting, "waits", "wait")}</Link>}
+              </td>
+              <td data-name="projects">
+                <span className="chips">
+                  {projects.filter((each) => each.team === one.team).map((each) => <span className="chip mono" key={each.remote}>{each.remote}</span>)}
+                </span>
+              </td>
+              <td className="rows-act">
+                {one.team === organizationOf(one.team) && !one.joined && <Join team={one.team} />}
+                <Leave team={one.team} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Panel>
+  );
+}
+
+function Join({ team }: { team: string }) {
+  const join = useJoin();
+  return (
+    <Confirm
+      name="Join"
+      label={`Join ${team}`}
+      title={`Join ${team}`}
+      text={`Take what ${team} and your teams of it share, on all your devices? Your agents are told it as the word of teammates, with name and date.`}
+      variant="filled"
+      size="compact-xs"
+      act={async () => {
+        await join.mutateAsync(team);
+        say(`Joined ${team}`, "What it shares comes with every sync.");
+      }}
+    />
+  );
+}
+
+function Leave({ team }: { team: string }) {
+  const leave = useLeave();
+  const whole = team === organizationOf(team);
+  return (
+    <Confirm
+      name="Leave"
+      label={`Leave ${team}`}
+      title={`Leave ${team}`}
+      text={`${whole ? `You leave ${team} with all of its teams` : `You leave ${team}`}. What came from there ends on your devices; what you made your own stays. To come back, an administrator has to add you again.`}
+      bad
+      size="compact-xs"
+      act={async () => {
+        await leave.mutateAsync(team);
+        say(`Left ${team}`);
+      }}
+    />
+  );
+}
+
+/** The joined teams, where the server cannot be asked. */
+function KnownTeams() {
+  return (
+    <Answer of={useKnownTeams()}>
+      {(known) => (
+        <Panel title="Your teams, as known here" sub="Those that you joined, at the last sync.">
+          {known.length === 0 ? (
+            <p className="sub">None.</p>
+          ) : (
+            <table className="rows" aria-label="Your teams, as known here">
+              <thead>
+                <tr>
+                  <th scope="col">team</th>
+                  <th scope="col">your role</th>
+                  <th scope="col">shared here</th>
+                </tr>
+              </thead>
+              <tbody>
+                {known.map((one) => (
+                  <tr key={one.team}>
+                    <th scope="row">{one.team}</th>
+                    <td data-name="your role">{one.role}</td>
+                    <td data-name="shared here">{plural(one.memories, "memory", "memories")}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )}
+        </Panel>
+      )}
+    </Answer>
+  );
+}
+
+function Server({ sync }: { sync: SyncStatus }) {
+  return (
+    <Panel title="Server and sync">
+      {sync.error !== "" && (
+        <Alert color="orange" mb={10} icon={<IconAlertTriangle size={18} />} title="The last sync failed">
+          {sync.error}
+        </Alert>
+      )}
+      <dl className="facts">
+        <dt>server</dt>
+        <dd className="mono">{sync.url}</dd>
+        <dt>your account</dt>
+        <dd>{sync.account}</dd>
+        <dt>this device</dt>
+        <dd>{sync.name}</dd>
+        <dt>last sync</dt>
+        <dd>{sync.synced_at_ms === 0 ? "never" : <span title={whenOf(sync.synced_at_ms)}>{agoOf(sync.synced_at_ms)}</span>}</dd>
+        <dt>not sent yet</dt>
+        <dd>{sync.waiting > 0 ? plural(sync.waiting, "entry", "entries") : sync.changed ? "changes since the last sync" : "nothing"}</dd>
+        <dt>known entries</dt>
+        <dd className="num">{countOf(sync.entries)}</dd>
+      </dl>
+    </Panel>
+  );
+}
+
+function Devices({ own }: { own: string }) {
+  const devices = useDevices();
+  return (
+    <Panel title="Your devices" sub="They share your own memory, encrypted; the server cannot read it.">
+      <Answer of={devices}>
+        {(all) => (
+          <table className="rows" aria-label="Your devices">
+            <thead>
+              <tr>
+                <th scope="col">device</th>
+                <th scope="col">since</th>
+                <th scope="col">synced</th>
+                <th scope="col">lacks</th>
+                <th scope="col">
+                  <span className="unseen">what you can do</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {all.map((one) => (
+                <tr key={one.device}>
+                  <th scope="row">
+                    {one.name} {one.device === own && <span className="faint">(this one)</span>} <span className="mono faint">{one.device.slice(0, 8)}</span>
+                  </th>
+                  <td data-name="since">{dateOf(one.created_at_ms)}</td>
+                  <td data-name="synced" title={whenOf(one.seen_at_ms)}>{agoOf(one.seen_at_ms)}</td>
+                  <td data-name="lacks">{one.behind === 0 ? "nothing" : plural(one.behind, "entry", "entries")}</td>
+                  <td className="rows-act">{one.revoked_at_ms !== null ? <span className="faint">revoked {dateOf(one.revoked_at_ms)}</span> : one.device !== own && <Revoke device={one} />}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Answer>
+    </Panel>
+  );
+}
+
+function Revoke({ device }: { device: Device }) {
+  const revoke = useRevoke();
+  return (
+    <Confirm
+      name="Revoke"
+      label={`Revoke ${device.name}`}
+      title={`Revoke ${device.name}`}
+      text="The server refuses this device from now on. The memories that it already holds stay there."
+      bad
+      size="compact-xs"
+      act={async () => {
+        await revoke.mutateAsync(device.device);
+        say(`Revoked ${device.name}`);
+      }}
+    />
+  );
+}
