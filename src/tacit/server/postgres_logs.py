@@ -90,6 +90,7 @@ _REMOVE_ACCOUNT = (
     "DELETE FROM logs WHERE tenant = %(tenant)s",
     "DELETE FROM devices WHERE tenant = %(tenant)s",
     "DELETE FROM invites WHERE tenant = %(tenant)s",
+    "DELETE FROM sso_links WHERE tenant = %(tenant)s",
     "DELETE FROM memberships WHERE tenant = %(tenant)s",
     "DELETE FROM accounts WHERE tenant = %(tenant)s",
     "DELETE FROM tenants WHERE tenant = %(tenant)s",
@@ -118,6 +119,11 @@ class PostgresLogs:
     def has_account(self, account: str) -> bool:
         """See the protocol."""
         return self._known(account) is not None
+
+    def is_new(self, account: str) -> bool:
+        """See the protocol."""
+        database = self._known(account)
+        return database is None or database.reading(lambda transaction: transaction.row(_KEY)) is None
 
     def remove_account(self, account: str) -> int:
         """See the protocol."""
@@ -289,17 +295,18 @@ class PostgresLogs:
 
     def _known(self, account: str) -> Database | None:
         """The account's part of the database; None where there is no such account: asking for one makes none."""
-        if account not in self._accounts and self._connections.find_tenant(_tenant(account)) is not None:
+        if account not in self._accounts and self._connections.find_tenant(account_tenant(account)) is not None:
             return self._made(account)
         return self._accounts.get(account)
 
     def _made(self, account: str) -> Database:
         if account not in self._accounts:
-            self._accounts[account] = Database(self._connections, _tenant(account))
+            self._accounts[account] = Database(self._connections, account_tenant(account))
         return self._accounts[account]
 
 
-def _tenant(account: str) -> str:
+def account_tenant(account: str) -> str:
+    """The name of an account's tenant."""
     return f"account:{account}"
 
 

@@ -41,6 +41,7 @@ _PROBE_S = 1.0
 
 _FIND_TENANT = "SELECT tenant FROM tenants WHERE name = %(name)s"
 _ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING"
+_ADD_NEW_TENANT = f"{_ADD_TENANT} RETURNING tenant"
 _NAME_TENANT = "SELECT set_config('tacit.tenant_name', %(name)s, true)"
 _ADD_TEAM = """
     INSERT INTO tenants (name, organization) VALUES (%(name)s, %(organization)s) ON CONFLICT (name) DO NOTHING
@@ -162,6 +163,18 @@ class Connections:
                 connection.execute(_NAME_TENANT, {"name": name})
                 row = connection.execute(_FIND_TENANT, {"name": name}).fetchone()
                 return int(row[0]) if row is not None else None
+        except psycopg.Error as error:
+            raise translate(error) from error
+        finally:
+            self.give_back(connection, extra=False)
+
+    def add_tenant(self, name: str) -> bool:
+        """Add a tenant; False where there is one of that name already, even if somebody added it this very moment."""
+        connection = self.borrow(extra=False)
+        try:
+            with connection.transaction():
+                connection.execute(_NAME_TENANT, {"name": name})
+                return connection.execute(_ADD_NEW_TENANT, {"name": name}).fetchone() is not None
         except psycopg.Error as error:
             raise translate(error) from error
         finally:
