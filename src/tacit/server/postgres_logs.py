@@ -295,7 +295,10 @@ class PostgresLogs:
 
     def _known(self, account: str) -> Database | None:
         """The account's part of the database; None where there is no such account: asking for one makes none."""
-        if account not in self._accounts and self._connections.find_tenant(account_tenant(account)) is not None:
+        if (
+            account not in self._accounts
+            and self._connections.find_tenant(account_tenant(account)) is not None
+        ):
             return self._made(account)
         return self._accounts.get(account)
 

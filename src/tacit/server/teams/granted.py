@@ -41,7 +41,9 @@ class GrantedMemberships:
 
         Whoever is given a role in a team is a reader of its organization at least. A team that is not there is passed over.
         """
-        wanted: dict[str, Role] = {organization_of(team): "reader" for team in granted} | dict(granted)
+        wanted: dict[str, Role] = dict(granted)
+        for team in granted:
+            wanted.setdefault(organization_of(team), "reader")
         for team in sorted(wanted):  # an organization comes before its teams
             self._give(principal, team, wanted[team], name=name, ends_at_ms=ends_at_ms, now_ms=now_ms)
         listed = self._members.listed(Principal(account=principal, device=""))
