@@ -176,14 +176,12 @@ def sync_login(engine: Service, at: Parameters, request: LogIn) -> Answer[shapes
     return Answer(shapes.LoggedInView(shared=shared, login=login))
 
 
-def sync_begin_sign_in(engine: Service, at: Parameters, request: BeginSignIn) -> Answer[shapes.SignInView]:  # noqa: ARG001
+def sync_sign_in(engine: Service, at: Parameters, request: BeginSignIn) -> Answer[shapes.SignInView]:  # noqa: ARG001
     """Begin a login with the provider of a server, which goes on in a browser. At the server of this home it renews what groups gave."""
     return Answer(shapes.SignInView(sign_in=engine.sync.begin_sign_in(request.url, name=request.name)))
 
 
-def sync_finish_sign_in(
-    engine: Service, at: Parameters, request: FinishSignIn
-) -> Answer[shapes.SignedInView]:
+def sync_signed_in(engine: Service, at: Parameters, request: FinishSignIn) -> Answer[shapes.SignedInView]:  # noqa: ARG001
     """Ask what became of a login with the provider. The end is told once; its code is for `POST /v1/sync/login`."""
     done = engine.sync.finish_sign_in(request.url, login=request.login, secret=request.secret)
     return Answer(shapes.SignedInView(sign_in=done))

@@ -26,7 +26,7 @@ _LISTED = "SELECT account FROM sso_identities WHERE tenant = %(tenant)s AND iden
 _LIST = """
     INSERT INTO sso_identities (tenant, identity, account) VALUES (%(tenant)s, %(identity)s, %(account)s)
     ON CONFLICT (tenant, identity) DO UPDATE SET account = EXCLUDED.account
-    WHERE sso_identities.account = %(stale)s RETURNING account"""
+    WHERE sso_identities.account = %(listed)s RETURNING account"""
 _LINKED = "SELECT identity FROM sso_links WHERE tenant = %(tenant)s"
 _LINK = """
     INSERT INTO sso_links (tenant, identity, issuer, logged_in_at_ms)
@@ -47,21 +47,18 @@ class Identities:
 
     def find(self, claims: Claims) -> str:
         """The account of a person; "" = none."""
-        identity = identity_of(claims)
-        account = self._listed(identity)
-        return account if account and self._linked(account) == identity else ""
+        return self._look(claims)[0]
 
     def log_in(self, claims: Claims, *, now_ms: int) -> str:
         """The account of a person, made where they have none, under a name that nobody has."""
         for _ in range(3):
-            account = self.find(claims)
+            account, listed = self._look(claims)
             if account:
                 self._link(account, claims, now_ms=now_ms)
                 return account
-            stale = self._listed(identity_of(claims))
             made = self._new_account(claims)
             self._link(made, claims, now_ms=now_ms)
-            if self._claim(claims, made, stale=stale):
+            if self._claim(claims, made, instead_of=listed):
                 return made
             self._logs.remove_account(made)  # the same person logged in elsewhere at the same moment
         raise StoreError("The account could not be made.", hint="Log in again.")
@@ -72,29 +69,32 @@ class Identities:
         Raises:
             NotPermitted: if the account is another person's, or the person has another account.
         """
-        other = self.find(claims)
+        other, listed = self._look(claims)
         if other and other != account:
             raise NotPermitted(
                 f"You have the account {other} already, and this device is logged in as {account}.",
                 hint=f"`tacit logout`, then `tacit login URL --sso` lets this device into {other}.",
             )
-        stale = self._listed(identity_of(claims))
         if not self._link(account, claims, now_ms=now_ms):
             raise NotPermitted(
                 f"The account {account} belongs to somebody else at the provider.",
                 hint="Log in there as yourself, or `tacit logout` on this device first.",
             )
-        if not self._claim(claims, account, stale=stale) and self.find(claims) != account:
+        if not self._claim(claims, account, instead_of=listed) and self.find(claims) != account:
             raise StoreError("The account could not be linked.", hint="Try again.")
 
     # --- helpers
 
-    def _listed(self, identity: str) -> str:
+    def _look(self, claims: Claims) -> tuple[str, str]:
+        """The account of a person, and what the list says; the first is "" where the account does not agree."""
+        identity = identity_of(claims)
         row = self._list.reading(lambda transaction: transaction.row(_LISTED, {"identity": identity}))
-        return str(row[0]) if row is not None else ""
+        listed = str(row[0]) if row is not None else ""
+        return (listed if listed and self._linked(listed) == identity else ""), listed
 
-    def _claim(self, claims: Claims, account: str, *, stale: str) -> bool:
-        values = {"identity": identity_of(claims), "account": account, "stale": stale}
+    def _claim(self, claims: Claims, account: str, *, instead_of: str) -> bool:
+        """Put an account into the list, unless the list says something else by now than `instead_of`."""
+        values = {"identity": identity_of(claims), "account": account, "listed": instead_of}
         row = self._list.writing(
             lambda transaction: transaction.row(_LIST, values), durable=True, alone=False
         )
