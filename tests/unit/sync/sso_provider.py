@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
 import time
 from base64 import b64decode, urlsafe_b64encode
@@ -19,7 +20,7 @@ import httpx
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-ISSUER = "https://id.example.org"
+ISSUER = f"https://id-{os.getpid()}.example.org"
 CLIENT, SECRET = "tacit", "s3cret & more"
 REDIRECT = "http://127.0.0.1/auth/v1/callback"
 

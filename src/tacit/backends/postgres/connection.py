@@ -40,8 +40,7 @@ _PROBE_S = 1.0
 """Whoever waits so long for a connection looks whether there is a server."""
 
 _FIND_TENANT = "SELECT tenant FROM tenants WHERE name = %(name)s"
-_ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING"
-_ADD_NEW_TENANT = f"{_ADD_TENANT} RETURNING tenant"
+_ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING RETURNING tenant"
 _NAME_TENANT = "SELECT set_config('tacit.tenant_name', %(name)s, true)"
 _ADD_TEAM = """
     INSERT INTO tenants (name, organization) VALUES (%(name)s, %(organization)s) ON CONFLICT (name) DO NOTHING
@@ -174,7 +173,7 @@ class Connections:
         try:
             with connection.transaction():
                 connection.execute(_NAME_TENANT, {"name": name})
-                return connection.execute(_ADD_NEW_TENANT, {"name": name}).fetchone() is not None
+                return connection.execute(_ADD_TENANT, {"name": name}).fetchone() is not None
         except psycopg.Error as error:
             raise translate(error) from error
         finally:

@@ -1,7 +1,7 @@
 """Which account belongs to whom at the provider, in PostgreSQL. In: an issuer and a subject. Out: an account.
 
 A person is the pair of issuer and subject, and nothing else: names and addresses change, and can be chosen. The account says in its own tenant whose it
-is; a list in the server's tenant says where to look. Both have to agree, so that an account which was removed and made again for somebody else
+is; a list in a tenant of the provider says where to look. Both have to agree, so that an account which was removed and made again for somebody else
 opens to nobody from before.
 """
 
@@ -16,7 +16,7 @@ from tacit.errors import NotPermitted, StoreError
 from tacit.server.logs import MAX_ACCOUNT, Logs
 from tacit.server.postgres_logs import account_tenant
 from tacit.server.sso.rules import Claims
-from tacit.server.sso.sign_ins import TENANT
+from tacit.server.sso.sign_ins import tenant_of
 from tacit.server.teams.access import SERVER
 
 TRIES = 200
@@ -39,11 +39,11 @@ _LINK = """
 class Identities:
     """The accounts of the provider's people. Safe to share between threads and processes."""
 
-    def __init__(self, connections: Connections, logs: Logs) -> None:
-        """Accounts are those of `logs`, in the database of `connections`."""
+    def __init__(self, connections: Connections, logs: Logs, issuer: str) -> None:
+        """Accounts are those of `logs`, in the database of `connections`; people are those of the provider `issuer`."""
         self._connections = connections
         self._logs = logs
-        self._list = Database(connections, TENANT)
+        self._list = Database(connections, tenant_of(issuer))
 
     def find(self, claims: Claims) -> str:
         """The account of a person; "" = none."""

@@ -53,8 +53,8 @@ class SingleSignOn:
         self.settings = settings
         self.provider = provider or Provider(settings.client)
         self._logs = logs
-        self._sign_ins = SignIns(connections)
-        self._identities = Identities(connections, logs)
+        self._sign_ins = SignIns(connections, settings.client.issuer)
+        self._identities = Identities(connections, logs, settings.client.issuer)
         self._memberships = GrantedMemberships(teams.members)
 
     def missing_teams(self) -> tuple[str, ...]:

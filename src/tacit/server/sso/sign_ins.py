@@ -17,8 +17,6 @@ from tacit.errors import NotLoggedIn, SyncError
 from tacit.model.ids import encode_base32
 from tacit.server.logs import hash_of
 
-TENANT = "server:sso"
-"""What belongs to no account yet."""
 LOGIN_MS = 600_000
 MAX_LOGINS = 10_000
 MAX_DEVICE = 60
@@ -112,9 +110,9 @@ class Result:
 class SignIns:
     """The logins under way. Safe to share between threads and processes."""
 
-    def __init__(self, connections: Connections) -> None:
-        """Keep them in the database of `connections`."""
-        self._database = Database(connections, TENANT)
+    def __init__(self, connections: Connections, issuer: str) -> None:
+        """Keep those with the provider `issuer` in the database of `connections`."""
+        self._database = Database(connections, tenant_of(issuer))
 
     def begin(self, *, device: str, address: str, account: str, now_ms: int) -> Begun:
         """Begin a login.
@@ -227,6 +225,11 @@ class SignIns:
 
     def _write(self, work: Callable[[Transaction], _T]) -> _T:
         return self._database.writing(work, durable=True, alone=False)
+
+
+def tenant_of(issuer: str) -> str:
+    """The name of the tenant that holds what belongs to a provider and to no account."""
+    return f"provider:{hash_of(issuer)}"
 
 
 def no_login() -> NotLoggedIn:

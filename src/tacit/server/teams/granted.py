@@ -19,7 +19,7 @@ from tacit.server.teams.members import Members
 
 _LOG = logging.getLogger(__name__)
 _SIGN_ON = Principal(account=SERVER, device="")
-_FIND = "SELECT role, ends_at_ms FROM members WHERE tenant = %(tenant)s AND principal = %(principal)s"
+_GRANTED = "SELECT role, ends_at_ms FROM members WHERE tenant = %(tenant)s AND principal = %(principal)s"
 _GIVE = """
     INSERT INTO members (tenant, principal, name, role, added_by, added_at_ms, ends_at_ms)
     VALUES (%(tenant)s, %(principal)s, %(name)s, %(role)s, %(by)s, %(now_ms)s, %(ends_at_ms)s)
@@ -69,7 +69,7 @@ class GrantedMemberships:
             return
 
         def give(transaction: Transaction) -> None:
-            row = transaction.row(_FIND, {"principal": principal})
+            row = transaction.row(_GRANTED, {"principal": principal})
             if row is not None and not row[1]:
                 return  # by hand
             values: dict[str, Any] = {"principal": principal, "name": name, "role": role, "by": SERVER}
@@ -82,7 +82,7 @@ class GrantedMemberships:
 
     def _end(self, principal: str, team: str, *, now_ms: int) -> None:
         def end(transaction: Transaction, *, by_hand: bool) -> bool:
-            row = transaction.row(_FIND, {"principal": principal})
+            row = transaction.row(_GRANTED, {"principal": principal})
             if row is not None and not row[1] and not by_hand:
                 return False
             if row is not None:
@@ -109,5 +109,5 @@ class GrantedMemberships:
             database = self._members.access.as_server(team)
         except NotFound:
             return False
-        row = database.reading(lambda transaction: transaction.row(_FIND, {"principal": principal}))
+        row = database.reading(lambda transaction: transaction.row(_GRANTED, {"principal": principal}))
         return row is not None and bool(row[1])

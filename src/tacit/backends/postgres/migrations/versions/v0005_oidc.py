@@ -1,6 +1,6 @@
 """The tables of single sign-on. In: the schema of teams, as the owner. Out: schema 5.
 
-Logins that are under way and the list of who has which account lie in one tenant of the server's own. Which identity an account belongs to is
+Logins that are under way and the list of who has which account lie in a tenant of the provider. Which identity an account belongs to is
 written in the account's tenant, and goes with it.
 """
 
