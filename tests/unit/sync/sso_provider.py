@@ -99,6 +99,7 @@ class FakeProvider:
             "jwks_uri": f"{ISSUER}/keys",
             "userinfo_endpoint": f"{ISSUER}/userinfo",
             "scopes_supported": ["openid", "groups"],
+            "authorization_response_iss_parameter_supported": True,
             "token_endpoint_auth_methods_supported": self.auth_methods,
         }
 

@@ -318,10 +318,11 @@ def test_a_token_of_another_login_is_refused(site):
         device.finish_sign_in(begun.login, begun.secret)
 
 
-def test_an_answer_of_another_provider_is_refused(site):
+@pytest.mark.parametrize("issuer", ["https://evil.example.org", ""])
+def test_an_answer_of_another_provider_is_refused(site, issuer):
     begun, browser = site.device().begin_sign_in("laptop"), Browser(site)
     back = httpx.URL(browser.at_provider(begun, site.person("ana", "eng")))
-    page = browser.client.get(back.path, params={**back.params, "iss": "https://evil.example.org"})
+    page = browser.client.get(back.path, params={**back.params, "iss": issuer})
     assert "another provider" in page.text
 
 

@@ -104,7 +104,8 @@ class SingleSignOn:
         return account
 
     def _complete(self, returned: Returned, *, code: str, error: str, issuer: str, now_ms: int) -> str:
-        if issuer and issuer != self.settings.client.issuer:
+        named = issuer or self.provider.metadata().authorization_response_iss_parameter_supported
+        if named and issuer != self.settings.client.issuer:
             raise NotPermitted("The answer came from another provider.", hint="Begin again.")
         if not code:
             why = f" ({error})" if error.isidentifier() and len(error) <= 60 else ""

@@ -42,6 +42,7 @@ class Metadata:
     jwks_uri: str
     userinfo_endpoint: str = ""
     scopes_supported: tuple[str, ...] = ()
+    authorization_response_iss_parameter_supported: bool = False
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
 
 
