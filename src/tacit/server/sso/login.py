@@ -62,7 +62,7 @@ class SingleSignOn:
         return self._memberships.missing(self.settings.rules.teams())
 
     def begin(self, *, device: str, address: str, account: str, now_ms: int) -> Begun:
-        """A device begins; `account` = its own where it is logged in. Asks the provider first, so that one that is away is told at once."""
+        """A device begins; `account` = its own where it is logged in. A provider that was never reached is told at once."""
         self.provider.metadata()
         return self._sign_ins.begin(device=device, address=address, account=account, now_ms=now_ms)
 
