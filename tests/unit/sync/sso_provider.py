@@ -42,6 +42,7 @@ class FakeProvider:
         self.in_token: set[str] | None = None
         self.published = [0]
         self.key = 0
+        self.more_keys: list[dict[str, str]] = []
         self.forge: Callable[[dict[str, Any]], str] | None = None
         self.away = False
         self.issuer = ISSUER
@@ -82,7 +83,7 @@ class FakeProvider:
                     | {"kid": f"key-{number}", "use": "sig"}
                     for number in self.published
                 ]
-                return httpx.Response(200, json={"keys": keys})
+                return httpx.Response(200, json={"keys": keys + self.more_keys})
             case "/token":
                 return self._token(request)
             case "/userinfo":

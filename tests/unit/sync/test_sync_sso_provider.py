@@ -124,6 +124,15 @@ def test_a_spoiled_token_lets_nobody_in(asked, forge):
         asked.identify()
 
 
+def test_a_shared_secret_signs_nothing_even_if_it_is_published(asked):
+    secret = b"s" * 32
+    text = urlsafe_b64encode(secret).rstrip(b"=").decode()
+    asked.fake.more_keys = [{"kty": "oct", "kid": "mac", "alg": "HS256", "k": text, "use": "sig"}]
+    asked.fake.forge = lambda claims: jwt.encode(claims, secret, algorithm="HS256", headers={"kid": "mac"})
+    with pytest.raises(SyncError, match="InvalidAlgorithmError"):
+        asked.identify()
+
+
 def test_clocks_may_differ_by_a_minute(asked):
     asked.fake.forge = lambda claims: signed(claims | {"iat": claims["iat"] + 40, "exp": claims["iat"] + 300})
     assert asked.identify()["sub"] == "sub-1"
