@@ -53,7 +53,7 @@ def login(
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import format_count, print_json, print_line
+    from tacit.cli.terminal.output import format_count, print_line
     from tacit.errors import InvalidInput
     from tacit.sync.connection import checked_url
 
@@ -91,6 +91,12 @@ def login(
     done = ask("POST", "/v1/sync/login", {"url": url, "code": invitation, "phrase": phrase, "name": name})[
         "login"
     ]
+    _print_login(done, as_json=as_json)
+
+
+def _print_login(done: dict[str, Any], *, as_json: bool) -> None:
+    from tacit.cli.terminal.output import print_json, print_line
+
     if as_json:
         print_json(done)
         return
