@@ -330,7 +330,8 @@ def test_a_refusal_at_the_provider_reaches_the_device(site):
     device, browser = site.device(), Browser(site)
     begun = device.begin_sign_in("laptop")
     back = httpx.URL(browser.at_provider(begun, site.person("ana", "eng")))
-    params = {"state": back.params["state"], "error": "access_denied", "error_description": "<b>no</b>"}
+    params = {**back.params, "error": "access_denied", "error_description": "<b>no</b>"}
+    del params["code"]
     page = browser.client.get(back.path, params=params)
     assert page.status_code == 403
     assert "access_denied" in page.text
