@@ -294,6 +294,23 @@ def test_a_way_back_counts_once(site):
     assert site.provider.asked.count("/token") == 1
 
 
+def test_a_way_back_counts_once_while_the_provider_is_still_asked(site):
+    begun, browser = site.device().begin_sign_in("laptop"), Browser(site)
+    back = browser.at_provider(begun, site.person("ana", "eng")).removeprefix(URL)
+    cookies = dict(browser.client.cookies)
+    meanwhile = []
+
+    def forge(claims):
+        other = site.client()
+        other.cookies.update(cookies)
+        meanwhile.append(other.get(back).status_code)
+        return signed(claims)
+
+    site.provider.forge = forge
+    assert browser.client.get(back).status_code == 200
+    assert meanwhile == [403]
+
+
 def test_a_code_of_another_login_is_refused(site):
     """A code that was stolen from one login and put into another: the provider knows whose code challenge it was."""
     victim, thief = Browser(site), Browser(site)
