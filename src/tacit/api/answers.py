@@ -60,7 +60,15 @@ from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 from tacit.recall.replay import Replayed
 from tacit.state.counted import Verdict
-from tacit.sync.views import DeviceView, Exchanged, KnownTeam, LoginResult, SyncStatus
+from tacit.sync.views import (
+    DeviceView,
+    Exchanged,
+    KnownTeam,
+    LoginResult,
+    SignInBegun,
+    SignInResult,
+    SyncStatus,
+)
 
 Tier = Literal["import", "tool", "assistant", "teammate", "user"]
 
@@ -584,6 +592,18 @@ class LoggedInView(_Answer):
 
     shared: int = Field(description="memories that other devices of the account get")
     login: LoginResult | None
+
+
+class SignInView(_Answer):
+    """A login with the server's provider that was begun."""
+
+    sign_in: SignInBegun
+
+
+class SignedInView(_Answer):
+    """What became of a login with the server's provider."""
+
+    sign_in: SignInResult
 
 
 class InviteView(_Answer):

@@ -214,6 +214,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/sync", admin_handlers.sync_status),
         _send("POST", "/v1/sync", admin_handlers.sync_now, users=_DEVICES),
         _send("POST", "/v1/sync/login", admin_handlers.sync_login, users=_DEVICES),
+        _send("POST", "/v1/sync/sign-in", admin_handlers.sync_sign_in, users=_DEVICES),
+        _send("POST", "/v1/sync/sign-in/finish", admin_handlers.sync_signed_in, users=_DEVICES),
         _send("POST", "/v1/sync/logout", admin_handlers.sync_logout, users=_DEVICES),
         _send("POST", "/v1/sync/invites", admin_handlers.sync_invite, users=_DEVICES),
         _get("/v1/sync/devices", admin_handlers.sync_devices),

@@ -248,6 +248,21 @@ class LogIn(Request):
     dry_run: bool = Field(default=False, description="only say how many memories would leave")
 
 
+class BeginSignIn(Request):
+    """A server whose provider is to log the user in."""
+
+    url: str = Field(min_length=1, max_length=500, description="address of the server")
+    name: str = Field(default="", max_length=60, description="of this device; left out = the machine's")
+
+
+class FinishSignIn(Request):
+    """A login with the provider that was begun."""
+
+    url: str = Field(min_length=1, max_length=500, description="address of the server")
+    login: str = Field(min_length=1, max_length=100, description="its id")
+    secret: str = Field(min_length=1, max_length=100, description="as the beginning told it")
+
+
 class Revoke(Request):
     """A device to refuse."""
 

@@ -432,6 +432,7 @@ class SyncStatus(TypedDict):
     waiting: int
     changed: bool
     synced_at_ms: int
+    sign_in_by_ms: int
     error: str
 
 

@@ -311,7 +311,10 @@ def _print_members(found: dict[str, Any], *, as_json: bool) -> None:
             member["principal"],
             member["role"],
             format_day(member["added_at_ms"]),
-            f"until {format_day(member['until_ms'])}" if member["until_ms"] else ("" if member["joined"] else "has not joined"),
+            ", ".join(
+                ([f"until {format_day(member['until_ms'])}"] if member["until_ms"] else [])
+                + ([] if member["joined"] else ["has not joined"])
+            ),
         )
         for member in found["members"]
     ]  # fmt: skip

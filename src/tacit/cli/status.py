@@ -23,6 +23,8 @@ MOST_COUNTED = 500
 MOST_CAUSES = 4
 """So many causes are shown for each surface; --json tells all."""
 TIMEOUT_S = 10.0
+SOON_MS = 7 * 86_400_000
+"""So long before memberships end it is said that they will."""
 
 
 class Prompt(TypedDict):
@@ -343,7 +345,20 @@ def _sync_line(sync: SyncStatus) -> str:
     waiting = format_count(sync["waiting"], "entry waits", "entries wait") if sync["waiting"] else ""
     waiting = waiting or ("changes wait" if sync["changed"] else "nothing waits")
     error = f"; {sync['error']}" if sync["error"] else ""
-    return f"{sync['account']} at {sync['url']}: {age}, {waiting}{error}"
+    return f"{sync['account']} at {sync['url']}: {age}, {waiting}{error}{sign_in_advice(sync, before='; ')}"
+
+
+def sign_in_advice(sync: SyncStatus, *, before: str = "") -> str:
+    """What to say, after `before`, where memberships end soon, or have ended, that the provider's groups gave; else ""."""
+    import time
+
+    from tacit.cli.terminal.output import format_day
+
+    by_ms, now_ms = sync["sign_in_by_ms"], time.time() * 1000
+    if not by_ms or by_ms > now_ms + SOON_MS:
+        return ""
+    what = "ended" if by_ms <= now_ms else "end"
+    return f"{before}your teams {what} on {format_day(by_ms)}: `tacit login {sync['url']} --sso`"
 
 
 def _preset_line(facts: StatusFacts) -> str:

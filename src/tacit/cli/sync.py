@@ -12,6 +12,8 @@ import typer
 
 from tacit.cli.terminal.arguments import AsJson, Yes
 
+POLL_S = 2.0
+
 Code = Annotated[
     str, typer.Option("--code", help="Code of an invitation. Default: ask for it.", show_default=False)
 ]
@@ -20,6 +22,13 @@ Code = Annotated[
 def login(
     url: Annotated[str, typer.Argument(help="Address of the server.", show_default=False)],
     code: Code = "",
+    sso: Annotated[
+        bool,
+        typer.Option(
+            "--sso",
+            help="Log in with the server's provider, in a browser on any machine; where this home is logged in, renew its teams.",
+        ),
+    ] = False,
     phrase_file: Annotated[
         Path | None,
         typer.Option(
@@ -44,14 +53,20 @@ def login(
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
-    from tacit.cli.terminal.output import format_count, print_json, print_line
+    from tacit.cli.terminal.output import format_count, print_line
+    from tacit.errors import InvalidInput
     from tacit.sync.connection import checked_url
 
     checked_url(url)
-    if not code:
+    if sso and code:
+        raise InvalidInput("--sso needs no code.", hint="Leave out --code.")
+    if sso and ask("GET", "/v1/sync")["sync"]["logged_in"]:
+        _renew(url, name, as_json=as_json)
+        return
+    if not code and not sso:
         _refuse_unattended("a code of an invitation", hint="Give it with --code.")
     phrase = "" if first or phrase_file is None else _phrase_of(phrase_file)
-    if not first and not phrase:
+    if not first and not phrase and not sso:
         _refuse_unattended(
             "the recovery phrase",
             hint="Give it with --phrase-file, or --first on the account's first device.",
@@ -61,12 +76,27 @@ def login(
         memories = format_count(shared)
         print_line(f"{memories} of this home would be encrypted and sent to {url}, for your other devices.")
     confirm("Share them?", yes=yes, default=False)
-    if not first and not phrase:
+    if sso:
+        signed_in = _sign_in(url, name)
+        code, first = signed_in["code"], signed_in["first"]
+        if not first and not phrase:
+            _refuse_unattended(
+                f"the recovery phrase of {signed_in['account']}", hint="Give it with --phrase-file."
+            )
+    if first:
+        phrase = ""
+    elif not phrase:
         phrase = str(typer.prompt("Recovery phrase", hide_input=True, err=True))
     invitation = code or typer.prompt("Code of the invitation", err=True)
     done = ask("POST", "/v1/sync/login", {"url": url, "code": invitation, "phrase": phrase, "name": name})[
         "login"
     ]
+    _print_login(done, as_json=as_json)
+
+
+def _print_login(done: dict[str, Any], *, as_json: bool) -> None:
+    from tacit.cli.terminal.output import print_json, print_line
+
     if as_json:
         print_json(done)
         return
@@ -79,6 +109,52 @@ def login(
     print_line(
         "`tacit sync` syncs now; from here on it happens by itself. `tacit devices invite` adds a device."
     )
+
+
+def _renew(url: str, name: str, *, as_json: bool) -> None:
+    """Log in with the provider where this home has an account: link it, or renew what the user's groups give."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json, print_line
+
+    done = _sign_in(url, name)
+    ask("POST", "/v1/sync", {})
+    if as_json:
+        print_json({"account": done["account"]})
+        return
+    print_line(
+        f"The provider knows you as {done['account']}; your teams are renewed. `tacit team` lists them."
+    )
+
+
+def _sign_in(url: str, name: str) -> dict[str, Any]:
+    """Let the user log in with the server's provider in a browser, and wait for it."""
+    import time
+    import webbrowser
+
+    from tacit.cli.connection import ask
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.output import strip_control_characters
+    from tacit.errors import NotLoggedIn
+    from tacit.sync.connection import checked_url
+
+    begun = ask("POST", "/v1/sync/sign-in", {"url": url, "name": name})["sign_in"]
+    address = str(begun["browser_url"])
+    checked_url(address)  # the server's word, which goes to a program
+    # On standard error: standard output holds the answer alone.
+    typer.echo(
+        f"Log in at this address, in a browser on any machine:\n\n    {strip_control_characters(address)}\n",
+        err=True,
+    )
+    typer.echo(f"It must show the code {strip_control_characters(begun['code'])}.", err=True)
+    if current_context().interactive:
+        webbrowser.open(address)
+    body = {"url": url, "login": begun["login"], "secret": begun["secret"]}
+    while time.time() * 1000 < begun["until_ms"]:
+        done = ask("POST", "/v1/sync/sign-in/finish", body)["sign_in"]
+        if done["done"]:
+            return done
+        time.sleep(POLL_S)
+    raise NotLoggedIn("Nobody logged in within ten minutes.", hint=f"`tacit login {url} --sso` begins again.")
 
 
 def _refuse_unattended(what: str, *, hint: str) -> None:
@@ -121,6 +197,7 @@ def logout(yes: Yes = False, as_json: AsJson = False) -> None:
 def sync(as_json: AsJson = False) -> None:
     """Sync with your other devices now. The daemon does this by itself as soon as something changed."""
     from tacit.cli.connection import ask
+    from tacit.cli.status import sign_in_advice
     from tacit.cli.terminal.output import format_count, print_json, print_line
 
     done = ask("POST", "/v1/sync", {})
@@ -135,6 +212,8 @@ def sync(as_json: AsJson = False) -> None:
     )
     if exchanged["renewed"]:
         print_line("This home was copied or set back, so it goes on as a device of its own.", style="yellow")
+    if advice := sign_in_advice(done["sync"]):
+        print_line(f"{advice[0].upper()}{advice[1:]}.", style="yellow")
 
 
 app = typer.Typer(

@@ -71,6 +71,7 @@ class TeamMembership:
         change: rises with every change of the team's memories.
         waiting: requests that this member may decide.
         projects: those of the organization, for its own team; none for the others.
+        until_ms: when the membership ends unless the member logs in with the provider again; 0 = it does not end by itself.
     """
 
     team: str
@@ -80,11 +81,12 @@ class TeamMembership:
     change: int = 0
     waiting: int = 0
     projects: tuple[TeamProject, ...] = ()
+    until_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberView:
-    """A member of a team. `until_ms` = when the token of a service account ends; 0 = it is a person."""
+    """A member of a team. `until_ms` = when the token of a service account ends, or a membership that a group of the provider gave; 0 = never."""
 
     principal: str
     name: str

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -17,12 +18,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from tacit.errors import InvalidPayload, NotLoggedIn, TacitError
+from tacit.errors import InvalidPayload, NotLoggedIn, SyncError, TacitError
 from tacit.server.logs import MAX_LOGS, MAX_NUMBER, Login, Logs, Principal, is_device
-from tacit.server.service import Handler, Service, as_json, read_body, read_number
+from tacit.server.service import SSO_PREFIX, Handler, Service, as_json, read_body, read_number
 from tacit.server.teams import Teams
 from tacit.server.teams.endpoints import TEAM_PREFIX, TeamEndpoints, WatchedTeams
 from tacit.sync.entry import Entry
+
+if TYPE_CHECKING:
+    from tacit.server.sso.login import SingleSignOn
 
 PREFIX = "/sync/v1"
 MAX_PAGE = 500
@@ -67,6 +71,7 @@ def make_app(
     logs: Logs,
     *,
     teams: Teams | None = None,
+    sso: SingleSignOn | None = None,
     trusted_proxies: Sequence[IPv4Network | IPv6Network] = (),
     now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     leaving: Callable[[], bool] = lambda: False,
@@ -76,6 +81,7 @@ def make_app(
     Args:
         logs: what is kept of the devices of people.
         teams: organizations and what they share; None = there are none.
+        sso: lets people log in with a provider; None = there is none.
         trusted_proxies: networks of the proxies that speak TLS for this server. With any, every request must come from one of them and
             say that it arrived by HTTPS. Failed logins then count for the last address in `X-Forwarded-For`, which the proxy wrote.
         now_ms: the time.
@@ -92,6 +98,7 @@ def make_app(
     if teams is not None:
         endpoints = TeamEndpoints(teams, service, now_ms=now_ms)
         found += [(f"{TEAM_PREFIX}{path}", method, handler) for method, path, handler in endpoints.paths()]
+    found += _sign_in_paths(sso, service, now_ms=now_ms)
     routes = [
         Route(path, service.answering(path, handler), methods=[method]) for path, method, handler in found
     ]
@@ -107,6 +114,25 @@ def make_app(
         )
 
     return Starlette(routes=[*routes, Route("/health", health), Route("/metrics", metrics)])
+
+
+def _sign_in_paths(
+    sso: SingleSignOn | None, service: Service, *, now_ms: Callable[[], int]
+) -> list[tuple[str, str, Handler]]:
+    if sso is None:
+        return [(f"{SSO_PREFIX}/begin", "POST", _no_provider)]
+    from tacit.server.sso.endpoints import SsoEndpoints  # noqa: PLC0415 - only where there is a provider
+
+    endpoints = SsoEndpoints(sso, service, now_ms=now_ms)
+    return [(f"{SSO_PREFIX}{path}", method, handler) for method, path, handler in endpoints.paths()]
+
+
+async def _no_provider(request: Request) -> Response:
+    del request
+    raise SyncError(
+        "This server has no single sign-on.",
+        hint="Ask whoever runs it for an invitation: `tacit login URL --code CODE`.",
+    )
 
 
 def _no_service() -> Principal:

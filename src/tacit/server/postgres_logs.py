@@ -90,6 +90,7 @@ _REMOVE_ACCOUNT = (
     "DELETE FROM logs WHERE tenant = %(tenant)s",
     "DELETE FROM devices WHERE tenant = %(tenant)s",
     "DELETE FROM invites WHERE tenant = %(tenant)s",
+    "DELETE FROM sso_links WHERE tenant = %(tenant)s",
     "DELETE FROM memberships WHERE tenant = %(tenant)s",
     "DELETE FROM accounts WHERE tenant = %(tenant)s",
     "DELETE FROM tenants WHERE tenant = %(tenant)s",
@@ -119,11 +120,16 @@ class PostgresLogs:
         """See the protocol."""
         return self._known(account) is not None
 
+    def is_new(self, account: str) -> bool:
+        """See the protocol."""
+        database = self._known(account)
+        return database is None or database.reading(lambda transaction: transaction.row(_KEY)) is None
+
     def remove_account(self, account: str) -> int:
         """See the protocol."""
         database = self._known(account)
         if database is None:
-            self._connections.forget(tenant_of(account))  # of a removal that was interrupted
+            self._connections.forget(account_tenant(account))  # of a removal that was interrupted
             raise unknown_account(account)
 
         def remove(transaction: Transaction) -> int:
@@ -134,7 +140,7 @@ class PostgresLogs:
 
         count = database.writing(remove, durable=True, alone=True)
         self._accounts.pop(account, None)
-        self._connections.forget(tenant_of(account))
+        self._connections.forget(account_tenant(account))
         return count
 
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
@@ -291,18 +297,18 @@ class PostgresLogs:
 
     def _known(self, account: str) -> Database | None:
         """The account's part of the database; None where there is no such account: asking for one makes none."""
-        if account not in self._accounts and self._connections.has_tenant(tenant_of(account)):
+        if account not in self._accounts and self._connections.has_tenant(account_tenant(account)):
             return self._made(account)
         return self._accounts.get(account)
 
     def _made(self, account: str) -> Database:
         if account not in self._accounts:
-            self._accounts[account] = Database(self._connections, tenant_of(account))
+            self._accounts[account] = Database(self._connections, account_tenant(account))
         return self._accounts[account]
 
 
-def tenant_of(account: str) -> str:
-    """The name of the account's tenant."""
+def account_tenant(account: str) -> str:
+    """The name of an account's tenant."""
     return f"account:{account}"
 
 

@@ -23,6 +23,7 @@ from tacit.server.logs import MAX_NUMBER, Principal
 from tacit.server.tracing import request_span
 
 _LOG = logging.getLogger(__name__)
+SSO_PREFIX = "/auth/v1"
 MAX_BODY_BYTES = 16 * 1024 * 1024
 LOGIN_FAILURES, LOGIN_WINDOW_S = 10, 60.0
 """So many failed logins of one address are answered in so many seconds; further ones are refused unread."""
@@ -231,17 +232,25 @@ async def read_body(request: Request, kind: type[Any]) -> Any:
     Raises:
         InvalidPayload: if it is too large or cannot be read.
     """
+    raw = await read_bytes(request, MAX_BODY_BYTES, hint="Send fewer entries at once.")
+    try:
+        return msgspec.json.decode(raw, type=kind)
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise InvalidPayload(f"The body cannot be read: {type(error).__name__}.") from error
+
+
+async def read_bytes(request: Request, most: int, *, hint: str = "") -> bytes:
+    """The body of a request as it is.
+
+    Raises:
+        InvalidPayload: if it has more than `most` bytes.
+    """
     raw = bytearray()
     async for chunk in request.stream():
         raw += chunk
-        if len(raw) > MAX_BODY_BYTES:
-            raise InvalidPayload(
-                f"The body is larger than {MAX_BODY_BYTES} bytes.", hint="Send fewer entries at once."
-            )
-    try:
-        return msgspec.json.decode(bytes(raw), type=kind)
-    except (UnicodeDecodeError, RecursionError) as error:
-        raise InvalidPayload(f"The body cannot be read: {type(error).__name__}.") from error
+        if len(raw) > most:
+            raise InvalidPayload(f"The body is larger than {most} bytes.", hint=hint)
+    return bytes(raw)
 
 
 def read_number(request: Request, name: str, default: float, *, least: int = 0) -> float:

@@ -24,7 +24,7 @@ from tacit.backends.postgres.shards.moving import move_tenant
 from tacit.backends.postgres.shards.routing import HOME
 from tacit.config.databases import OWNER_DATABASE, Role, checked_shard_name, shard_url, shard_variable
 from tacit.errors import InvalidInput, StoreError
-from tacit.server.postgres_logs import tenant_of
+from tacit.server.postgres_logs import account_tenant
 
 FROM_ENVIRONMENT = Addresses(primary=shard_url, replica=lambda shard: shard_url(shard, "replica"))
 """Where shards and replicas are, as the environment says."""
@@ -105,7 +105,7 @@ def move(
         if not quiet:
             sys.stderr.write(f"{step}\n")
 
-    tenant = account if ":" in account else tenant_of(account)
+    tenant = account if ":" in account else account_tenant(account)
     moved = move_tenant(tenant, shard, owner_url=lambda name: owner_url(database, name), step=tell)
     if moved.source == shard:
         typer.echo(f"{account} is on {shard}.")

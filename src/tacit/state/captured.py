@@ -292,12 +292,14 @@ class TeamState:
     Attributes:
         cursor: up to where its changes were taken over.
         role, name: of this home's user in it.
+        until_ms: when the membership ends unless the user logs in with the provider again; 0 = it does not end by itself.
         own: ids of memories of the user's own by the id of the shared one that says the same.
     """
 
     cursor: str = ""
     role: str = ""
     name: str = ""
+    until_ms: int = 0
     own: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

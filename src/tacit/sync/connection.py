@@ -31,14 +31,15 @@ def checked_url(url: str) -> str:
         raise wrong from error
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise wrong
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise InvalidInput(
             f"{url} would send your token over the network in the clear.", hint="Use https://."
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host name stands for this machine."""
     if host == "localhost":
         return True
     try:

@@ -10,9 +10,10 @@ import httpx
 
 from tacit.sync.connection import ANSWER_S, CONNECT_S, ServerConnection
 from tacit.sync.entry import Entry
-from tacit.sync.views import DeviceView, LoggedIn
+from tacit.sync.views import DeviceView, LoggedIn, SignInBegun, SignInResult
 
 PREFIX = "/sync/v1"
+SIGN_IN_PREFIX = "/auth/v1"
 _T = TypeVar("_T")
 
 
@@ -59,6 +60,15 @@ class HttpServer:
         done = self._ask(LoggedIn, "POST", "/login", body)
         self.connection.token = done.token
         return done
+
+    def begin_sign_in(self, device: str) -> SignInBegun:
+        """Begin a login with the server's provider; with a token, link or renew the account of that device. `device` is its name."""
+        return self.connection.ask(SignInBegun, "POST", f"{SIGN_IN_PREFIX}/begin", {"device": device})
+
+    def finish_sign_in(self, login: str, secret: str) -> SignInResult:
+        """What became of such a login; an end is told once."""
+        body = {"login": login, "secret": secret}
+        return self.connection.ask(SignInResult, "POST", f"{SIGN_IN_PREFIX}/finish", body)
 
     def heads(self) -> Mapping[str, int]:
         """See the protocol."""

@@ -99,6 +99,7 @@ class SyncStatus:
         waiting: entries that the server did not have at the last exchange.
         changed: something was written here since.
         synced_at_ms: when the last exchange succeeded; 0 = none did.
+        sign_in_by_ms: when memberships end or ended that groups of the server's provider gave, unless the user logs in with it again; 0 = there are none.
         error: what went wrong at the last attempt, or empty.
     """
 
@@ -111,4 +112,41 @@ class SyncStatus:
     waiting: int = 0
     changed: bool = False
     synced_at_ms: int = 0
+    sign_in_by_ms: int = 0
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInBegun:
+    """A login with the server's provider that goes on in a browser.
+
+    Attributes:
+        login: its id.
+        secret: with which this home asks what became of it.
+        code: is shown by the browser as well, for the person to compare.
+        browser_url: to open in a browser, on any machine.
+        until_ms: when it ends.
+    """
+
+    login: str
+    secret: str
+    code: str
+    browser_url: str
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInResult:
+    """What became of a login with the provider.
+
+    Attributes:
+        done: the provider let the person in; False = it is not over yet.
+        account: theirs.
+        code: of an invitation to it; "" = this home is logged in already, and its account was linked or renewed.
+        first: no device is in the account yet: the first one makes the recovery phrase.
+    """
+
+    done: bool
+    account: str = ""
+    code: str = ""
+    first: bool = False

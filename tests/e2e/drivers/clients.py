@@ -7,23 +7,38 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 INSTALLED = Path(__file__).parents[1] / "clients" / "node_modules"
 
 
+def modules() -> Path:
+    """The folder that the clients are installed in."""
+    return Path(os.environ.get("TACIT_E2E_CLIENTS") or INSTALLED)
+
+
 def client_path(name: str) -> Path | None:
     """The installed client `name` (`claude`, `opencode`), or None."""
-    path = Path(os.environ.get("TACIT_E2E_CLIENTS") or INSTALLED) / ".bin" / name
+    path = modules() / ".bin" / name
     return path if path.exists() else None
+
+
+def require_module(name: str) -> Path:
+    """The folder of modules, with the module `name` in it; skips the test where it is missing, fails it in CI."""
+    if not (modules() / name).exists():
+        _missing(name)
+    return modules()
 
 
 def require_client(name: str) -> Path:
     """The installed client `name`; skips the test where it is missing, fails it in CI."""
     path = client_path(name)
-    if path is not None:
-        return path
+    return path if path is not None else _missing(name)
+
+
+def _missing(name: str) -> NoReturn:
     message = f"the real client {name!r} is not installed; `bash scripts/install_clients.sh` installs it"
     if os.environ.get("CI", "").lower() in ("1", "true"):
         pytest.fail(message)

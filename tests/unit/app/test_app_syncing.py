@@ -12,11 +12,14 @@ from tacit.app.admin.purging import Purger
 from tacit.app.parts import Parts
 from tacit.app.sharing.syncing import Syncing
 from tacit.backends.memory import InMemoryStore
-from tacit.errors import NotLoggedIn, StoreError, SyncError
+from tacit.cli.status import SOON_MS, sign_in_advice
+from tacit.errors import InvalidInput, NotLoggedIn, StoreError, SyncError
 from tacit.providers.clock import FakeClock
 from tacit.server.logs import InMemoryLogs, Login
+from tacit.state.captured import TeamState
+from tacit.state.registry import TEAMS
 from tacit.sync.http_server import HttpServer
-from tacit.sync.views import LoggedIn
+from tacit.sync.views import LoggedIn, SignInBegun, SignInResult
 
 NOW = 1_770_000_000_000
 
@@ -27,9 +30,11 @@ class Server:
     def __init__(self) -> None:
         self.logs = InMemoryLogs()
         self.lost = False
+        self.token = ""
 
     def connect(self, url: str, token: str) -> HttpServer:
-        del url, token
+        del url
+        self.token = token
         return cast(HttpServer, self)
 
     def invite(self) -> str:
@@ -47,6 +52,14 @@ class Server:
 
     def wait(self, known: int, *, wait_s: float) -> bool:
         raise SyncError("The server cannot be reached.")
+
+    def begin_sign_in(self, device: str) -> SignInBegun:
+        return SignInBegun(
+            login="l", secret=self.token, code="ABCD-EFGH", browser_url=f"https://x/{device}", until_ms=NOW
+        )
+
+    def finish_sign_in(self, login: str, secret: str) -> SignInResult:
+        return SignInResult(done=True, account="ana")
 
     def revoke(self, device: str) -> None:
         del device
@@ -117,3 +130,51 @@ def test_after_a_logout_another_login_works_in_the_background_again(syncing, ser
     syncing.log_out()
     syncing.log_in("https://sync.example", code=server.invite(), phrase=phrase)
     assert [thread.is_alive() for thread in syncing._threads] == [True, True]
+
+
+def test_a_login_with_the_provider_is_this_devices_where_it_is_logged_in(syncing, server):
+    begun = syncing.begin_sign_in("https://sync.example", name=" laptop ")
+    assert (begun.secret, begun.browser_url) == ("", "https://x/laptop")
+    syncing.log_in("https://sync.example", code=server.invite())
+    token = syncing._membership().token
+    assert syncing.begin_sign_in("https://sync.example/").secret == token
+    server.token = ""
+    with pytest.raises(InvalidInput, match="is logged in at"):
+        syncing.begin_sign_in("https://other.example")
+    assert server.token == ""  # no other server is shown the token
+    syncing.finish_sign_in("https://sync.example", login="l", secret="s")
+    assert server.token == ""
+
+
+def test_when_to_log_in_with_the_provider_again_is_kept_until_that_was_done(syncing, server):
+    syncing.log_in("https://sync.example", code=server.invite())
+    store, clock = syncing._parts.store, syncing._parts.clock
+
+    def noted(teams: dict[str, TeamState]) -> int:
+        TEAMS.write(store, teams)
+        syncing._note_sign_in()
+        return syncing.status().sign_in_by_ms
+
+    assert noted({"acme": TeamState(role="reader")}) == 0
+    both = {"acme": TeamState(until_ms=NOW + 9), "acme/core": TeamState(until_ms=NOW + 5)}
+    assert noted(both) == NOW + 5
+    assert noted({}) == 0  # taken out of the team: nothing to log in for
+    assert noted(both) == NOW + 5
+    clock.advance(10)
+    assert noted({}) == NOW + 5  # ended: why the team is gone
+    syncing.finish_sign_in("https://sync.example", login="l", secret="s")
+    assert syncing.status().sign_in_by_ms == 0
+
+
+def test_it_is_said_a_week_before_and_afterwards():
+    import time
+
+    now_ms = int(time.time() * 1000)
+
+    def said(by_ms: int) -> str:
+        return sign_in_advice(cast(Any, {"sign_in_by_ms": by_ms, "url": "https://sync.example"}))
+
+    assert said(0) == said(now_ms + SOON_MS + 60_000) == ""
+    assert said(now_ms + SOON_MS - 60_000).startswith("your teams end on ")
+    assert said(now_ms - 60_000).startswith("your teams ended on ")
+    assert said(now_ms).endswith("`tacit login https://sync.example --sso`")

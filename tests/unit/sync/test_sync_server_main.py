@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -12,7 +14,7 @@ pytest.importorskip("psycopg")
 
 from tacit.server import main
 from tacit.server.logs import InMemoryLogs
-from tacit.server.main import checked_account, checked_networks, refuse_open_address
+from tacit.server.main import checked_account, checked_networks, refuse_open_address, sso_settings
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "tacit.example.org"])
@@ -61,3 +63,44 @@ def test_who_waits_for_news_is_answered_when_the_server_is_told_to_stop(monkeypa
     monkeypatch.setattr(main.signal, "signal", lambda *_: None)
     main._serve(InMemoryLogs(), None, host="127.0.0.1", port=0)
     assert told == [False, True]
+
+
+SSO = {
+    "client_id": "tacit",
+    "secret": "",
+    "groups": ["eng=acme/core:writer"],
+    "domains": [],
+    "groups_claim": "groups",
+    "days": 30,
+    "public_url": "https://tacit.example.org/",
+}
+
+
+def test_single_sign_on_as_it_is_written():
+    settings = sso_settings("https://id.example.org", **SSO)
+    assert settings.client.redirect_uri == "https://tacit.example.org/auth/v1/callback"
+    assert settings.rules.teams() == ("acme/core",)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"client_id": ""}, "needs --oidc-client-id and --public-url"),
+        ({"public_url": ""}, "needs --oidc-client-id and --public-url"),
+        ({"public_url": "http://tacit.example.org"}, "in the clear"),
+        ({"groups": []}, "Nothing says who may log in"),
+        ({"groups": ["eng=acme"]}, "maps no group"),
+    ],
+)
+def test_single_sign_on_that_is_not_whole_is_refused(wrong, said):
+    with pytest.raises(InvalidInput, match=said):
+        sso_settings("https://id.example.org", **SSO | wrong)
+
+
+def test_a_server_without_a_provider_loads_nothing_of_it():
+    code = (
+        "import sys, tacit.server.main, tacit.server.app;"
+        "print([name for name in sys.modules if name.partition('.')[0] == 'jwt' or name.startswith('tacit.server.sso')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -709,6 +709,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sync/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin a login with the provider of a server, which goes on in a browser. At the server of this home it renews what groups gave. */
+        post: operations["post_sync_sign-in"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sync/sign-in/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask what became of a login with the provider. The end is told once; its code is for `POST /v1/sync/login`. */
+        post: operations["post_sync_sign-in_finish"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sync/logout": {
         parameters: {
             query?: never;
@@ -1740,6 +1774,23 @@ export interface components {
              * @default false
              */
             dry_run?: boolean;
+        };
+        /**
+         * BeginSignIn
+         * @description A server whose provider is to log the user in.
+         */
+        BeginSignIn: {
+            /**
+             * Url
+             * @description address of the server
+             */
+            url: string;
+            /**
+             * Name
+             * @description of this device; left out = the machine's
+             * @default
+             */
+            name?: string;
         };
         /**
          * Block
@@ -2799,6 +2850,27 @@ export interface components {
             error: string;
         };
         /**
+         * FinishSignIn
+         * @description A login with the provider that was begun.
+         */
+        FinishSignIn: {
+            /**
+             * Url
+             * @description address of the server
+             */
+            url: string;
+            /**
+             * Login
+             * @description its id
+             */
+            login: string;
+            /**
+             * Secret
+             * @description as the beginning told it
+             */
+            secret: string;
+        };
+        /**
          * FolderProject
          * @description The project of a folder, and what else may belong to it. `notice` is what the user has not answered yet, or empty.
          */
@@ -3553,7 +3625,7 @@ export interface components {
         };
         /**
          * MemberView
-         * @description A member of a team. `until_ms` = when the token of a service account ends; 0 = it is a person.
+         * @description A member of a team. `until_ms` = when the token of a service account ends, or a membership that a group of the provider gave; 0 = never.
          */
         MemberView: {
             /** Principal */
@@ -5571,6 +5643,72 @@ export interface components {
             file: components["schemas"]["SharedFile"];
         };
         /**
+         * SignInBegun
+         * @description A login with the server's provider that goes on in a browser.
+         *
+         *     Attributes:
+         *         login: its id.
+         *         secret: with which this home asks what became of it.
+         *         code: is shown by the browser as well, for the person to compare.
+         *         browser_url: to open in a browser, on any machine.
+         *         until_ms: when it ends.
+         */
+        SignInBegun: {
+            /** Login */
+            login: string;
+            /** Secret */
+            secret: string;
+            /** Code */
+            code: string;
+            /** Browser Url */
+            browser_url: string;
+            /** Until Ms */
+            until_ms: number;
+        };
+        /**
+         * SignInResult
+         * @description What became of a login with the provider.
+         *
+         *     Attributes:
+         *         done: the provider let the person in; False = it is not over yet.
+         *         account: theirs.
+         *         code: of an invitation to it; "" = this home is logged in already, and its account was linked or renewed.
+         *         first: no device is in the account yet: the first one makes the recovery phrase.
+         */
+        SignInResult: {
+            /** Done */
+            done: boolean;
+            /**
+             * Account
+             * @default
+             */
+            account: string;
+            /**
+             * Code
+             * @default
+             */
+            code: string;
+            /**
+             * First
+             * @default false
+             */
+            first: boolean;
+        };
+        /**
+         * SignInView
+         * @description A login with the server's provider that was begun.
+         */
+        SignInView: {
+            sign_in: components["schemas"]["SignInBegun"];
+        };
+        /**
+         * SignedInView
+         * @description What became of a login with the server's provider.
+         */
+        SignedInView: {
+            sign_in: components["schemas"]["SignInResult"];
+        };
+        /**
          * SilenceCause
          * @description Why a recall handed nothing over: what statistics count. See `SilenceReason` for the fields beside it.
          * @enum {string}
@@ -5931,6 +6069,7 @@ export interface components {
          *         waiting: entries that the server did not have at the last exchange.
          *         changed: something was written here since.
          *         synced_at_ms: when the last exchange succeeded; 0 = none did.
+         *         sign_in_by_ms: when memberships end or ended that groups of the server's provider gave, unless the user logs in with it again; 0 = there are none.
          *         error: what went wrong at the last attempt, or empty.
          */
         SyncStatus: {
@@ -5976,6 +6115,11 @@ export interface components {
              * @default 0
              */
             synced_at_ms: number;
+            /**
+             * Sign In By Ms
+             * @default 0
+             */
+            sign_in_by_ms: number;
             /**
              * Error
              * @default
@@ -6033,6 +6177,7 @@ export interface components {
          *         change: rises with every change of the team's memories.
          *         waiting: requests that this member may decide.
          *         projects: those of the organization, for its own team; none for the others.
+         *         until_ms: when the membership ends unless the member logs in with the provider again; 0 = it does not end by itself.
          */
         TeamMembership: {
             /** Team */
@@ -6061,6 +6206,11 @@ export interface components {
              * @default []
              */
             projects: components["schemas"]["TeamProject"][];
+            /**
+             * Until Ms
+             * @default 0
+             */
+            until_ms: number;
         };
         /**
          * TeamMemory
@@ -8186,6 +8336,58 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LoggedInView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    "post_sync_sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginSignIn"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignInView"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    "post_sync_sign-in_finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishSignIn"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedInView"];
                 };
             };
             "4XX": components["responses"]["Problem"];

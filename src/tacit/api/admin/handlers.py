@@ -8,7 +8,17 @@ from tacit.api import answers as shapes
 from tacit.api.admin import requests as ask
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
-from tacit.api.requests import AtFolder, LogIn, NoBody, Revoke, SessionName, Share, Unshare
+from tacit.api.requests import (
+    AtFolder,
+    BeginSignIn,
+    FinishSignIn,
+    LogIn,
+    NoBody,
+    Revoke,
+    SessionName,
+    Share,
+    Unshare,
+)
 from tacit.app.admin.digests import Digests
 from tacit.app.admin.purging import Purged
 from tacit.app.admin.series import BUCKETS_MS, DAY_MS
@@ -164,6 +174,17 @@ def sync_login(engine: Service, at: Parameters, request: LogIn) -> Answer[shapes
         else engine.sync.log_in(request.url, code=request.code, phrase=request.phrase, name=request.name)
     )
     return Answer(shapes.LoggedInView(shared=shared, login=login))
+
+
+def sync_sign_in(engine: Service, at: Parameters, request: BeginSignIn) -> Answer[shapes.SignInView]:  # noqa: ARG001
+    """Begin a login with the provider of a server, which goes on in a browser. At the server of this home it renews what groups gave."""
+    return Answer(shapes.SignInView(sign_in=engine.sync.begin_sign_in(request.url, name=request.name)))
+
+
+def sync_signed_in(engine: Service, at: Parameters, request: FinishSignIn) -> Answer[shapes.SignedInView]:  # noqa: ARG001
+    """Ask what became of a login with the provider. The end is told once; its code is for `POST /v1/sync/login`."""
+    done = engine.sync.finish_sign_in(request.url, login=request.login, secret=request.secret)
+    return Answer(shapes.SignedInView(sign_in=done))
 
 
 def sync_logout(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncView]:  # noqa: ARG001

@@ -216,7 +216,7 @@ class SharedTeams:
         while True:
             before = TEAMS.read(self._parts.store).get(membership.team) or TeamState()
             page = server.changes(membership.team, after=before.cursor, limit=PAGE)
-            state = replace(before, role=membership.role, name=membership.name)
+            state = replace(before, role=membership.role, name=membership.name, until_ms=membership.until_ms)
             if page.purged:
                 self._purger.purge(self._purger.still_there(self._theirs(page.purged)), dry_run=False)
             if page.cursor != before.cursor or state != before:

@@ -25,6 +25,7 @@ from tacit.model.memory import Memory
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter
 from tacit.reading.memory_vectors import memory_vectors
+from tacit.state.registry import TEAMS
 from tacit.sync.connection import checked_url
 from tacit.sync.exchange import Exchange
 from tacit.sync.http_server import HttpServer
@@ -32,7 +33,15 @@ from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.replica import Replica
 from tacit.sync.replicating import CURSOR, Replicating, is_shared
 from tacit.sync.team_server import TeamServer
-from tacit.sync.views import DeviceView, Exchanged, LoggedIn, LoginResult, SyncStatus
+from tacit.sync.views import (
+    DeviceView,
+    Exchanged,
+    LoggedIn,
+    LoginResult,
+    SignInBegun,
+    SignInResult,
+    SyncStatus,
+)
 
 _LOG = logging.getLogger(__name__)
 LOOK_S = 1.0
@@ -43,6 +52,8 @@ LEAST_PAUSE_S, MOST_PAUSE_S = 2.0, 300.0
 """Pauses after failures: doubled each time, with a random part so that devices do not come back all at once."""
 _ACCOUNT = "account"
 _JOINING = "joining"
+_SIGN_IN_BY = "sign_in_by_ms"
+MAX_NAME = 60
 _T = TypeVar("_T")
 
 
@@ -151,14 +162,13 @@ class Syncing:
                 )
             account = AccountKey.from_phrase(phrase) if phrase else self._secret_for(checked_url(url), code)
             key = DeviceKey.new()
-            called = name.strip() or socket.gethostname() or "device"
             server = self._connect(checked_url(url), "")
             try:
                 done = server.log_in(
                     code=code.strip(),
                     key=account.account,
                     device=key.device,
-                    name=called[:60],
+                    name=_called(name),
                     signature=key.sign(key.device.encode()),
                 )
             finally:
@@ -170,11 +180,50 @@ class Syncing:
                     token=done.token,
                     secret=account.secret,
                     device=key.private,
-                    name=called[:60],
+                    name=_called(name),
                 )
             )
         self.start()
         return LoginResult(account=done.account, device=key.device, phrase="" if phrase else account.phrase)
+
+    def begin_sign_in(self, url: str, *, name: str = "") -> SignInBegun:
+        """Begin a login with the provider of a server. Where this home is logged in there, it links or renews its account.
+
+        Args:
+            url: of the server.
+            name: of this device; "" = the machine's.
+
+        Raises:
+            InvalidInput: if this home is logged in at another server.
+            SyncError: if the server cannot be reached, or has no provider.
+        """
+        member = self._membership()
+        if member is not None and member.url != checked_url(url):
+            raise InvalidInput(
+                f"This home is logged in at {member.url} as {member.account}.",
+                hint="`tacit logout` first.",
+            )
+        server = self._connect(checked_url(url), member.token if member is not None else "")
+        try:
+            return server.begin_sign_in(_called(name))
+        finally:
+            server.close()
+
+    def finish_sign_in(self, url: str, *, login: str, secret: str) -> SignInResult:
+        """What became of such a login. Where it gives a code, `log_in` goes on with it.
+
+        Raises:
+            NotPermitted: if the provider or the server did not let the user in.
+            NotLoggedIn: if it took too long.
+        """
+        server = self._connect(checked_url(url), "")
+        try:
+            done = server.finish_sign_in(login, secret)
+        finally:
+            server.close()
+        if done.done and self._membership() is not None:
+            self._opened().put_fact(_SIGN_IN_BY, None)  # the next exchange says what holds now
+        return done
 
     def log_out(self) -> None:
         """Leave the account: the server refuses this device from now on, as far as it can be told. The memories stay.
@@ -289,10 +338,20 @@ class Syncing:
             self._error = ""
             self._synced_at_ms = self._parts.clock.now_ms()
             self._opened().put_fact("synced_at_ms", str(self._synced_at_ms).encode())
+            self._note_sign_in()
             self._synced_change = change
         if done.applied or done.purged or from_teams:
             self._changed()
         return replace(done, from_teams=from_teams)
+
+    def _note_sign_in(self) -> None:
+        """Keep until when the user has to log in with the provider again. What ended stays noted, so that they are told why a team is gone."""
+        ends = [state.until_ms for state in TEAMS.read(self._parts.store).values() if state.until_ms]
+        replica = self._opened()
+        if ends:
+            replica.put_fact(_SIGN_IN_BY, str(min(ends)).encode())
+        elif int(replica.fact(_SIGN_IN_BY) or b"0") > self._parts.clock.now_ms():
+            replica.put_fact(_SIGN_IN_BY, None)
 
     def status(self) -> SyncStatus:
         """What is known without asking the server, and without waiting for an exchange that runs."""
@@ -316,6 +375,7 @@ class Syncing:
             waiting=replica.unsent(),
             changed=self._parts.store.change() != int(replica.fact(CURSOR) or b"-1"),
             synced_at_ms=int(replica.fact("synced_at_ms") or b"0"),
+            sign_in_by_ms=int(replica.fact(_SIGN_IN_BY) or b"0"),
             error=self._error,
         )
 
@@ -490,3 +550,8 @@ class Syncing:
     def _renewed(self, member: Membership, key: DeviceKey, logged_in: LoggedIn) -> None:
         _LOG.warning("This home was copied or set back: it goes on as a device of its own.")
         self._keep(replace(member, account=logged_in.account, token=logged_in.token, device=key.private))
+
+
+def _called(name: str) -> str:
+    """The name of this device: the given one, else the machine's."""
+    return (name.strip() or socket.gethostname() or "device")[:MAX_NAME]

@@ -56,6 +56,7 @@ _PROBE_S = 1.0
 _MOVES = 6
 """A transaction follows its tenant so often from shard to shard."""
 
+_ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING"
 _NAME_TENANT = "SELECT set_config('tacit.tenant_name', %(name)s, true)"
 _ADD_TEAM = """
     INSERT INTO tenants (name, organization) VALUES (%(name)s, %(organization)s) ON CONFLICT (name) DO NOTHING
@@ -249,6 +250,17 @@ class Connections:
     def forget(self, name: str) -> None:
         """Remove what the directory knows of a tenant that was removed."""
         forget_place(self, name)
+
+    def add_tenant(self, name: str) -> bool:
+        """Add a tenant; False where there is one of that name already, even if somebody added it this very moment."""
+        added = False
+
+        def add(connection: _Connection) -> None:
+            nonlocal added
+            added = connection.execute(_ADD_TENANT, {"name": name}).rowcount > 0
+
+        make_place(self, name, add=add)
+        return added
 
     def add_team(self, name: str, *, organization: str, admins: Mapping[str, str], now_ms: int) -> bool:
         """Add the tenant of a team with its first administrators, names by principal; False where there is one already."""

@@ -18,6 +18,7 @@ TENANT_TABLES = (
     "exposures", "traces", "handovers", "projects", "named_values", "purges",
     "accounts", "invites", "devices", "logs", "entries",
     "members", "memberships", "team_projects", "share_requests", "audit",
+    "sso_logins", "sso_identities", "sso_links",
 )  # fmt: skip
 """Every table that the application reads and writes; each has a policy for its tenant."""
 SEQUENCES = ("memory_numbers", "version_numbers", "audit_numbers")

@@ -44,7 +44,7 @@ def open_teams(
         embedder: other than the shipped model, which is loaded at the first text.
     """
     time = clock or SystemClock()
-    members = Members(connections, logs)
+    members = Members(connections, logs, now_ms=time.now_ms)
     preparer = Preparer(
         redactor=Redactor(PrivacySettings()), kinds=BUILTIN_KINDS, tokens=ExactCounter(), clock=time
     )

@@ -7,6 +7,7 @@ not a member cannot tell a team that they may not see from one that is not there
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tacit.backends.postgres.connection import Connections, Database, TenantUnseen, Transaction
@@ -22,7 +23,12 @@ TEAM = re.compile(rf"{_PART}(/{_PART})?")
 SERVICE = re.compile(rf"{_PART}/{_PART}")
 """The principal of a service account: no person's account has a slash in its name."""
 
-_ROLE = "SELECT role, name FROM members WHERE tenant = %(tenant)s AND principal = %(principal)s"
+_ROLE = """
+    SELECT role, name FROM members
+    WHERE tenant = %(tenant)s AND principal = %(principal)s AND (ends_at_ms = 0 OR ends_at_ms > %(now_ms)s)"""
+_ENDED = """
+    SELECT principal FROM members
+    WHERE tenant = %(tenant)s AND principal = %(principal)s AND ends_at_ms > 0 AND ends_at_ms <= %(now_ms)s"""
 _AUDIT = """
     INSERT INTO audit (tenant, at_ms, principal, device, action, subject)
     VALUES (%(tenant)s, %(now_ms)s, %(principal)s, %(device)s, %(action)s, %(subject)s)"""
@@ -41,23 +47,25 @@ class Entered:
 class Access:
     """Opens teams. Safe to share between threads."""
 
-    def __init__(self, connections: Connections) -> None:
-        """Open teams of the database of `connections`."""
+    def __init__(self, connections: Connections, *, now_ms: Callable[[], int]) -> None:
+        """Open teams of the database of `connections`; `now_ms` tells which memberships have ended."""
         self.connections = connections
+        self._now_ms = now_ms
 
     def enter(self, who: Principal, team: str, least: Role = "reader") -> Entered:
         """The team as `who`.
 
         Raises:
-            NotFound: if there is no such team, or `who` is no member.
+            NotFound: if there is no such team, or `who` is no member, or no longer.
             NotPermitted: if the role of `who` has not the rights of `least`.
         """
         database = self._open(team, who.account)
         try:
-            row = database.reading(lambda transaction: transaction.row(_ROLE, {"principal": who.account}))
+            values = {"principal": who.account, "now_ms": self._now_ms()}
+            row = database.reading(lambda transaction: transaction.row(_ROLE, values))
         except TenantUnseen as error:
             raise unknown_team(team) from error
-        if row is None:
+        if row is None or (team != organization_of(team) and self._has_left(who, organization_of(team))):
             raise unknown_team(team)
         role, name = str(row[0]), str(row[1])
         if not may(role, least):
@@ -66,6 +74,12 @@ class Access:
                 hint=f"An administrator of {team} can change that.",
             )
         return Entered(team=team, database=database, role=role, name=name)
+
+    def _has_left(self, who: Principal, organization: str) -> bool:
+        """Whether a membership in the organization has ended: then its teams are closed, too, whoever gave those."""
+        values = {"principal": who.account, "now_ms": self._now_ms()}
+        database = self.as_server(organization)
+        return database.reading(lambda transaction: transaction.row(_ENDED, values)) is not None
 
     def manage(self, who: Principal, team: str) -> Database:
         """The team as the server itself, for an administrator of the team or of its organization.

@@ -7,7 +7,7 @@ account holds the names of their teams, so that nobody has to look through all: 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit.backends.postgres.connection import Connections, Database, Transaction
@@ -39,21 +39,23 @@ MOST_DAYS = 366
 DAY_MS = 86_400_000
 
 _MEMBERS = """
-    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, until_ms FROM members
+    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, greatest(until_ms, ends_at_ms) FROM members
     WHERE tenant = %(tenant)s AND principal <> %(server)s ORDER BY name, principal"""
 _MEMBER = """
-    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, until_ms FROM members
+    SELECT principal, name, role, added_by, added_at_ms, joined_at_ms, greatest(until_ms, ends_at_ms) FROM members
     WHERE tenant = %(tenant)s AND principal = %(principal)s"""
 _PUT_MEMBER = """
     INSERT INTO members (tenant, principal, name, role, service, added_by, added_at_ms)
     VALUES (%(tenant)s, %(principal)s, %(name)s, %(role)s, %(service)s, %(by)s, %(now_ms)s)
-    ON CONFLICT (tenant, principal) DO UPDATE SET role = EXCLUDED.role, name = EXCLUDED.name"""
+    ON CONFLICT (tenant, principal) DO UPDATE SET role = EXCLUDED.role, name = EXCLUDED.name,
+        ends_at_ms = CASE WHEN members.principal = %(by)s THEN members.ends_at_ms ELSE 0 END"""
 _GIVE = """
     UPDATE members SET token = %(token)s, until_ms = %(until_ms)s WHERE tenant = %(tenant)s AND principal = %(principal)s"""
 _REMOVE_MEMBER = "DELETE FROM members WHERE tenant = %(tenant)s AND principal = %(principal)s"
 _OTHER_ADMINS = """
     SELECT count(*) FROM members
-    WHERE tenant = %(tenant)s AND role = 'admin' AND NOT service AND principal NOT IN (%(principal)s, %(server)s)"""
+    WHERE tenant = %(tenant)s AND role = 'admin' AND NOT service AND ends_at_ms = 0
+    AND principal NOT IN (%(principal)s, %(server)s)"""
 _JOIN = """
     UPDATE members SET joined_at_ms = %(now_ms)s
     WHERE tenant = %(tenant)s AND principal = %(principal)s AND joined_at_ms IS NULL"""
@@ -84,11 +86,11 @@ _AUDITED = """
 class Members:
     """Who belongs to which team. Safe to share between threads and processes."""
 
-    def __init__(self, connections: Connections, logs: Logs) -> None:
+    def __init__(self, connections: Connections, logs: Logs, *, now_ms: Callable[[], int]) -> None:
         """Keep members in the database of `connections`; people are the accounts of `logs`."""
         self._connections = connections
         self._logs = logs
-        self.access = Access(connections)
+        self.access = Access(connections, now_ms=now_ms)
 
     # --- organizations and teams
 
@@ -122,7 +124,7 @@ class Members:
             )
         entered = self.access.enter(who, organization, "admin")
         self._add_team(team, {who.account: entered.name}, now_ms=now_ms)
-        self._remember(who.account, team)
+        self.remember(who.account, team)
         self._note(team, who, "team added", team, now_ms=now_ms)
 
     def _add_team(self, team: str, admins: dict[str, str], *, now_ms: int) -> None:
@@ -147,7 +149,7 @@ class Members:
         Raises:
             NotFound: if there is none of that name.
         """
-        teams = (*self._teams_of(organization), organization)
+        teams = (*self.teams_of(organization), organization)
         for team in teams:
             try:
                 members = self._members(self.access.as_server(team))
@@ -182,6 +184,7 @@ class Members:
                 change=each.change,
                 waiting=each.waiting,
                 projects=each.projects,
+                until_ms=each.until_ms,
             )
             for each in found
         )
@@ -228,7 +231,7 @@ class Members:
         organization = organization_of(team)
         known = self._find(self.access.as_server(organization), principal)
         name = " ".join(name.split()) or (known.name if known else principal)
-        if known is None or not known.until_ms:
+        if known is None or not SERVICE.fullmatch(principal):
             _check_person(principal, name)
         code = ""
         if team != organization and known is None:
@@ -279,10 +282,10 @@ class Members:
 
         database.reading(check)
         # From the teams first: were it cut off in between, the organization still knows the member and it can be done again.
-        for each in self._teams_of(team) if team == organization_of(team) else ():
+        for each in self.teams_of(team) if team == organization_of(team) else ():
             self._forget(principal, each)
         database.writing(remove, durable=True, alone=True)
-        self._drop(principal, team)
+        self.drop(principal, team)
 
     # --- projects
 
@@ -374,7 +377,7 @@ class Members:
             return _member(transaction.row(_MEMBER, {"principal": principal}))
 
         member = database.writing(put, durable=True, alone=True)
-        self._remember(principal, organization)
+        self.remember(principal, organization)
         return AddedMember(member=member, token=token)
 
     def service(self, token: str, *, now_ms: int) -> Principal:
@@ -436,7 +439,7 @@ class Members:
         database.writing(
             lambda transaction: transaction.execute(_REMOVE_MEMBER, values), durable=True, alone=True
         )
-        self._drop(principal, team)
+        self.drop(principal, team)
 
     def _note(self, team: str, who: Principal, action: str, subject: str, *, now_ms: int) -> None:
         self.access.as_server(team).writing(
@@ -445,7 +448,7 @@ class Members:
             alone=False,
         )
 
-    def _teams_of(self, organization: str) -> tuple[str, ...]:
+    def teams_of(self, organization: str) -> tuple[str, ...]:
         """The further teams of an organization."""
         database = self.access.as_server(organization)
         rows = database.reading(lambda transaction: transaction.rows(_MEMBERSHIPS, {"principal": SERVER}))
@@ -456,7 +459,7 @@ class Members:
         code = ""
         if not SERVICE.fullmatch(principal) and not self._logs.has_account(principal):
             code = self._logs.add_account(principal, now_ms=now_ms)
-        self._remember(principal, team)
+        self.remember(principal, team)
         return code
 
     def _list_of(self, principal: str) -> Database:
@@ -465,13 +468,15 @@ class Members:
             return self.access.as_server(organization_of(principal))
         return Database(self._connections, f"account:{principal}")
 
-    def _remember(self, principal: str, team: str) -> None:
+    def remember(self, principal: str, team: str) -> None:
+        """Put a team into the list of a principal. Only for whoever has checked that they are in it."""
         values = {"principal": principal, "team": team}
         self._list_of(principal).writing(
             lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), durable=True, alone=False
         )
 
-    def _drop(self, principal: str, team: str) -> None:
+    def drop(self, principal: str, team: str) -> None:
+        """Take a team out of the list of a principal."""
         values = {"principal": principal, "team": team}
         self._list_of(principal).writing(
             lambda transaction: transaction.execute(_DROP_MEMBERSHIP, values), durable=True, alone=False
@@ -491,6 +496,7 @@ def _membership(transaction: Transaction, principal: str, team: str) -> TeamMemb
         change=transaction.number(_CHANGE),
         waiting=transaction.number(_WAITING, {"principal": principal}) if decides else 0,
         projects=_projects(projects),
+        until_ms=member.until_ms,
     )
 
 

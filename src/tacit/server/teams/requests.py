@@ -80,6 +80,7 @@ _DECIDE = """
     WHERE tenant = %(tenant)s AND id = %(id)s AND state = 'waiting'"""
 _OTHER_REVIEWERS = """
     SELECT count(*) FROM members WHERE tenant = %(tenant)s AND role IN ('reviewer', 'admin') AND NOT service
+    AND (ends_at_ms = 0 OR ends_at_ms > %(now_ms)s)
     AND principal NOT IN (%(principal)s, %(server)s)"""
 
 
@@ -473,7 +474,7 @@ class Requests:
         """Whether nobody else may decide on the requests of `who`."""
         if not may(entered.role, "reviewer"):
             return False
-        values = {"principal": who.account, "server": SERVER}
+        values = {"principal": who.account, "server": SERVER, "now_ms": self._reading.clock.now_ms()}
         return not entered.database.reading(lambda transaction: transaction.number(_OTHER_REVIEWERS, values))
 
 

@@ -1,0 +1,240 @@
+"""Logins that are under way, in PostgreSQL. In: a device that begins, a browser that agrees, the provider's answer. Out: what became of it, for the device.
+
+A login is known by an id, which is in the address that the browser opens; what came of it is told to whoever has its secret, once. It belongs to the browser
+in which somebody agreed to it: nobody else's browser can end it, so that a provider's address that is passed on does nothing. Ids,
+secrets, states and browsers are kept as hashes, and everything for ten minutes at most.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from tacit.backends.postgres.connection import Connections, Database, Transaction
+from tacit.errors import NotLoggedIn, SyncError
+from tacit.model.ids import encode_base32
+from tacit.server.logs import hash_of
+
+LOGIN_MS = 600_000
+MAX_LOGINS = 10_000
+MAX_DEVICE = 60
+Outcome = Literal["waiting", "done", "refused"]
+_T = TypeVar("_T")
+
+_DROP_OLD = "DELETE FROM sso_logins WHERE tenant = %(tenant)s AND until_ms < %(now_ms)s"
+_COUNT = "SELECT count(*) FROM sso_logins WHERE tenant = %(tenant)s"
+_BEGIN = """
+    INSERT INTO sso_logins (tenant, login, secret, code, account, device, address, until_ms)
+    VALUES (%(tenant)s, %(login)s, %(secret)s, %(code)s, %(account)s, %(device)s, %(address)s, %(until_ms)s)"""
+_SHOW = """
+    SELECT code, account, device, address FROM sso_logins
+    WHERE tenant = %(tenant)s AND login = %(login)s AND until_ms >= %(now_ms)s AND outcome = ''
+    AND browser IN ('', %(browser)s)"""
+_AGREE = """
+    UPDATE sso_logins SET browser = %(browser)s, state = %(state)s, nonce = %(nonce)s, verifier = %(verifier)s
+    WHERE tenant = %(tenant)s AND login = %(login)s AND until_ms >= %(now_ms)s AND outcome = ''
+    AND browser IN ('', %(browser)s) RETURNING login"""
+_FIND_STATE = """
+    SELECT login, nonce, verifier, account FROM sso_logins
+    WHERE tenant = %(tenant)s AND state = %(state)s AND state <> '' AND browser = %(browser)s
+    AND until_ms >= %(now_ms)s AND outcome = '' FOR UPDATE"""
+_USE_STATE = "UPDATE sso_logins SET state = '', verifier = '' WHERE tenant = %(tenant)s AND login = %(login)s"
+_END = """
+    UPDATE sso_logins SET outcome = %(outcome)s, result = %(result)s, state = '', nonce = '', verifier = ''
+    WHERE tenant = %(tenant)s AND login = %(login)s"""
+_RESULT = """
+    SELECT outcome, result, account FROM sso_logins
+    WHERE tenant = %(tenant)s AND login = %(login)s AND secret = %(secret)s AND until_ms >= %(now_ms)s"""
+_TAKE = """
+    DELETE FROM sso_logins
+    WHERE tenant = %(tenant)s AND login = %(login)s AND secret = %(secret)s AND outcome <> '' RETURNING login"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A login that a device began.
+
+    Attributes:
+        login: its id, for the browser.
+        secret: with which the device asks what became of it.
+        code: is shown by the device and by the browser, for the person to compare.
+        until_ms: when it ends.
+    """
+
+    login: str
+    secret: str
+    code: str
+    until_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a browser shows of a login before somebody agrees. `account` = to be linked or renewed; "" = a device wants to join."""
+
+    code: str
+    account: str
+    device: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreed:
+    """What the provider is sent: one-time values of this login."""
+
+    state: str
+    nonce: str
+    verifier: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """A browser came back from the provider. `login` is the stored hash of the login's id."""
+
+    login: str
+    nonce: str
+    verifier: str
+    account: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What became of a login: `text` is the account, or why it was refused. `linked` = it was begun by a device of the account."""
+
+    outcome: Outcome
+    text: str = ""
+    linked: bool = False
+
+
+class SignIns:
+    """The logins under way. Safe to share between threads and processes."""
+
+    def __init__(self, connections: Connections, issuer: str) -> None:
+        """Keep those with the provider `issuer` in the database of `connections`."""
+        self._database = Database(connections, tenant_of(issuer))
+
+    def begin(self, *, device: str, address: str, account: str, now_ms: int) -> Begun:
+        """Begin a login.
+
+        Args:
+            device: as its user calls it; shown to whoever agrees.
+            address: of the device; shown to whoever agrees.
+            account: of a device that is logged in and wants the account to be linked or renewed; "" = a device wants to join.
+            now_ms: the time.
+
+        Raises:
+            SyncError: if too many are under way.
+        """
+        code = encode_base32(secrets.randbits(40), 8).upper()
+        begun = Begun(
+            login=secrets.token_urlsafe(16),
+            secret=secrets.token_urlsafe(32),
+            code=f"{code[:4]}-{code[4:]}",
+            until_ms=now_ms + LOGIN_MS,
+        )
+        values: dict[str, object] = {
+            "login": hash_of(begun.login),
+            "secret": hash_of(begun.secret),
+            "code": begun.code,
+            "account": account,
+            "device": device,
+            "address": address,
+            "until_ms": begun.until_ms,
+        }
+
+        def add(transaction: Transaction) -> None:
+            transaction.execute(_DROP_OLD, {"now_ms": now_ms})
+            if transaction.number(_COUNT) >= MAX_LOGINS:
+                raise SyncError("Too many logins are under way.", hint="Try again in some minutes.")
+            transaction.execute(_BEGIN, values)
+
+        self._write(add)
+        return begun
+
+    def show(self, login: str, browser: str, *, now_ms: int) -> Shown:
+        """What a browser shows of a login.
+
+        Raises:
+            NotLoggedIn: if there is none of this id, it is over, or another browser has it.
+        """
+        values = {"login": hash_of(login), "browser": hash_of(browser), "now_ms": now_ms}
+        row = self._database.reading(lambda transaction: transaction.row(_SHOW, values))
+        if row is None:
+            raise no_login()
+        return Shown(code=row[0], account=row[1], device=row[2], address=row[3])
+
+    def agree(self, login: str, browser: str, *, now_ms: int) -> Agreed:
+        """Somebody agreed in a browser, which has the login from now on.
+
+        Raises:
+            NotLoggedIn: see `show`.
+        """
+        agreed = Agreed(
+            state=secrets.token_urlsafe(32), nonce=secrets.token_urlsafe(32), verifier=secrets.token_urlsafe(48)
+        )  # fmt: skip
+        values = {
+            "login": hash_of(login),
+            "browser": hash_of(browser),
+            "state": hash_of(agreed.state),
+            "nonce": agreed.nonce,
+            "verifier": agreed.verifier,
+            "now_ms": now_ms,
+        }
+        if self._write(lambda transaction: transaction.row(_AGREE, values)) is None:
+            raise no_login()
+        return agreed
+
+    def returned(self, state: str, browser: str, *, now_ms: int) -> Returned:
+        """A browser came back with `state`, which counts once.
+
+        Raises:
+            NotLoggedIn: if the state is none, was used, or belongs to another browser.
+        """
+        values = {"state": hash_of(state), "browser": hash_of(browser), "now_ms": now_ms}
+
+        def use(transaction: Transaction) -> Returned:
+            row = transaction.row(_FIND_STATE, values)
+            if row is None:
+                raise no_login()
+            transaction.execute(_USE_STATE, {"login": row[0]})
+            return Returned(login=row[0], nonce=row[1], verifier=row[2], account=row[3])
+
+        return self._write(use)
+
+    def end(self, returned: Returned, outcome: Literal["done", "refused"], text: str) -> None:
+        """Keep what became of a login until its device asks. `text` is the account, or why it was refused."""
+        values = {"login": returned.login, "outcome": outcome, "result": text[:500]}
+        self._write(lambda transaction: transaction.execute(_END, values))
+
+    def result(self, login: str, secret: str, *, now_ms: int) -> Result:
+        """What became of a login; an end is told once.
+
+        Raises:
+            NotLoggedIn: if there is none of this id and secret, or it is over.
+        """
+        values = {"login": hash_of(login), "secret": hash_of(secret), "now_ms": now_ms}
+        row = self._database.reading(lambda transaction: transaction.row(_RESULT, values))
+        if row is None:
+            raise no_login()
+        if not row[0]:
+            return Result(outcome="waiting")
+        if self._write(lambda transaction: transaction.row(_TAKE, values)) is None:
+            raise no_login()
+        return Result(outcome="done" if row[0] == "done" else "refused", text=row[1], linked=bool(row[2]))
+
+    def _write(self, work: Callable[[Transaction], _T]) -> _T:
+        return self._database.writing(work, durable=True, alone=False)
+
+
+def tenant_of(issuer: str) -> str:
+    """The name of the tenant that holds what belongs to a provider and to no account."""
+    return f"provider:{hash_of(issuer)}"
+
+
+def no_login() -> NotLoggedIn:
+    """The error for a login that is not there, or no longer, or another browser's."""
+    return NotLoggedIn(
+        "This login is not known, is over, or was begun in another browser.",
+        hint="Begin again with `tacit login URL --sso`.",
+    )

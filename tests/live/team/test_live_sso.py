@@ -1,0 +1,250 @@
+"""People log in with a real provider: `oidc-provider` in Node, `tacit-server serve`, the command line, and a browser that httpx plays."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from e2e.drivers import clients
+from e2e.drivers.machine import Machine, wait_for
+from postgres_server import server as postgres
+from tacit.backends.postgres.connection import Connections
+from tacit.server.logs import Principal
+from tacit.server.postgres_logs import PostgresLogs
+from tacit.server.teams import open_teams
+from user_voice import as_user
+
+pytestmark = [pytest.mark.postgres, pytest.mark.e2e, pytest.mark.slow]
+EAGER = "recall: {level: eager, budgets: {start: 0}}"
+PROVIDER = Path(clients.__file__).with_name("oidc_provider.mjs")
+SECRET = "s3cret+with/odd:letters"
+_names = itertools.count()
+
+
+class Site:
+    """A provider and a server, each in a process of its own, and an organization."""
+
+    def __init__(self, folder: Path) -> None:
+        self.modules = clients.require_module("oidc-provider")
+        self.folder = folder
+        self.tag = f"o{os.getpid()}-{next(_names)}"
+        self.acme, self.core = f"acme-{self.tag}", f"acme-{self.tag}/core"
+        self.people = folder / "people.json"
+        self.claims: dict[str, dict[str, object]] = {}
+        self.provider_port, self.port = free_port(), free_port()
+        self.issuer, self.url = (f"http://127.0.0.1:{port}" for port in (self.provider_port, self.port))
+        self.connections = Connections(postgres().dsn(), min_size=1, max_size=2)
+        self.members = open_teams(self.connections, PostgresLogs(self.connections)).members
+        root = f"root-{self.tag}"
+        self.root = Principal(account=root, device="d" * 64)
+        self.members.add_organization(self.acme, admin=root, name="Root", now_ms=1)
+        self.members.add_team(self.root, self.core, now_ms=1)
+        self.provider = self.start_provider()
+        self.server = self.start_server()
+
+    def person(self, sub: str, *groups: str, **claims: object) -> None:
+        called = {"preferred_username": f"{sub}-{self.tag}", "name": sub.title(), "groups": list(groups)}
+        self.claims[sub] = called | claims
+        self.people.write_text(json.dumps(self.claims))
+
+    def start_provider(self) -> subprocess.Popen[str]:
+        arguments = [
+            self.modules,
+            self.provider_port,
+            self.people,
+            "tacit",
+            SECRET,
+            f"{self.url}/auth/v1/callback",
+        ]
+        return _started(["node", str(PROVIDER), *map(str, arguments)], "listens on", dict(os.environ))
+
+    def start_server(self) -> subprocess.Popen[str]:
+        options = {
+            "--database": postgres().dsn(),
+            "--port": str(self.port),
+            "--public-url": self.url,
+            "--oidc-issuer": self.issuer,
+            "--oidc-client-id": "tacit",
+            "--oidc-group": f"eng={self.core}:writer",
+            "--oidc-domain": "example.org",
+        }
+        words = [word for pair in options.items() for word in pair]
+        environ = {**os.environ, "TACIT_OIDC_CLIENT_SECRET": SECRET}
+        return _started([sys.executable, "-m", "tacit.server.main", "serve", *words], "listens on", environ)
+
+    def roles(self, sub: str) -> dict[str, str]:
+        who = Principal(account=f"{sub}-{self.tag}", device="")
+        return {each.team.replace(self.acme, "acme"): each.role for each in self.members.teams(who)}
+
+    def end(self) -> None:
+        for process in (self.provider, self.server):
+            _end(process)
+        self.connections.close()
+
+
+def free_port() -> int:
+    """A port that was free just now: provider and server have to know each other's before either starts."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def _started(command: list[str], word: str, environ: dict[str, str]) -> subprocess.Popen[str]:
+    """A process that has said `word`."""
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environ
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert word in line, (command, line)
+    return process
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait(timeout=30)
+    assert process.stdout is not None
+    process.stdout.close()
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="tacit-sso-") as folder:
+        started = Site(Path(folder))
+        yield started
+        started.end()
+
+
+class Browser:
+    """A person's browser, on any machine."""
+
+    def __init__(self) -> None:
+        self.http = httpx.Client(follow_redirects=True, timeout=20)
+
+    def log_in(self, url: str, sub: str, *, code: str) -> str:
+        """Compare the code, agree, log in at the provider and consent; the text of the last page."""
+        page = self.http.get(url)
+        assert code in page.text
+        for _ in range(5):
+            if "/auth/v1/callback" in str(page.url):
+                break
+            fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page.text))
+            if 'name="login" placeholder' in page.text:
+                fields |= {"login": sub, "password": "any"}
+            action = re.findall(r'<form [^>]*action="([^"]+)"', page.text)[0]
+            page = self.http.post(page.url.join(action), data=fields)
+        self.http.close()
+        return page.text
+
+
+def sign_in(machine: Machine, site: Site, sub: str, *more: str, code: int = 0) -> tuple[str, str, str]:
+    """`tacit login URL --sso` and the browser beside it; standard output, the rest of standard error, and the browser's last page."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tacit.cli.main", "login", site.url, "--sso", "--yes", *more],
+        cwd=machine.project,
+        env=as_user(machine.environ, machine.home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    guard = threading.Timer(60, process.kill)
+    guard.daemon = True
+    guard.start()
+    said = ""
+    while not (shown := re.search(r"code ([0-9A-Z]{4}-[0-9A-Z]{4})", said)):
+        line = process.stderr.readline()
+        assert line, said
+        said += line
+    (url,) = re.findall(r"^ {4}(http\S+)$", said, re.MULTILINE)
+    page = Browser().log_in(url, sub, code=shown[1])
+    out, err = process.communicate()
+    guard.cancel()
+    assert process.returncode == code, (out, err, page)
+    return out, err, page
+
+
+def phrase_in(out: str) -> str:
+    (phrase,) = re.findall(r"^ {4}((?:\w{5} ){7}\w{5})$", out, re.MULTILINE)
+    return phrase
+
+
+def test_from_nothing_to_a_team_and_out_of_it_by_the_providers_groups(live, site):
+    site.person("ana", "eng")
+    laptop, desktop = live(EAGER), live(EAGER)
+    out, _, page = sign_in(laptop, site, "ana", "--name", "laptop")
+    assert "You can close this window" in page
+    assert f"Logged in as ana-{site.tag}" in out
+    assert site.roles("ana") == {"acme": "reader", "acme/core": "writer"}
+    listed = laptop.tacit("team").stdout
+    assert re.search(rf"{site.core}\s.*writer", listed)
+    file = desktop.root / "phrase"
+    file.write_text(phrase_in(out))
+    assert "nobody can be asked" in sign_in(desktop, site, "ana", code=3)[1]
+    sign_in(desktop, site, "ana", "--name", "desktop", "--phrase-file", str(file))
+    laptop.remember("Commit messages begin with the ticket number.", kind="decision", when="")
+    wait_for(lambda: len(desktop.contents()) == 1, timeout_s=30)
+    laptop.tacit("team", "join", site.acme)
+    laptop.tacit("sync")
+    assert "sso" not in laptop.tacit("status").stdout  # a month is not soon
+    site.person("ana", email="ana@example.org", email_verified=True)
+    assert "renewed" in sign_in(laptop, site, "ana")[0]
+    assert site.roles("ana") == {}
+    noted = [each.action for each in site.members.audit(site.root, site.core, before=2**53, limit=9)]
+    assert "member removed by single sign-on" in noted
+    assert len(desktop.contents()) == 1  # their own memory is theirs
+
+
+def test_who_may_not_log_in_is_told_in_the_browser_and_in_the_terminal(live, site):
+    site.person("eve", "guests", email="eve@example.org", email_verified=False)
+    out, err, page = sign_in(live(EAGER), site, "eve", code=1)
+    assert "in no group that may use this server" in page
+    assert "in no group that may use this server" in err
+    assert out.count("Logged in") == 0
+
+
+def test_a_provider_that_changes_its_keys_or_is_away(live, site):
+    site.person("ana", "eng")
+    laptop = live(EAGER)
+    sign_in(laptop, site, "ana")
+    _end(site.provider)
+    site.provider = site.start_provider()  # with another key
+    assert "renewed" in sign_in(laptop, site, "ana")[0]
+    for process in (site.provider, site.server):
+        _end(process)
+    site.server = site.start_server()
+    laptop.tacit("sync")
+    said = laptop.said("login", site.url, "--sso", code=11)
+    assert f"The provider {site.issuer} cannot be reached" in said
+    site.provider = site.start_provider()
+    assert "renewed" in sign_in(laptop, site, "ana")[0]
+
+
+def test_the_provider_itself_checks_the_code_challenge(site):
+    """What is sent to it is right, or these logins would fail: without a challenge it lets nobody in."""
+    query = {
+        "client_id": "tacit",
+        "response_type": "code",
+        "redirect_uri": f"{site.url}/auth/v1/callback",
+        "scope": "openid",
+        "state": "s",
+        "nonce": "n",
+    }
+    reply = httpx.get(f"{site.issuer}/auth", params=query, follow_redirects=False)
+    assert "requires+PKCE" in reply.headers["location"]
+    metadata = httpx.get(f"{site.issuer}/.well-known/openid-configuration").json()
+    assert metadata["id_token_signing_alg_values_supported"] == ["RS256"]
