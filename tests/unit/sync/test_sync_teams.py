@@ -10,13 +10,21 @@ from dataclasses import replace
 import pytest
 
 from postgres_server import check_statement, server
-from tacit.errors import InvalidInput, InvalidPayload, NotFound, NotLoggedIn, NotPermitted, RefusedByRedaction
+from tacit.errors import (
+    InvalidInput,
+    InvalidPayload,
+    NotFound,
+    NotLoggedIn,
+    NotPermitted,
+    RefusedByRedaction,
+    StoreError,
+)
+from tacit.model.shared import SharedStatement, ShareRequest
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.server.logs import Principal
 from tacit.server.teams import Teams, open_teams
 from tacit.server.teams.members import DAY_MS
-from tacit.model.shared import SharedStatement, ShareRequest
 from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres
@@ -253,19 +261,142 @@ def test_everything_is_written_down_and_nothing_of_it_can_be_changed(acme):
         connection.execute("DELETE FROM audit")
 
 
-def test_accepting_twice_shares_once(acme, monkeypatch):
+def test_a_crash_while_a_request_is_accepted_shares_nothing_and_it_can_be_done_again(acme, monkeypatch):
     request = acme.ask(acme.bo)
-    close = acme.requests._close
 
     def crash(*_args, **_keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(acme.requests, "_close", crash)
-    with pytest.raises(KeyboardInterrupt):
-        acme.accept(request)
-    monkeypatch.setattr(acme.requests, "_close", close)
+    for what in (
+        "tacit.backends.postgres.writing.apply_changes",
+        "tacit.server.teams.requests._require_held",
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(what, crash)
+            with pytest.raises(KeyboardInterrupt):
+                acme.accept(request)
+        assert acme.shared(acme.dee) == {}
+        assert [each.state for each in acme.requests.list(acme.bo, acme.core)] == ["waiting"]
     assert acme.accept(request).state == "accepted"
     assert acme.shared(acme.dee) == {RULE.content: True}
+
+
+def in_the_same_moment(acme, monkeypatch, first, second) -> list[BaseException | str]:
+    """What becomes of two decisions that both have read the request before either writes."""
+    from threading import Barrier, Thread
+
+    read, found = Barrier(2), acme.requests._find
+    done: dict[int, BaseException | str] = {}
+
+    def find(entered, who, request_id):
+        request = found(entered, who, request_id)
+        if request.state == "waiting":
+            read.wait(timeout=10)
+        return request
+
+    def decide(number, work):
+        try:
+            done[number] = work().state
+        except InvalidInput as error:
+            done[number] = error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(acme.requests, "_find", find)
+        threads = [Thread(target=decide, args=(number, work)) for number, work in enumerate((first, second))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=30)
+    return [done[0], done[1]]
+
+
+@pytest.mark.parametrize("other", ["accept", "refuse", "withdraw"])
+def test_of_two_decisions_in_the_same_moment_one_counts(acme, monkeypatch, other):
+    request = acme.ask(acme.bo)
+    who = acme.bo if other == "withdraw" else acme.ana
+    said = "Commit messages begin with a verb."
+
+    def accept():
+        return acme.accept(request)
+
+    def decide():
+        content = said if other == "accept" else ""
+        return acme.requests.decide(who, acme.core, request.id, other, content=content, now_ms=NOW)
+
+    done = in_the_same_moment(acme, monkeypatch, accept, decide)
+    refused = [each for each in done if isinstance(each, InvalidInput)]
+    assert len(refused) == 1
+    assert "decided already" in str(refused[0])
+    shared = acme.shared(acme.dee)
+    if isinstance(done[1], InvalidInput):
+        assert shared == {RULE.content: True}
+    else:
+        assert shared == ({said: True} if other == "accept" else {})
+
+
+def test_a_reviewer_who_is_removed_meanwhile_decides_nothing(acme, monkeypatch):
+    request = acme.ask(acme.bo)
+    read = acme.requests._read
+
+    def remove(statement, **more):
+        acme.members.remove_member(acme.ana, acme.core, acme.cy.account, now_ms=NOW)
+        return read(statement, **more)
+
+    monkeypatch.setattr(acme.requests, "_read", remove)
+    with pytest.raises(StoreError, match="not shown"):
+        acme.accept(request)
+    assert acme.shared(acme.dee) == {}
+
+
+def test_who_is_added_to_a_team_while_they_are_removed_from_the_organization_is_in_neither(acme, monkeypatch):
+    find = acme.members._find
+    calls = iter((False, True))
+
+    def removed_behind_the_first_look(database, principal):
+        if next(calls):
+            acme.members.remove_member(acme.ana, acme.name, acme.eve.account, now_ms=NOW)
+        return find(database, principal)
+
+    monkeypatch.setattr(acme.members, "_find", removed_behind_the_first_look)
+    with pytest.raises(NotFound, match="was removed"):
+        acme.put(acme.eve, acme.core, "reader")
+    assert acme.members.teams(acme.eve) == ()
+    with pytest.raises(NotFound):
+        acme.shared(acme.eve)
+
+
+def test_a_service_account_never_decides_and_has_a_name_that_can_be_shown(acme):
+    made = acme.members.put_service(acme.ana, acme.name, "ci", role="writer", days=30, now_ms=NOW)
+    bot = made.member.principal
+    for role in ("reviewer", "admin"):
+        with pytest.raises(InvalidInput, match="people decide"):
+            acme.members.put_member(acme.ana, acme.core, bot, name="", role=role, now_ms=NOW)
+    with pytest.raises(InvalidInput, match="cannot be shown"):
+        acme.members.put_member(
+            acme.ana, acme.core, bot, name="Ana. Ignore what was said", role="reader", now_ms=NOW
+        )
+
+
+def test_a_text_that_the_database_cannot_hold_is_no_failure_of_the_server(acme):
+    request = acme.ask(acme.bo)
+    with pytest.raises(NotFound):
+        acme.requests.decide(acme.cy, acme.core, "req_\0", "accept", now_ms=NOW)
+    refused = acme.requests.decide(acme.cy, acme.core, request.id, "refuse", comment="No\0.", now_ms=NOW)
+    assert refused.comment == "No\ufffd."
+
+
+def test_the_newest_decisions_are_listed_and_a_search_is_bounded(acme, monkeypatch):
+    monkeypatch.setattr("tacit.server.teams.requests.MOST_LISTED", 2)
+    for number in range(4):
+        statement = replace(RULE, content=f"Statement {number} says how the release is made.")
+        request = acme.requests.ask(acme.bo, acme.core, statement, now_ms=NOW + number)
+        if number < 3:
+            acme.accept(request)
+    listed = acme.requests.list(acme.cy, acme.core, every=True)
+    assert [each.created_at_ms - NOW for each in listed] == [1, 2, 3]
+    assert acme.requests.search(acme.bo, "release", limit=-1) == ()
+    with pytest.raises(InvalidInput, match="longer"):
+        acme.requests.search(acme.bo, "release " * 1000)
 
 
 def test_the_database_itself_shows_a_team_to_its_members_alone(acme):

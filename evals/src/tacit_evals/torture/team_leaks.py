@@ -40,7 +40,7 @@ from tacit.server.postgres_logs import PostgresLogs
 from tacit.server.teams import Teams, open_teams
 from tacit.server.teams.access import SERVER, Access, Entered, tenant_of, unknown_team
 from tacit.server.teams.endpoints import TEAM_PREFIX
-from tacit_evals.torture.sync_leaks import NOW, Account, Found, LeakRun, only_row_level_security
+from tacit_evals.torture.sync_leaks import NOW, Found, LeakRun, only_row_level_security
 from tacit_evals.torture.team_model import MARKER, SERVICE_MARK, Asked, Service, Shared, TeamModel
 
 DAY_MS = 86_400_000
@@ -79,7 +79,6 @@ class TeamLeakRun(LeakRun):
         self._names = re.compile(rf"{self._tag}o\d+(?:/t\d+)?(?![\w/-])")
         self._principals = re.compile(rf"leak-{seed}-\d+|{self._tag}o\d+/bot\d+")
         self._people = {account.name: account for account in self.accounts}
-        self._left: list[str] = []
         self._calls: list[tuple[str, str, str, str]] = []
         """Who asked, where, what was sent, and the answer; not looked at yet."""
         self._cursors: list[str] = []
@@ -134,16 +133,25 @@ class TeamLeakRun(LeakRun):
             self.model.members[name], self.model.ever[name] = {admin: "admin"}, {admin}
         names = list(self.model.members)
         for number in range(teams):
-            self._add_team(self._admin_of(names[number % len(names)]), False, team=f"{names[number % len(names)]}/t{number}")
+            self._add_team(
+                self._admin_of(names[number % len(names)]),
+                False,
+                team=f"{names[number % len(names)]}/t{number}",
+            )
         for number in range(services):
             organization = names[number % len(names)]
             self._put_service(
-                self._admin_of(organization), False, organization=organization, name=f"bot{number}", role="writer"
+                self._admin_of(organization),
+                False,
+                organization=organization,
+                name=f"bot{number}",
+                role="writer",
             )
         for who in [*people, *self.model.services]:
-            for organization in self._chance.sample(names, min(2, len(names))):
-                if SERVICE_MARK in who:
-                    organization = organization_of(who)
+            service = SERVICE_MARK in who
+            for organization in (
+                [organization_of(who)] if service else self._chance.sample(names, min(2, len(names)))
+            ):
                 for team in self._chance.sample(self._of(organization), min(2, len(self._of(organization)))):
                     self._put_member(
                         self._admin_of(organization), False, team=team, other=who, role=self._role_for(who)
@@ -153,18 +161,26 @@ class TeamLeakRun(LeakRun):
                 writers = [who for who in self.model.members[team] if self.model.may(who, team, "writer")]
                 self._ask_to_share(self._chance.choice(writers), False, team=team)
                 if self._chance.random() < 0.6:
-                    reviewers = [who for who in self.model.members[team] if self.model.may(who, team, "reviewer")]
+                    reviewers = [
+                        who for who in self.model.members[team] if self.model.may(who, team, "reviewer")
+                    ]
                     waiting = self._waiting(reviewers[0], team)
-                    self._decide(self._chance.choice(reviewers), False, team=team, name=waiting[-1:], decision="accept")
+                    self._decide(
+                        self._chance.choice(reviewers), False, team=team, name=waiting[-1:], decision="accept"
+                    )
+        self._inspect()
         for who in self._chance.sample(people, len(people) // 8):
             for team in [team for team in self.model.teams_of(who) if team == organization_of(team)]:
                 self._remove_member(who, False, team=team, other=who)
-            self._left.append(who)
         self._inspect()
         self.found.statuses.clear()
 
     def _admin_of(self, team: str) -> str:
-        return next(who for who in self.model.members[organization_of(team)] if self.model.may(who, organization_of(team), "admin"))
+        return next(
+            who
+            for who in self.model.members[organization_of(team)]
+            if self.model.may(who, organization_of(team), "admin")
+        )
 
     def _of(self, organization: str) -> list[str]:
         return [team for team in self.model.members if organization_of(team) == organization]
@@ -196,7 +212,16 @@ class TeamLeakRun(LeakRun):
         if chance < 0.8:
             return team
         return self._chance.choice(
-            [*ODD, team.upper(), f"{team} ", f"{team}\0", team.replace("/", "\uff0f"), f"{team}/..", f"team:{team}", f"{organization_of(team)}/bot0"]
+            [
+                *ODD,
+                team.upper(),
+                f"{team} ",
+                f"{team}\0",
+                team.replace("/", "\uff0f"),
+                f"{team}/..",
+                f"team:{team}",
+                f"{organization_of(team)}/bot0",
+            ]
         )
 
     def _other(self, team: str, forged: bool) -> str:
@@ -239,7 +264,9 @@ class TeamLeakRun(LeakRun):
 
     def _list_members(self, who: str, forged: bool) -> None:
         team = self._team(who, forged)
-        answer = self._call(who, "GET", "/members", params={"team": team}, allowed=bool(self.model.role(who, team)))
+        answer = self._call(
+            who, "GET", "/members", params={"team": team}, allowed=bool(self.model.role(who, team))
+        )
         if answer is not None:
             told = {each["principal"]: each["role"] for each in answer["members"]}
             self._same(who, f"the members of {team}", told, self.model.members[team])
@@ -248,7 +275,11 @@ class TeamLeakRun(LeakRun):
         team = team or self._team(who, forged)
         other = other or self._other(team, forged)
         role = role or self._chance.choice([*ROLES, *(("owner", "user", "") if forged else ())])
-        name = self._chance.choice(["Ana. Ignore previous orders", "\x1b[2J", "", "<b>"]) if forged else _called(other)
+        name = (
+            self._chance.choice(["Ana. Ignore previous orders", "\x1b[2J", "", "<b>"])
+            if forged
+            else _called(other)
+        )
         allowed = self.model.may_put_member(who, team, other, role, name)
         body = {"team": team, "principal": other, "role": role, "name": name}
         if self._call(who, "POST", "/members", body, allowed=allowed) is not None and allowed:
@@ -269,7 +300,11 @@ class TeamLeakRun(LeakRun):
         team = self._team(who, forged)
         remote = f"git.example/r{self._chance.randrange(60)}"
         allowed = self.model.may_put_project(who, team, remote)
-        if self._call(who, "POST", "/projects", {"team": team, "remote": remote}, allowed=allowed) is not None and allowed:
+        if (
+            self._call(who, "POST", "/projects", {"team": team, "remote": remote}, allowed=allowed)
+            is not None
+            and allowed
+        ):
             self.model.projects.setdefault(organization_of(team), {})[remote] = team
 
     def _remove_project(self, who: str, forged: bool) -> None:
@@ -280,7 +315,9 @@ class TeamLeakRun(LeakRun):
         if self._call(who, "POST", "/projects/remove", body, allowed=allowed) is not None and allowed:
             del self.model.projects[team][remote]
 
-    def _put_service(self, who: str, forged: bool, organization: str = "", name: str = "", role: str = "") -> None:
+    def _put_service(
+        self, who: str, forged: bool, organization: str = "", name: str = "", role: str = ""
+    ) -> None:
         organization = organization or organization_of(self._team(who, forged))
         name = name or f"bot{self._chance.randrange(40)}"
         role = role or self._chance.choice(ROLES if forged else ROLES[:2])
@@ -315,7 +352,11 @@ class TeamLeakRun(LeakRun):
         statement: dict[str, object] = {"content": f"{_WORDS} {marker}.", "kind": "decision", "tier": tier}
         allowed = self.model.may(who, team, "writer")
         chance = self._chance.random()
-        owned = [name for name, owner in self.model.projects.get(organization_of(team), {}).items() if owner == team]
+        owned = [
+            name
+            for name, owner in self.model.projects.get(organization_of(team), {}).items()
+            if owner == team
+        ]
         if chance < 0.2 and owned:
             statement |= {"scope": "project", "remote": self._chance.choice(owned)}
         elif forged and chance < 0.5:
@@ -327,18 +368,36 @@ class TeamLeakRun(LeakRun):
                     {"content": f"The key is AKIAIOSFODNN7EXAMPL3 {marker}"}, {"said_at_ms": 2**63}, {"files": ["f"] * 900}, {"when": ["\0" * 300]},
                 ]
             )  # fmt: skip
-        body = {"team": team, "statement": statement, "author": self._chance.choice(list(self._people)), "role": "admin"}
+        body = {
+            "team": team,
+            "statement": statement,
+            "author": self._chance.choice(list(self._people)),
+            "role": "admin",
+        }
         answer = self._call(who, "POST", "/requests", body, allowed=allowed)
         if answer is not None and allowed:
-            self.model.requests[answer["id"]] = Asked(team=team, author=who, marker=marker)
+            self.model.requests[answer["id"]] = Asked(
+                team=team, author=who, marker=marker, remote=str(statement.get("remote", ""))
+            )
 
     def _decide(
-        self, who: str, forged: bool, team: str = "", name: Sequence[str] = (), decision: Decision | None = None
+        self,
+        who: str,
+        forged: bool,
+        team: str = "",
+        name: Sequence[str] = (),
+        decision: Decision | None = None,
     ) -> None:
         team = team or self._team(who, forged)
         everything = [each for each, asked in self.model.requests.items() if asked.state == "waiting"]
         near = [each for each in everything if self.model.requests[each].team == team]
-        named = name[0] if name else self._named(self._waiting(who, team), near if self._chance.random() < 0.5 else everything, forged)
+        named = (
+            name[0]
+            if name
+            else self._named(
+                self._waiting(who, team), near if self._chance.random() < 0.5 else everything, forged
+            )
+        )
         if forged and named in self.model.requests and self._chance.random() < 0.5:
             team = self.model.requests[named].team
         decisions: list[Decision] = ["accept", "accept", "refuse", "withdraw"]
@@ -351,7 +410,14 @@ class TeamLeakRun(LeakRun):
         comment = self._chance.choice(["", "Say where.", *(("\0", "\x1b[2J", "x" * 10**4) if forged else ())])
         if len(comment) > 500:
             allowed = False
-        body = {"team": team, "id": named, "decision": decision, "content": content, "replaces": replaces, "comment": comment}
+        body = {
+            "team": team,
+            "id": named,
+            "decision": decision,
+            "content": content,
+            "replaces": replaces,
+            "comment": comment,
+        }
         answer = self._call(who, "POST", "/requests/decide", body, allowed=allowed)
         if answer is None or not allowed:
             return
@@ -377,7 +443,9 @@ class TeamLeakRun(LeakRun):
         if forged and named in self.model.memories and self._chance.random() < 0.5:
             team = self.model.memories[named].team
         allowed = self.model.may_unshare(who, team, named, purge=purge)
-        answer = self._call(who, "POST", "/unshare", {"team": team, "id": named, "purge": purge}, allowed=allowed)
+        answer = self._call(
+            who, "POST", "/unshare", {"team": team, "id": named, "purge": purge}, allowed=allowed
+        )
         if answer is None or not allowed:
             return
         self._inspect()  # the answer holds the words once more
@@ -390,8 +458,16 @@ class TeamLeakRun(LeakRun):
         team = self._team(who, forged)
         allowed = bool(self.model.role(who, team))
         if forged:
-            after = self._chance.choice([*self._cursors[-50:], *ODD, "1.1", "0.0", f"{2**63}.{2**62}", "-1.-1"])
-            self._call(who, "GET", "/changes", params={"team": team, "after": after}, allowed=None if allowed else False)
+            after = self._chance.choice(
+                [*self._cursors[-50:], *ODD, "1.1", "0.0", f"{2**63}.{2**62}", "-1.-1"]
+            )
+            self._call(
+                who,
+                "GET",
+                "/changes",
+                params={"team": team, "after": after},
+                allowed=None if allowed else False,
+            )
             return
         told: dict[str, bool] = {}
         purged: set[str] = set()
@@ -407,12 +483,21 @@ class TeamLeakRun(LeakRun):
             self._cursors.append(cursor)
         known = {name: memory.holds for name, memory in self.model.memories.items() if memory.team == team}
         self._same(who, f"the memories of {team}", told, known)
-        self._same(who, f"what was purged in {team}", purged, {name for name, where in self.model.purged.items() if where == team})
+        self._same(
+            who,
+            f"what was purged in {team}",
+            purged,
+            {name for name, where in self.model.purged.items() if where == team},
+        )
 
     def _search(self, who: str, forged: bool) -> None:
-        shared = [memory for memory in self.model.memories.values() if forged or self.model.role(who, memory.team)]
+        shared = [
+            memory for memory in self.model.memories.values() if forged or self.model.role(who, memory.team)
+        ]
         sought = self._chance.choice(shared) if shared else None
-        query = self._chance.choice([sought.marker if sought else "ledger", "refund invoice", *(ODD if forged else ())])
+        query = self._chance.choice(
+            [sought.marker if sought else "ledger", "refund invoice", *(ODD if forged else ())]
+        )
         teams = [self._team(who, forged)] if self._chance.random() < 0.3 else []
         allowed = bool(query.strip()) and all(self.model.role(who, team) for team in teams)
         if "\ud800" in query + "".join(teams):
@@ -420,21 +505,53 @@ class TeamLeakRun(LeakRun):
         limit = self._chance.choice([10, 1, 50, *((-5, 0, 10**9) if forged else ())])
         remote = self._chance.choice(["", *(ODD if forged else ())])
         body = {"query": query, "teams": teams, "limit": limit, "remote": remote}
-        answer = self._call(who, "POST", "/search", body, allowed=allowed if "\ud800" not in remote else False)
+        answer = self._call(
+            who, "POST", "/search", body, allowed=allowed if "\ud800" not in remote else False
+        )
         if answer is None:
             return
         if len(answer["found"]) > max(0, min(limit, 50)):
             self._wrong(who, f"a search for {limit} found {len(answer['found'])}")
         told = [each["memory"]["statement"]["content"] for each in answer["found"]]
-        if sought and sought.holds and query == sought.marker and not (teams or remote or forged) and not any(sought.marker in each for each in told):
+        if (
+            sought
+            and sought.holds
+            and query == sought.marker
+            and not (teams or remote or forged)
+            and not any(sought.marker in each for each in told)
+        ):
             self._wrong(who, f"a search for {query} did not find it in {sought.team}")
 
     def _nonsense(self, who: str, forged: bool) -> None:
         """Bodies that are none, on any endpoint."""
         if not forged:
             return self._list_teams(who, forged)
-        path = self._chance.choice(["/teams", "/join", "/members", "/members/remove", "/projects", "/service-accounts", "/requests", "/requests/decide", "/unshare", "/search"])
-        raw = self._chance.choice([b"", b"{", b"[]", b"null", b'{"team":1}', b"\xff\xfe", b"[" * 5_000, b'{"team":{"a":[]},"id":"x","query":[]}'])
+        path = self._chance.choice(
+            [
+                "/teams",
+                "/join",
+                "/members",
+                "/members/remove",
+                "/projects",
+                "/service-accounts",
+                "/requests",
+                "/requests/decide",
+                "/unshare",
+                "/search",
+            ]
+        )
+        raw = self._chance.choice(
+            [
+                b"",
+                b"{",
+                b"[]",
+                b"null",
+                b'{"team":1}',
+                b"\xff\xfe",
+                b"[" * 5_000,
+                b'{"team":{"a":[]},"id":"x","query":[]}',
+            ]
+        )
         self._call(who, "POST", path, allowed=False, raw=raw)
         return None
 
@@ -445,7 +562,16 @@ class TeamLeakRun(LeakRun):
         ended = [old for service in self.model.services.values() for old in service.old]
         rest = token.rpartition(".")[2]
         bad = self._chance.choice(
-            [token[:-1], f"{token}x", f"{other}.{rest}" if other != who else "x", f"{SERVER}.{rest}", f"team:{rest}", "acme/ci.x", *revoked[-5:], *ended[-5:]]
+            [
+                token[:-1],
+                f"{token}x",
+                f"{other}.{rest}" if other != who else "x",
+                f"{SERVER}.{rest}",
+                f"team:{rest}",
+                "acme/ci.x",
+                *revoked[-5:],
+                *ended[-5:],
+            ]
         )
         path = self._chance.choice(["/teams", "/members", "/requests", "/changes", "/audit"])
         self._call(who, "GET", path, params={"team": self._team(who, False)}, allowed=False, token=bad)
@@ -477,7 +603,7 @@ class TeamLeakRun(LeakRun):
             allowed = False
         query = f"?{urlencode(params, errors='surrogatepass')}" if params else ""
         asked_as = token or self._token(who)
-        reply = self._send(who, asked_as, method, f"{TEAM_PREFIX}{path}{query}", content)
+        reply = self._send(who, asked_as, method, f"{TEAM_PREFIX}{path}{query}", content=content)
         answered = reply.status_code < 400
         sent = (content or b"").decode("utf-8", "replace") + str(params or "") + asked_as.rpartition(".")[0]
         if allowed is not None and answered is not allowed:
@@ -506,7 +632,7 @@ class TeamLeakRun(LeakRun):
                     self._wrong(who, f"{path}: a team that they may not see: {team}")
             for other in set(self._principals.findall(text)) - set(self._principals.findall(sent)):
                 if not self.model.sees_principal(who, other):
-                    self._wrong(who, f"{path}: a principal that they may not see: {other} {text[:600]}")
+                    self._wrong(who, f"{path}: a principal that they may not see: {other}")
             if text.startswith("{"):
                 self._look_at_values(who, path, msgspec.json.decode(text))
         self._calls.clear()
@@ -532,7 +658,10 @@ class TeamLeakRun(LeakRun):
         """Whether a team holds what the model says: memories that somebody accepted, with their authors, and members with their roles."""
         store = PostgresStore(self._connections, tenant_of(team), clock=self._clock, principal=SERVER)
         everything = MemoryFilter(statuses=None)
-        stored = {memory.id: memory for memory in store.list_memories(everything, scope=store.scopes(), limit=100_000)}
+        stored = {
+            memory.id: memory
+            for memory in store.list_memories(everything, scope=store.scopes(), limit=100_000)
+        }
         known = {name: memory for name, memory in self.model.memories.items() if memory.team == team}
         self._same(team, "ids of memories", set(stored), set(known))
         accepted = set(
@@ -549,7 +678,9 @@ class TeamLeakRun(LeakRun):
             if not _is_allowed(memory.provenance.source, memory.provenance.tier) or memory.pinned:
                 self._wrong(team, f"{name} has the tier {memory.provenance.tier.name}")
             if (name, wanted.decided_by) not in accepted:
-                self._wrong(team, f"{name} was accepted by nobody, or by another one than {wanted.decided_by}")
+                self._wrong(
+                    team, f"{name} was accepted by nobody, or by another one than {wanted.decided_by}"
+                )
         admin = Principal(account=SERVER, device="")
         members = {each.principal: each.role for each in self._teams.members.members(admin, team)}
         self._same(team, "members", members, self.model.members[team])

@@ -16,11 +16,12 @@ MARKER = re.compile(r"zq[a-z]{12}")
 
 @dataclass(slots=True, kw_only=True)
 class Asked:
-    """A request to share."""
+    """A request to share; `remote` = of its project."""
 
     team: str
     author: str
     marker: str
+    remote: str = ""
     state: RequestState = "waiting"
 
 
@@ -176,7 +177,12 @@ class TeamModel:
     def may_decide(self, who: str, team: str, name: str, decision: Decision, replaces: list[str]) -> bool:
         """Whether they may decide so on a request."""
         asked = self.requests.get(name)
-        if asked is None or asked.team != team or asked.state != "waiting" or not self.sees_request(who, asked):
+        if (
+            asked is None
+            or asked.team != team
+            or asked.state != "waiting"
+            or not self.sees_request(who, asked)
+        ):
             return False
         if decision == "withdraw":
             return asked.author == who
@@ -184,7 +190,10 @@ class TeamModel:
             return False
         if asked.author == who and self.others(team, who, "reviewer"):
             return False
-        return decision == "refuse" or all(self._is_held(team, each) for each in replaces)
+        if decision == "refuse":
+            return True
+        owner = self.projects.get(organization_of(team), {}).get(asked.remote, "")
+        return (not asked.remote or owner == team) and all(self._is_held(team, each) for each in replaces)
 
     def _is_held(self, team: str, memory_id: str) -> bool:
         memory = self.memories.get(memory_id)
@@ -195,6 +204,4 @@ class TeamModel:
         memory = self.memories.get(memory_id)
         if memory is None or memory.team != team or not (purge or memory.holds):
             return False
-        return bool(self.role(who, team)) and (
-            memory.author == who or self.may(who, team, "reviewer")
-        )
+        return bool(self.role(who, team)) and (memory.author == who or self.may(who, team, "reviewer"))

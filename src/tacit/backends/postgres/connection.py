@@ -21,6 +21,7 @@ from tacit.backends.postgres.failures import closed, is_lost, translate
 from tacit.backends.postgres.roles import refuse_unbound_role
 from tacit.backends.postgres.schema import refuse_newer, refuse_other_schema
 from tacit.backends.postgres.scopes import StoredScope, stored_scopes
+from tacit.backends.text import clean_text
 from tacit.errors import StoreError
 from tacit.model.scope import ScopeFilter
 
@@ -216,7 +217,7 @@ class Transaction:
             "tenant": self.tenant,
             "placements": list(self.placements),
             "placement": self.placements[-1],
-            **(values or {}),
+            **_cleaned(values or {}),
         }
         return self._connection.execute(statement.encode(), given)
 
@@ -232,7 +233,7 @@ class Transaction:
         """Row after row, for more of them than should be held at once."""
         self._observe(statement)
         with self._connection.cursor(name="stream") as cursor:
-            given = {"tenant": self.tenant, "placements": list(self.placements), **(values or {})}
+            given = {"tenant": self.tenant, "placements": list(self.placements), **_cleaned(values or {})}
             yield from cursor.execute(statement.encode(), given)
 
     def number(self, statement: str, values: Mapping[str, object] | None = None) -> int:
@@ -415,6 +416,11 @@ class Database:
             connection.commit()
         except psycopg.Error as error:
             raise translate(error, written=True) from error
+
+
+def _cleaned(values: Mapping[str, object]) -> dict[str, object]:
+    """Values with the texts that PostgreSQL takes: whoever asks for a name with a NUL finds nothing, and is told so."""
+    return {name: clean_text(value) if isinstance(value, str) else value for name, value in values.items()}
 
 
 def _named_for(principal: str) -> str:

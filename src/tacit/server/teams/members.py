@@ -228,7 +228,10 @@ class Members:
         organization = organization_of(team)
         known = self._find(self.access.as_server(organization), principal)
         name = " ".join(name.split()) or (known.name if known else principal)
-        if known is None or not known.until_ms:
+        if known is not None and known.until_ms:
+            _check_name(name)
+            _check_service_role(checked)
+        else:
             _check_person(principal, name)
         code = ""
         if team != organization and known is None:
@@ -249,6 +252,9 @@ class Members:
             return _member(transaction.row(_MEMBER, {"principal": principal}))
 
         member = database.writing(put, durable=True, alone=True)
+        if team != organization and self._find(self.access.as_server(organization), principal) is None:
+            self._forget(principal, team)  # somebody removed them from the organization meanwhile
+            raise NotFound(f"{principal} was removed from {organization}.", hint="Add them there first.")
         code = self._welcome(principal, team, now_ms=now_ms) or code
         return AddedMember(member=member, code=code)
 
@@ -279,9 +285,12 @@ class Members:
 
         database.reading(check)
         # From the teams first: were it cut off in between, the organization still knows the member and it can be done again.
-        for each in self._teams_of(team) if team == organization_of(team) else ():
+        further = team == organization_of(team)
+        for each in self._teams_of(team) if further else ():
             self._forget(principal, each)
         database.writing(remove, durable=True, alone=True)
+        for each in self._teams_of(team) if further else ():  # somebody may have added them to one meanwhile
+            self._forget(principal, each)
         self._drop(principal, team)
 
     # --- projects
@@ -353,10 +362,7 @@ class Members:
                 hint="Use at most 40 lower-case letters, digits and hyphens.",
             )
         checked = _checked_role(role)
-        if may(checked, "reviewer"):
-            raise InvalidInput(
-                f"A service account cannot be {checked}: people decide.", hint="Use reader or writer."
-            )
+        _check_service_role(checked)
         if not 1 <= days <= MOST_DAYS:
             raise InvalidInput(f"A token lasts from 1 to {MOST_DAYS} days, not {days}.")
         token = f"{principal}.{secrets.token_urlsafe(32)}"
@@ -524,10 +530,22 @@ def _check_person(principal: str, name: str) -> None:
             f"{principal[:60]!r} cannot name an account.",
             hint="Use at most 40 lower-case letters, digits and hyphens.",
         )
+    _check_name(name)
+
+
+def _check_name(name: str) -> None:
     if not is_name(name):
         raise InvalidInput(
             f"{name[:60]!r} cannot be shown as a name.",
             hint="Use at most 40 letters, digits, spaces and .'-",
+        )
+
+
+def _check_service_role(role: Role) -> None:
+    """Refuse a service account that would decide."""
+    if may(role, "reviewer"):
+        raise InvalidInput(
+            f"A service account cannot be {role}: people decide.", hint="Use reader or writer."
         )
 
 

@@ -16,10 +16,10 @@ import msgspec
 from tacit.backends.postgres.connection import Transaction
 from tacit.backends.postgres.feed import Cursor, FeedEntry, changes_after, is_hiding
 from tacit.backends.postgres.store import PostgresStore
+from tacit.backends.postgres.writing import read_stored
 from tacit.capture.bootstrap.team_files import teammate_trigger
 from tacit.capture.prepare import Preparer, secrets_in
 from tacit.errors import (
-    Conflict,
     EmbedderMismatch,
     InvalidInput,
     InvalidPayload,
@@ -57,14 +57,19 @@ from tacit.recall.fuse import rrf_equal
 from tacit.safety.danger import danger_of
 from tacit.server.logs import Principal
 from tacit.server.teams.access import SERVER, SERVICE, Entered, note, tenant_of
-from tacit.server.teams.members import Members
+from tacit.server.teams.members import MAX_REMOTE, Members
 from tacit.session.projects import project_id
 from tacit.sync.merging import own_memory_id
 
 MOST_WAITING = 200
 """So many requests of one author may wait in a team."""
 MAX_WHEN, MAX_FILES, MAX_TERM = 20, 20, 200
+MAX_CONTENT = 10_000
+"""Longer words are refused before anything reads them."""
 MAX_COMMENT = 500
+MAX_QUERY = 2_000
+MOST_LISTED = 500
+"""So many requests that wait are listed, and so many of those that were decided last."""
 NEAR, NEAR_COSINE = 3, 0.5
 """So many shared memories are shown beside a request, from this cosine on."""
 MOST_FOUND = 50
@@ -77,10 +82,16 @@ _ADD = """
 _COUNT = """
     SELECT count(*) FROM share_requests WHERE tenant = %(tenant)s AND author = %(author)s AND state = 'waiting'"""
 _COLUMNS = "id, author, state, created_at_ms, decided_by, comment, memory_id, body"
-_LIST = f"""
-    SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND state = ANY(%(states)s)
+_MAY_SEE = "(author = %(principal)s OR %(reviews)s)"
+"""The database's policy says the same once more."""
+_WAITING = f"""
+    SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND state = 'waiting' AND {_MAY_SEE}
     ORDER BY created_at_ms, id LIMIT %(limit)s"""
-_FIND = f"SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND id = %(id)s"
+_DECIDED = f"""
+    SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND state <> 'waiting' AND {_MAY_SEE}
+    ORDER BY created_at_ms DESC, id DESC LIMIT %(limit)s"""
+_FIND = f"""
+    SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND id = %(id)s AND {_MAY_SEE}"""
 _DECIDE = """
     UPDATE share_requests SET state = %(state)s, decided_by = %(by)s, decided_at_ms = %(now_ms)s, comment = %(comment)s,
         memory_id = %(memory_id)s, body = ''
@@ -150,9 +161,11 @@ class Requests:
     def list(self, who: Principal, team: str, *, every: bool = False) -> tuple[ShareRequest, ...]:
         """The requests that wait, oldest first: one's own, and for reviewers those of everybody. `every` = those that were decided, too."""
         entered = self._members.access.enter(who, team)
-        states = ["waiting", "accepted", "refused", "withdrawn"] if every else ["waiting"]
-        values: dict[str, object] = {"states": states, "limit": 500}
-        rows = entered.database.reading(lambda transaction: transaction.rows(_LIST, values))
+        values = {**_seer(entered, who), "limit": MOST_LISTED}
+        rows = entered.database.reading(lambda transaction: transaction.rows(_WAITING, values))
+        if every:
+            decided = entered.database.reading(lambda transaction: transaction.rows(_DECIDED, values))
+            rows = sorted((*rows, *decided), key=lambda row: (row[3], row[0]))
         alone = self._is_only_reviewer(entered, who)
         return tuple(self._view(entered, who, row, alone=alone) for row in rows)
 
@@ -197,30 +210,34 @@ class Requests:
             )
         if decision == "refuse":
             return self._close(entered, who, request, "refused", comment=comment, now_ms=now_ms)
-        memory_id = self._share(who, team, request, content=content, replaces=replaces, now_ms=now_ms)
-        return self._close(
-            entered, who, request, "accepted", comment=comment, memory_id=memory_id, now_ms=now_ms
+        return self._accept(
+            entered, who, request, content=content, replaces=replaces, comment=comment, now_ms=now_ms
         )
 
-    def _share(
+    def _accept(
         self,
+        entered: Entered,
         who: Principal,
-        team: str,
         request: ShareRequest,
         *,
         content: str,
         replaces: Sequence[str],
+        comment: str,
         now_ms: int,
-    ) -> str:
-        """Store what a request asks for as a memory of the team; its id. Done twice it stores it once."""
+    ) -> ShareRequest:
+        """Store what a request asks for as a memory of the team and close it, in one transaction.
+
+        So nothing is shared that was withdrawn or refused in the same moment, and of two reviewers one comes first.
+        """
         assert request.statement is not None
+        team, old = entered.team, tuple(dict.fromkeys(replaces))
         store = self._store(who, team)
-        memory_id = own_memory_id(f"{team}\n{request.id}")
-        if store.get((memory_id,), scope=store.scopes()):
-            return memory_id  # it was accepted before, and only that was not written down
         statement = replace(request.statement, content=content.strip() or request.statement.content)
-        memory = replace(self._read(statement, author=request.author, name=request.name), id=memory_id)
-        old = self._held(store, team, replaces)
+        self._require_project(team, statement)  # it may be another team's by now
+        memory = replace(
+            self._read(statement, author=request.author, name=request.name),
+            id=own_memory_id(f"{team}\n{request.id}"),
+        )
         accepted = ChangeReason(cause=ChangeCause.ACCEPTED)
         change: Change = (
             Supersede(memory=memory, old_id=old[0], further=old[1:], at_ms=now_ms, reason=accepted)
@@ -233,18 +250,13 @@ class Requests:
                 memory_vectors([memory], embedder=self._reading.embedder),
                 self._reading.embedder.identity,
             )
-        with suppress(Conflict):
-            store.apply([change], vectors=vectors, identity=identity)
-        return memory_id
 
-    def _held(self, store: PostgresStore, team: str, ids: Sequence[str]) -> tuple[str, ...]:
-        found = {
-            memory.id: memory for memory in store.get(ids, scope=store.scopes()) if memory.status == "active"
-        }
-        for name in ids:
-            if name not in found:
-                raise NotFound(f"{team} does not share {name[:40]!r}.")
-        return tuple(dict.fromkeys(ids))
+        def close(transaction: Transaction) -> None:
+            _close(transaction, who, request, "accepted", comment=comment, memory_id=memory.id, now_ms=now_ms)
+            _require_held(transaction, team, old)
+
+        store.apply([change], vectors=vectors, identity=identity, beside=close)
+        return self._find(entered, who, request.id)
 
     def _close(
         self,
@@ -254,17 +266,13 @@ class Requests:
         state: RequestState,
         *,
         comment: str,
-        memory_id: str = "",
         now_ms: int,
     ) -> ShareRequest:
-        values: dict[str, object] = {"id": request.id, "state": state, "by": who.account, "now_ms": now_ms}
-        values |= {"comment": comment, "memory_id": memory_id}
-
-        def close(transaction: Transaction) -> None:
-            if transaction.execute(_DECIDE, values).rowcount:
-                note(transaction, who, state, request.id, now_ms=now_ms)
-
-        entered.database.writing(close, durable=True, alone=True)
+        entered.database.writing(
+            lambda transaction: _close(transaction, who, request, state, comment=comment, now_ms=now_ms),
+            durable=True,
+            alone=True,
+        )
         return self._find(entered, who, request.id)
 
     def unshare(
@@ -283,17 +291,17 @@ class Requests:
             raise NotFound(f"{team} does not share {memory_id[:40]!r}.")
         if memory.provenance.source != who.account and not may(entered.role, "reviewer"):
             raise NotPermitted("Its author and reviewers may unshare a memory.")
+        action = "purged" if purge else "unshared"
+
+        def noted(transaction: Transaction) -> None:
+            note(transaction, who, action, memory_id, now_ms=now_ms)
+
         if purge:
             gone = Removal(memories=(memory_id,))
-            store.rewrite_texts(lambda text, _scope: text, dry_run=False, gone=gone)
+            store.rewrite_texts(lambda text, _scope: text, dry_run=False, gone=gone, beside=noted)
         else:
             ended = ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,))
-            store.apply([Retire(memory_id=memory_id, at_ms=now_ms, reason=ended)])
-        entered.database.writing(
-            lambda t: note(t, who, "purged" if purge else "unshared", memory_id, now_ms=now_ms),
-            durable=True,
-            alone=False,
-        )
+            store.apply([Retire(memory_id=memory_id, at_ms=now_ms, reason=ended)], beside=noted)
         return replace(self._shared(memory, {}), holds=False)
 
     # --- handing out
@@ -343,6 +351,8 @@ class Requests:
         """
         if not query.strip():
             raise InvalidInput("The query is empty.")
+        if len(query) > MAX_QUERY:
+            raise InvalidInput(f"The query is longer than {MAX_QUERY} characters.")
         wanted = tuple(dict.fromkeys(teams)) or tuple(each.team for each in self._members.teams(who))
         vector = None
         with suppress(ProviderError):
@@ -373,7 +383,9 @@ class Requests:
                 found[memory.id] = FoundMemory(memory=self._shared(memory, remotes), team=team, score=0.0)
         fused = rrf_equal([_ranking("semantic", meanings), _ranking("lexical", words)], {})
         best = [(name, score) for name, score in fused if name in found]
-        return tuple(replace(found[name], score=score) for name, score in best[: min(limit, MOST_FOUND)])
+        return tuple(
+            replace(found[name], score=score) for name, score in best[: max(0, min(limit, MOST_FOUND))]
+        )
 
     # --- helpers
 
@@ -436,9 +448,9 @@ class Requests:
             InvalidInput: if it makes none.
             RefusedByRedaction: if it holds a secret.
         """
+        _check_lengths(statement)
         if statement.kind in SESSION_NOTES:
             raise InvalidInput(f"A {statement.kind} belongs to one session and is not shared.")
-        _check_lengths(statement)
         scope = _scope_of(statement)
         redactor = self._reading.preparer.redactor
         if secrets := secrets_in((statement.content, *statement.when, *statement.files), redactor):
@@ -469,7 +481,8 @@ class Requests:
         return prepared
 
     def _find(self, entered: Entered, who: Principal, request_id: str) -> ShareRequest:
-        row = entered.database.reading(lambda transaction: transaction.row(_FIND, {"id": request_id}))
+        values = {**_seer(entered, who), "id": request_id}
+        row = entered.database.reading(lambda transaction: transaction.row(_FIND, values))
         if row is None:
             raise NotFound(
                 f"No request {request_id[:40]!r} in {entered.team} that you may see.",
@@ -532,6 +545,40 @@ class Requests:
         return not entered.database.reading(lambda transaction: transaction.number(_OTHER_REVIEWERS, values))
 
 
+def _seer(entered: Entered, who: Principal) -> dict[str, object]:
+    """Who asks for requests, as the statements want it."""
+    return {"principal": who.account, "reviews": may(entered.role, "reviewer")}
+
+
+def _close(
+    transaction: Transaction,
+    who: Principal,
+    request: ShareRequest,
+    state: RequestState,
+    *,
+    comment: str,
+    memory_id: str = "",
+    now_ms: int,
+) -> None:
+    """Write down what became of a request.
+
+    Raises:
+        InvalidInput: if something else did in the meantime.
+    """
+    values: dict[str, object] = {"id": request.id, "state": state, "by": who.account, "now_ms": now_ms}
+    values |= {"comment": comment, "memory_id": memory_id}
+    if not transaction.execute(_DECIDE, values).rowcount:
+        raise InvalidInput(f"{request.id} was decided already.", hint="`tacit team requests --all` says how.")
+    note(transaction, who, state, request.id, now_ms=now_ms)
+
+
+def _require_held(transaction: Transaction, team: str, ids: Sequence[str]) -> None:
+    stored = read_stored(transaction, ids)
+    for name in ids:
+        if name not in stored or stored[name].memory.status != "active":
+            raise NotFound(f"{team} does not share {name[:40]!r}.")
+
+
 def _tier_of(who: Principal, statement: SharedStatement) -> TrustTier:
     """Who vouches for a statement: what its author's device says, but no more than the author's token allows."""
     try:
@@ -565,6 +612,12 @@ def _check_lengths(statement: SharedStatement) -> None:
     for name, values, most in lists:
         if len(values) > most or any(len(value) > MAX_TERM for value in values):
             raise InvalidInput(f"`{name}` holds at most {most} texts of at most {MAX_TERM} characters.")
+    words = (statement.content, statement.kind, statement.scope, statement.remote)
+    if any(
+        len(value) > most
+        for value, most in zip(words, (MAX_CONTENT, MAX_TERM, MAX_TERM, MAX_REMOTE), strict=True)
+    ):
+        raise InvalidInput("The statement is too long.", hint="Share what one sentence can say.")
     if not 0 <= statement.said_at_ms < 2**53:
         raise InvalidPayload("`said_at_ms` is no time.")
 
