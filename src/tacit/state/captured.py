@@ -290,12 +290,14 @@ class TeamState:
         cursor: up to where its changes were taken over.
         role, name: of this home's user in it.
         own: ids of memories of the user's own by the id of the shared one that says the same.
+        unseen: memories from it that no page has named yet, while everything comes once more; what is left at the end has ended.
     """
 
     cursor: str = ""
     role: str = ""
     name: str = ""
     own: Mapping[str, str] = field(default_factory=dict[str, str])
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -158,22 +158,26 @@ class TeamLeakRun(LeakRun):
                     )
         for team in list(self.model.members):
             for _ in range(3):
-                writers = [who for who in self.model.members[team] if self.model.may(who, team, "writer")]
-                self._ask_to_share(self._chance.choice(writers), False, team=team)
-                if self._chance.random() < 0.6:
-                    reviewers = [
-                        who for who in self.model.members[team] if self.model.may(who, team, "reviewer")
-                    ]
-                    waiting = self._waiting(reviewers[0], team)
-                    self._decide(
-                        self._chance.choice(reviewers), False, team=team, name=waiting[-1:], decision="accept"
-                    )
+                self._share_in(team)
         self._inspect()
         for who in self._chance.sample(people, len(people) // 8):
             for team in [team for team in self.model.teams_of(who) if team == organization_of(team)]:
                 self._remove_member(who, False, team=team, other=who)
         self._inspect()
         self.found.statuses.clear()
+
+    def _share_in(self, team: str) -> None:
+        """Somebody asks to share something, and mostly somebody accepts it."""
+        writers = [who for who in self.model.members[team] if self.model.may(who, team, "writer")]
+        if not writers:
+            return
+        self._ask_to_share(self._chance.choice(writers), False, team=team)
+        reviewers = [who for who in writers if self.model.may(who, team, "reviewer")]
+        if reviewers and self._chance.random() < 0.6:
+            waiting = self._waiting(reviewers[0], team)
+            self._decide(
+                self._chance.choice(reviewers), False, team=team, name=waiting[-1:], decision="accept"
+            )
 
     def _admin_of(self, team: str) -> str:
         return next(

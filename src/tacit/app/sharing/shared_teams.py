@@ -16,11 +16,19 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sharing.shareable import require_shareable
 from tacit.capture.shared_memories import own_memory
-from tacit.errors import InvalidInput, NotFound
+from tacit.errors import InvalidInput, NotFound, SyncError
 from tacit.model.change_reason import ChangeCause
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeKind
-from tacit.model.shared import Decision, SharedMemory, SharedStatement, ShareRequest, TeamMembership, may
+from tacit.model.shared import (
+    TEAM,
+    Decision,
+    SharedMemory,
+    SharedStatement,
+    ShareRequest,
+    TeamMembership,
+    may,
+)
 from tacit.reading.when import stated_when
 from tacit.state.captured import TeamState
 from tacit.state.registry import TEAMS
@@ -30,8 +38,12 @@ if TYPE_CHECKING:
     from tacit.capture.pipeline import CapturePipeline
 
 PAGE = 200
+MOST_PAGES = 5_000
+"""So many pages of one team are taken at once: a server that never comes to an end keeps nothing else waiting for long."""
+MAX_CURSOR = 200
 TRIES, TRY_S = 10, 0.2
 """A change may be hidden for a moment by a transaction that began before it: so often, and after so long, it is asked for again."""
+_ASK_OPERATOR = "Ask whoever runs the server, or `tacit logout`."
 _T = TypeVar("_T")
 
 
@@ -173,7 +185,7 @@ class SharedTeams:
         Raises:
             SyncError: the server cannot be reached or refuses; what was taken over until then stays.
         """
-        joined = {each.team: each for each in server.teams() if each.joined}
+        joined = {each.team: each for each in server.teams() if each.joined and TEAM.fullmatch(each.team)}
         left = tuple(team for team in TEAMS.read(self._parts.store) if team not in joined)
         return self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
 
@@ -188,13 +200,17 @@ class SharedTeams:
     def _follow(self, server: TeamServer, membership: TeamMembership) -> int:
         shared = self._capture.shared_memories()
         changed = tries = 0
-        while True:
+        for _ in range(MOST_PAGES):
             before = TEAMS.read(self._parts.store).get(membership.team) or TeamState()
             page = server.changes(membership.team, after=before.cursor, limit=PAGE)
+            if len(page.memories) + len(page.purged) > PAGE or len(page.cursor) > MAX_CURSOR:
+                raise SyncError(
+                    f"The server sent more of {membership.team} than it was asked for.", hint=_ASK_OPERATOR
+                )
             state = replace(before, role=membership.role, name=membership.name)
-            if page.purged:
-                self._purger.purge(self._purger.still_there(self._theirs(page.purged)), dry_run=False)
-            if page.cursor != before.cursor or state != before:
+            if theirs := self._theirs(membership.team, page.purged):
+                self._purger.purge(self._purger.still_there(theirs), dry_run=False)
+            if page.anew or page.cursor != before.cursor or state != before:
                 now_ms = self._parts.clock.now_ms()
                 changed += len(shared.take_over(membership.team, page, state, now_ms=now_ms))
             if not page.more:
@@ -204,11 +220,15 @@ class SharedTeams:
                 if tries == TRIES:
                     return changed
                 time.sleep(TRY_S)
+        raise SyncError(
+            f"The changes of {membership.team} do not come to an end; what came until now was taken over.",
+            hint=_ASK_OPERATOR,
+        )
 
-    def _theirs(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
-        """Those that still are the team's: what the user made their own stays."""
+    def _theirs(self, team: str, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """Those that still are the team's: what the user made their own stays, and what another team shares."""
         found = self._parts.store.get(memory_ids, scope=self._parts.store.scopes())
-        return tuple(memory.id for memory in found if memory.provenance.team)
+        return tuple(memory.id for memory in found if memory.provenance.team == team)
 
     def _statement(self, memory: Memory) -> SharedStatement:
         scope, remote = str(memory.scope), ""

@@ -103,6 +103,8 @@ class Syncing:
         self._threads: list[Thread] = []
         self._replica: Replica | None = None
         self._listening: HttpServer | None = None
+        self._asked: HttpServer | None = None
+        """The connection of the exchange that runs."""
         self._shared = -1
         """How often the teams had changed when the server was listened to last; -1 = not yet."""
         self._synced_at_ms = 0
@@ -264,7 +266,7 @@ class Syncing:
         with self._exchanging:
             member = self._required()
             change = self._parts.store.change()
-            server = self._server(member)
+            self._asked = server = self._server(member)
             try:
                 done = Exchange(
                     replica=self._opened(),
@@ -282,6 +284,7 @@ class Syncing:
                 self._error = str(error)
                 raise
             finally:
+                self._asked = None
                 server.close()
             self._error = ""
             self._synced_at_ms = self._parts.clock.now_ms()
@@ -343,9 +346,9 @@ class Syncing:
     def _stop(self) -> None:
         self._closing.set()
         self._wake.set()
-        listening = self._listening
-        if listening is not None:
-            listening.close()
+        for connection in (self._listening, self._asked):  # whoever waits for the server gives up
+            if connection is not None:
+                connection.close()
         for thread in self._threads[:1]:  # the other one may wait for the server; it does nothing any more
             thread.join(timeout=5.0)
         self._threads = []

@@ -14,6 +14,7 @@ from tacit.backends.postgres.connection import Connections, Database, Transactio
 from tacit.capture.bootstrap.team_files import is_name
 from tacit.errors import InvalidInput, NotFound, NotLoggedIn, NotPermitted
 from tacit.model.shared import (
+    MAX_REMOTE,
     ROLES,
     AddedMember,
     AuditEntry,
@@ -33,7 +34,6 @@ from tacit.server.teams.access import (
     tenant_of,
 )
 
-MAX_REMOTE = 300
 MOST_DAYS = 366
 """A token of a service account ends after at most so many days."""
 DAY_MS = 86_400_000

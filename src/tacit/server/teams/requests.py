@@ -7,14 +7,22 @@ who asks, never from what they send. What holds a secret is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from tacit.backends.postgres.connection import Transaction
-from tacit.backends.postgres.feed import Cursor, FeedEntry, changes_after, is_hiding
+from tacit.backends.postgres.feed import (
+    Cursor,
+    FeedEntry,
+    changes_after,
+    is_hiding,
+    is_known,
+    is_to_come,
+    renumber,
+)
 from tacit.backends.postgres.store import PostgresStore
 from tacit.backends.postgres.writing import read_stored
 from tacit.capture.bootstrap.team_files import teammate_trigger
@@ -47,6 +55,7 @@ from tacit.model.shared import (
     TeamChanges,
     may,
     organization_of,
+    too_long,
 )
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder
@@ -57,15 +66,12 @@ from tacit.recall.fuse import rrf_equal
 from tacit.safety.danger import danger_of
 from tacit.server.logs import Principal
 from tacit.server.teams.access import SERVER, SERVICE, Entered, note, tenant_of
-from tacit.server.teams.members import MAX_REMOTE, Members
+from tacit.server.teams.members import Members
 from tacit.session.projects import project_id
 from tacit.sync.merging import own_memory_id
 
 MOST_WAITING = 200
 """So many requests of one author may wait in a team."""
-MAX_WHEN, MAX_FILES, MAX_TERM = 20, 20, 200
-MAX_CONTENT = 10_000
-"""Longer words are refused before anything reads them."""
 MAX_COMMENT = 500
 MAX_QUERY = 2_000
 MOST_LISTED = 500
@@ -309,6 +315,8 @@ class Requests:
     def changes(self, who: Principal, team: str, *, after: str, limit: int) -> TeamChanges:
         """What was written behind the cursor `after` ("" = the beginning), `limit` versions at most.
 
+        Where this database never gave out the cursor, because it was restored from a backup, everything comes once more.
+
         Raises:
             InvalidPayload: if `after` is no cursor.
             NotFound: see `Access.enter`.
@@ -316,13 +324,17 @@ class Requests:
         entered = self._members.access.enter(who, team)
         cursor = _cursor(after)
 
-        def read(transaction: Transaction) -> tuple[tuple[FeedEntry, ...], bool]:
-            page = changes_after(transaction, cursor, limit=limit)
-            return page, is_hiding(transaction, page[-1].cursor if page else cursor)
+        def read(transaction: Transaction) -> tuple[Cursor, tuple[FeedEntry, ...], bool]:
+            start = cursor if is_known(transaction, cursor) else Cursor()
+            page = changes_after(transaction, start, limit=limit)
+            return start, page, is_hiding(transaction, page[-1].cursor if page else start)
 
-        found, more = entered.database.reading(read)
+        if entered.database.reading(is_to_come):  # the server was restored from a dump
+            entered.database.writing(renumber, durable=True, alone=True)
+        start, found, more = entered.database.reading(read)
         newest: dict[str, FeedEntry] = {entry.memory_id: entry for entry in found}
         remotes = self._remotes(team)
+        anew = start == Cursor()
         return TeamChanges(
             memories=tuple(
                 self._shared(entry.memory, remotes)
@@ -330,8 +342,9 @@ class Requests:
                 if entry.kind == "version" and entry.memory is not None
             ),
             purged=tuple(entry.memory_id for entry in newest.values() if entry.kind == "purge"),
-            cursor=str(found[-1].cursor) if found else after,
+            cursor=str(found[-1].cursor) if found else "" if anew else after,
             more=more,
+            anew=anew,
         )
 
     def search(
@@ -605,19 +618,8 @@ def _scope_of(statement: SharedStatement) -> Scope:
 
 
 def _check_lengths(statement: SharedStatement) -> None:
-    lists: tuple[tuple[str, Collection[str], int], ...] = (
-        ("when", statement.when, MAX_WHEN),
-        ("files", statement.files, MAX_FILES),
-    )
-    for name, values, most in lists:
-        if len(values) > most or any(len(value) > MAX_TERM for value in values):
-            raise InvalidInput(f"`{name}` holds at most {most} texts of at most {MAX_TERM} characters.")
-    words = (statement.content, statement.kind, statement.scope, statement.remote)
-    if any(
-        len(value) > most
-        for value, most in zip(words, (MAX_CONTENT, MAX_TERM, MAX_TERM, MAX_REMOTE), strict=True)
-    ):
-        raise InvalidInput("The statement is too long.", hint="Share what one sentence can say.")
+    if why := too_long(statement):
+        raise InvalidInput(why, hint="Share what one sentence can say.")
     if not 0 <= statement.said_at_ms < 2**53:
         raise InvalidPayload("`said_at_ms` is no time.")
 
