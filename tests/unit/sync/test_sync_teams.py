@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from postgres_server import check_statement, server
+from tacit.backends.postgres.connection import Database, Transaction
 from tacit.errors import (
     InvalidInput,
     InvalidPayload,
@@ -397,6 +398,111 @@ def test_the_newest_decisions_are_listed_and_a_search_is_bounded(acme, monkeypat
     assert acme.requests.search(acme.bo, "release", limit=-1) == ()
     with pytest.raises(InvalidInput, match="longer"):
         acme.requests.search(acme.bo, "release " * 1000)
+
+
+# --- restored servers
+
+
+def database_of(acme: Acme) -> Database:
+    return Database(acme.members.access.connections, f"team:{acme.core}", principal=acme.bo.account)
+
+
+def everything(acme: Acme, after: str = "") -> tuple[dict[str, bool], str, bool]:
+    """What a device takes over behind a cursor, where it goes on then, and whether the server began anew."""
+    found: dict[str, bool] = {}
+    anew, more = False, True
+    while more:
+        page = acme.requests.changes(acme.dee, acme.core, after=after, limit=2)
+        found |= {memory.statement.content: memory.holds for memory in page.memories}
+        after, more, anew = page.cursor, page.more, anew or page.anew
+    return found, after, anew
+
+
+def stated(acme: Acme, number: int) -> str:
+    content = f"Statement {number} says how the release {number} is made."
+    acme.accept(acme.ask(acme.bo, replace(RULE, content=content)))
+    return content
+
+
+def test_a_cursor_of_this_history_goes_on_where_it_stands(acme):
+    stated(acme, 1)
+    _, cursor, anew = everything(acme)
+    assert anew
+    second = stated(acme, 2)
+    found, _, anew = everything(acme, cursor)
+    assert (found, anew) == ({second: True}, False)
+
+
+@pytest.mark.parametrize("exactly", [True, False])
+def test_where_the_server_was_restored_from_an_old_backup_everything_comes_once_more(acme, exactly):
+    """Numbers of transactions start again then: what is written next has smaller ones than devices have seen, or the very same."""
+    first, lost = stated(acme, 1), stated(acme, 2)
+    found, cursor, _ = everything(acme)
+    assert set(found) == {first, lost}
+    new = stated(acme, 3)
+
+    def restore(transaction: Transaction) -> None:
+        tables = (("memories", "m"), ("versions", "v"))
+        rows = transaction.rows(
+            "SELECT v.number, v.xid::text, v.seq FROM versions AS v WHERE v.tenant = %(tenant)s ORDER BY v.xid, v.seq"
+        )
+        (_, *_rest), (gone, xid, seq), (newest, *_others) = rows
+        for table, _ in tables:
+            transaction.execute(
+                f"DELETE FROM {table} WHERE tenant = %(tenant)s AND number = %(gone)s", {"gone": gone}
+            )
+        values = {"number": newest, "xid": xid, "seq": seq if exactly else seq - 1}
+        transaction.execute(
+            "UPDATE versions SET xid = %(xid)s::xid8, seq = %(seq)s WHERE tenant = %(tenant)s AND number = %(number)s",
+            values,
+        )
+
+    database_of(acme).writing(restore, durable=True, alone=True)
+    found, _, anew = everything(acme, cursor)
+    assert anew
+    assert found == {first: True, new: True}
+
+
+def test_what_a_dump_of_another_server_brought_in_is_shown_and_new_ones_come_behind(acme):
+    first = stated(acme, 1)
+    gone = acme.accept(acme.ask(acme.bo, replace(RULE, content="It was said by mistake."))).memory_id
+    acme.requests.unshare(acme.bo, acme.core, gone, purge=True, now_ms=NOW)
+    _, cursor, _ = everything(acme)
+
+    def dumped(transaction: Transaction) -> None:
+        for table in ("versions", "purges"):
+            transaction.execute(
+                f"UPDATE {table} SET xid = (xid::text::bigint + 1000000000)::text::xid8 WHERE tenant = %(tenant)s"
+            )
+
+    database_of(acme).writing(dumped, durable=True, alone=True)
+    found, later, anew = everything(acme, cursor)
+    assert (found, anew) == ({first: True}, True)
+    assert acme.requests.changes(acme.dee, acme.core, after="", limit=9).purged == (gone,)
+    second = stated(acme, 2)
+    found, _, anew = everything(acme, later)
+    assert (found, anew) == ({second: True}, False)
+
+
+def test_a_cursor_whose_entry_was_purged_begins_anew(acme):
+    first = stated(acme, 1)
+    last = acme.accept(acme.ask(acme.bo)).memory_id
+    _, cursor, _ = everything(acme)
+    acme.requests.unshare(acme.bo, acme.core, last, purge=True, now_ms=NOW)
+    page = acme.requests.changes(acme.dee, acme.core, after=cursor, limit=9)
+    assert ([memory.statement.content for memory in page.memories], page.purged) == ([first], (last,))
+
+
+@pytest.mark.parametrize(
+    "odd", ["1", "1.2.3.4", "a.b.c", "-1.0.", "1.1", "99999999999999999999999.1.x", "\0"]
+)
+def test_what_is_no_cursor_is_refused_or_begins_anew(acme, odd):
+    first = stated(acme, 1)
+    try:
+        found, _, anew = everything(acme, odd)
+    except InvalidPayload:
+        return
+    assert (found, anew) == ({first: True}, True)
 
 
 def test_the_database_itself_shows_a_team_to_its_members_alone(acme):
