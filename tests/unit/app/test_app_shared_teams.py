@@ -19,7 +19,7 @@ from tacit.capture.prepare import Preparer
 from tacit.capture.shared_memories import SharedMemories
 from tacit.capture.store import Reconciler
 from tacit.config.settings import PrivacySettings
-from tacit.errors import SyncError
+from tacit.errors import NotFound, SyncError
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Draft, Edit, Removal, Retire
 from tacit.model.kinds import BUILTIN_KINDS
@@ -387,3 +387,31 @@ def test_scopes_and_sources_are_as_before(home):
     assert memory.scope == Scope.parse("language:python")
     assert other.scope.project_id
     assert memory.provenance.source == team_source(TEAM)
+
+
+def test_what_two_teams_share_is_unshared_in_both(home):
+    mine = home.own(1, RULE.content)
+    home.take(shared(2), team="acme/web")
+    home.take(shared(3))
+    assert home.contents() == [RULE.content]
+    refused = {"acme/web": NotFound("It was unshared before.")}
+    told: list[str] = []
+
+    def unshare(team: str, memory_id: str, *, purge: bool) -> SharedMemory:
+        del purge
+        if team in refused:
+            raise refused[team]
+        told.append(f"{team} {memory_id}")
+        return shared(3, holds=False)
+
+    server = cast(TeamServer, SimpleNamespace(unshare=unshare))
+    teams = following(home)
+    teams.asking = lambda ask: ask(server)  # type: ignore[method-assign]
+    teams.unshare(mine)
+    assert told == [f"{TEAM} {id_of(3)}"]
+    refused.clear()
+    teams.unshare(mine)
+    assert sorted(told[1:]) == [f"{TEAM} {id_of(3)}", f"acme/web {id_of(2)}"]
+    refused[TEAM] = refused["acme/web"] = NotFound("Nobody shares it.")
+    with pytest.raises(NotFound, match="Nobody shares"):
+        teams.unshare(mine)

@@ -400,6 +400,32 @@ def test_the_newest_decisions_are_listed_and_a_search_is_bounded(acme, monkeypat
         acme.requests.search(acme.bo, "release " * 1000)
 
 
+def test_who_gets_the_name_of_a_removed_account_gets_none_of_its_teams(acme):
+    logs = acme.members._logs
+    logs.add_account(acme.bo.account, now_ms=NOW)
+    acme.accept(acme.ask(acme.bo))
+    with pytest.raises(InvalidInput, match="last administrator"):
+        acme.members.remove_person(acme.ana.account)
+    assert acme.members.remove_person(acme.bo.account) == 2
+    logs.remove_account(acme.bo.account)
+    logs.add_account(acme.bo.account, now_ms=NOW)
+    assert acme.members.teams(acme.bo) == ()
+    with pytest.raises(NotFound):
+        acme.shared(acme.bo)
+    assert acme.members.remove_person("nobody-of-this-name") == 0
+    assert not logs.has_account("nobody-of-this-name")
+
+
+def test_a_list_of_requests_compares_some_of_them(acme, monkeypatch):
+    monkeypatch.setattr("tacit.server.teams.requests.MOST_COMPARED", 1)
+    compared = []
+    monkeypatch.setattr(acme.requests, "_near", lambda *of: compared.append(of) or ())
+    for number in range(3):
+        acme.ask(acme.bo, replace(RULE, content=f"Statement {number} says how the release is made."))
+    assert len(acme.requests.list(acme.cy, acme.core)) == 3
+    assert len(compared) == 1
+
+
 # --- restored servers
 
 

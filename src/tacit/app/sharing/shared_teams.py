@@ -16,7 +16,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sharing.shareable import require_shareable
 from tacit.capture.shared_memories import own_memory
-from tacit.errors import InvalidInput, NotFound, SyncError
+from tacit.errors import InvalidInput, NotFound, NotPermitted, SyncError, TacitError
 from tacit.model.change_reason import ChangeCause
 from tacit.model.memory import Memory
 from tacit.model.scope import ScopeKind
@@ -104,22 +104,33 @@ class SharedTeams:
         )
 
     def unshare(self, memory: Memory, *, purge: bool = False) -> SharedMemory:
-        """Let a team share a memory no longer. `memory` came from it, or says in the user's own words what it shares.
+        """Let teams share a memory no longer. `memory` came from one, or says in the user's own words what they share.
 
         Raises:
             NotFound: if no team shares it.
             NotPermitted: if the user is neither its author nor a reviewer.
         """
-        for team, state in TEAMS.read(self._parts.store).items():
-            shared = memory.id if memory.provenance.team == team else own_memory((state,), memory.id)
-            if shared:
-                return self.asking(
-                    lambda server, team=team, shared=shared: server.unshare(team, shared, purge=purge)
-                )
-        raise NotFound(
+        known = TEAMS.read(self._parts.store).items()
+        shared_as = [
+            (team, shared)
+            for team, state in known
+            if (shared := memory.id if memory.provenance.team == team else own_memory((state,), memory.id))
+        ]
+        refused: TacitError = NotFound(
             f"No team on a server shares {memory.id}.",
             hint="`tacit sync` brings what was accepted lately; `tacit unshare ID --git` removes a file.",
         )
+        done: SharedMemory | None = None
+        for team, shared in shared_as:  # several may share what the user said in their own words
+            try:
+                done = self.asking(
+                    lambda server, team=team, shared=shared: server.unshare(team, shared, purge=purge)
+                )
+            except (NotFound, NotPermitted) as error:
+                refused = error
+        if done is None:
+            raise refused
+        return done
 
     def requests(self, team: str = "", *, every: bool = False) -> tuple[ShareRequest, ...]:
         """The requests that wait in a team; "" = in all teams of the user."""

@@ -157,6 +157,24 @@ class Members:
                 self._forget(member.principal, team)
         return len(teams)
 
+    def remove_person(self, account: str) -> int:
+        """Remove a person from every team, before their account is removed: whoever has the name later is somebody else. Return from how many.
+
+        Raises:
+            InvalidInput: if they are the last administrator of an organization; then nothing is changed.
+        """
+        if not self._logs.has_account(account):
+            return 0
+        teams = self.listed(Principal(account=account, device=""))
+        further = [team for team in teams if team != organization_of(team)]
+        organizations = [team for team in teams if team == organization_of(team)]
+        for organization in organizations:
+            database = self.access.as_server(organization)
+            database.reading(lambda t, organization=organization: _keep_an_admin(t, organization, account))
+        for team in (*further, *organizations):
+            self._forget(account, team)
+        return len(teams)
+
     # --- memberships
 
     def teams(self, who: Principal) -> tuple[TeamMembership, ...]:

@@ -78,6 +78,8 @@ MOST_LISTED = 500
 """So many requests that wait are listed, and so many of those that were decided last."""
 NEAR, NEAR_COSINE = 3, 0.5
 """So many shared memories are shown beside a request, from this cosine on."""
+MOST_COMPARED = 100
+"""So many requests of a list are shown with what is shared already; each costs a search."""
 MOST_FOUND = 50
 SEARCHED = 50
 """Hits of each arm of a search."""
@@ -173,7 +175,10 @@ class Requests:
             decided = entered.database.reading(lambda transaction: transaction.rows(_DECIDED, values))
             rows = sorted((*rows, *decided), key=lambda row: (row[3], row[0]))
         alone = self._is_only_reviewer(entered, who)
-        return tuple(self._view(entered, who, row, alone=alone) for row in rows)
+        return tuple(
+            self._view(entered, who, row, alone=alone, compare=number < MOST_COMPARED)
+            for number, row in enumerate(rows)
+        )
 
     # --- deciding
 
@@ -504,7 +509,7 @@ class Requests:
         return self._view(entered, who, row, alone=self._is_only_reviewer(entered, who))
 
     def _view(
-        self, entered: Entered, who: Principal, row: tuple[str, str, str, int, str, str, str, str], *, alone: bool
+        self, entered: Entered, who: Principal, row: tuple[str, str, str, int, str, str, str, str], *, alone: bool, compare: bool = True
     ) -> ShareRequest:  # fmt: skip
         request_id, author, state, created_at_ms, decided_by, comment, memory_id, raw = row
         body = msgspec.json.decode(raw, type=_Body) if raw else None
@@ -522,7 +527,7 @@ class Requests:
             warning=danger_of(statement.content) if statement else "",
             own=own,
             decidable=decidable,
-            near=self._near(who, entered.team, statement) if statement and decidable else (),
+            near=self._near(who, entered.team, statement) if statement and decidable and compare else (),
             decided_by=decided_by,
             comment=comment,
             memory_id=memory_id,
