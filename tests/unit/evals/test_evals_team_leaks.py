@@ -15,13 +15,13 @@ pytestmark = pytest.mark.postgres
 _seeds = itertools.count(9_000)
 
 
-def run(requests: int = 500) -> Found:
+def run(requests: int = 250) -> Found:
     """What a small run against the server as it is now finds."""
     from postgres_server import server
     from tacit.backends.postgres.connection import Connections
 
     with contextlib.closing(Connections(server().dsn(), min_size=1, max_size=4)) as connections:
-        small = TeamLeakRun(connections, organizations=4, teams=6, principals=18, seed=next(_seeds))
+        small = TeamLeakRun(connections, organizations=3, teams=4, principals=12, seed=next(_seeds))
         return small.run(requests)
 
 
@@ -30,8 +30,8 @@ def test_nobody_reads_or_does_more_than_their_roles_allow(only_policies: bool):
     with only_the_database() if only_policies else contextlib.nullcontext():
         found = run()
     assert not found.wrong
-    assert found.statuses[200] > 150
-    assert found.statuses[404] > 50
+    assert found.statuses[200] > 60
+    assert found.statuses[404] > 20
 
 
 def test_a_server_that_lets_everybody_in_is_caught(monkeypatch):

@@ -40,6 +40,7 @@ from tacit.server.postgres_logs import PostgresLogs
 from tacit.server.teams import Teams, open_teams
 from tacit.server.teams.access import SERVER, Access, Entered, tenant_of, unknown_team
 from tacit.server.teams.endpoints import TEAM_PREFIX
+from tacit.server.teams.requests import MAX_QUERY
 from tacit_evals.torture.sync_leaks import NOW, Found, LeakRun, only_row_level_security
 from tacit_evals.torture.team_model import MARKER, SERVICE_MARK, Asked, Service, Shared, TeamModel
 
@@ -503,7 +504,11 @@ class TeamLeakRun(LeakRun):
             [sought.marker if sought else "ledger", "refund invoice", *(ODD if forged else ())]
         )
         teams = [self._team(who, forged)] if self._chance.random() < 0.3 else []
-        allowed = bool(query.strip()) and all(self.model.role(who, team) for team in teams)
+        allowed = (
+            bool(query.strip())
+            and len(query) <= MAX_QUERY
+            and all(self.model.role(who, team) for team in teams)
+        )
         if "\ud800" in query + "".join(teams):
             allowed = False
         limit = self._chance.choice([10, 1, 50, *((-5, 0, 10**9) if forged else ())])
