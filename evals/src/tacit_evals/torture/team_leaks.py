@@ -634,9 +634,11 @@ class TeamLeakRun(LeakRun):
         """Whether the answers since hold nothing that who asked may not see. Names that they sent themselves are none."""
         for who, path, sent, text in self._calls:
             for marker in set(MARKER.findall(text)):
-                if not self.model.sees_marker(who, marker) and marker not in sent:
+                echoed = marker in sent and not text.startswith('{"found"')
+                if not self.model.sees_marker(who, marker) and not echoed:
                     self._wrong(who, f"{path}: words that they may not see: {marker}")
-            for team in set(self._names.findall(text)) - set(self._names.findall(sent.replace("/bot", " "))):
+            said = set(self._names.findall(sent.replace("/bot", " ")))
+            for team in set(self._names.findall(text)) - said - set(map(organization_of, said)):
                 if not self.model.sees_team(who, team):
                     self._wrong(who, f"{path}: a team that they may not see: {team}")
             for other in set(self._principals.findall(text)) - set(self._principals.findall(sent)):
