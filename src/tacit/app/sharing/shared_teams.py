@@ -31,7 +31,7 @@ from tacit.model.shared import (
 )
 from tacit.reading.when import stated_when
 from tacit.state.captured import TeamState
-from tacit.state.registry import TEAMS
+from tacit.state.registry import TEAM_PURGES, TEAMS
 from tacit.sync.team_server import TeamServer
 
 if TYPE_CHECKING:
@@ -220,6 +220,8 @@ class SharedTeams:
                 )
             state = replace(before, role=membership.role, name=membership.name)
             if theirs := self._theirs(membership.team, page.purged):
+                known = TEAM_PURGES.read(self._parts.store)
+                TEAM_PURGES.write(self._parts.store, tuple(dict.fromkeys((*known, *theirs))))
                 self._purger.purge(self._purger.still_there(theirs), dry_run=False)
             if page.anew or page.cursor != before.cursor or state != before:
                 now_ms = self._parts.clock.now_ms()

@@ -25,6 +25,7 @@ from tacit.model.memory import Memory
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter
 from tacit.reading.memory_vectors import memory_vectors
+from tacit.state.registry import TEAM_PURGES
 from tacit.sync.connection import checked_url
 from tacit.sync.exchange import Exchange
 from tacit.sync.http_server import HttpServer
@@ -427,6 +428,7 @@ class Syncing:
             embed=self._embed,
             purge=self._purge,
             identity=self._identity,
+            by_teams=lambda: frozenset(TEAM_PURGES.read(self._parts.store)),
             now_ms=self._parts.clock.now_ms,
         )
 
