@@ -426,6 +426,22 @@ def test_a_list_of_requests_compares_some_of_them(acme, monkeypatch):
     assert len(compared) == 1
 
 
+def test_a_team_that_is_promoted_keeps_its_memories_and_its_guard(acme):
+    from tacit.backends.postgres import promote
+    from tacit.backends.postgres.roles import OWNER
+
+    first = acme.accept(acme.ask(acme.bo)).memory_id
+    assert promote(server().dsn(OWNER), f"team:{acme.core}") == 1
+    assert acme.shared(acme.dee) == {RULE.content: True}
+    second = "Releases go out on Thursdays."
+    acme.accept(acme.ask(acme.bo, replace(RULE, content=second)), replaces=[first])
+    assert acme.shared(acme.dee) == {RULE.content: False, second: True}
+    assert acme.requests.search(acme.dee, "release")
+    for who in (acme.eve, acme.zoe):
+        with pytest.raises(NotFound):
+            acme.shared(who)
+
+
 # --- restored servers
 
 

@@ -49,6 +49,8 @@ _ADD_TEAM = """
 _ADD_MEMBER = """
     INSERT INTO members (tenant, principal, name, role, added_by, added_at_ms, joined_at_ms)
     VALUES (current_setting('tacit.tenant')::bigint, %(principal)s, %(name)s, 'admin', %(by)s, %(now_ms)s, %(now_ms)s)"""
+SERVER = "@server"
+"""The principal of what is done for a team by nobody of it; a member of every team."""
 PRINCIPAL = re.compile(r"[a-z0-9@][a-z0-9/-]{0,99}")
 """What a transaction may name as the one it is done for."""
 
