@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from postgres_server import check_statement, server
-from tacit.backends.postgres.connection import Database, Transaction
+from tacit.backends.postgres.connection import Connections, Database, Transaction
 from tacit.errors import (
     InvalidInput,
     InvalidPayload,
@@ -54,6 +55,7 @@ class Acme:
         for who, role in ((self.bo, "writer"), (self.cy, "reviewer"), (self.dee, "reader")):
             self.put(who, self.core, role)
         self.put(self.eve, self.name, "reader")
+        self.bot = self.zoe
 
     def put(self, who: Principal, team: str, role: str) -> str:
         name = who.account.split("-")[0].title()
@@ -440,6 +442,131 @@ def test_a_team_that_is_promoted_keeps_its_memories_and_its_guard(acme):
     for who in (acme.eve, acme.zoe):
         with pytest.raises(NotFound):
             acme.shared(who)
+
+
+class Crash(BaseException):
+    """The process ended here."""
+
+
+def crashing(monkeypatch, behind: int):
+    """End the process once so many transactions that write were committed."""
+    left = [behind]
+    writing, add_team = Database.writing, Connections.add_team
+
+    def counted(work):
+        def call(*args, **more):
+            done = work(*args, **more)
+            left[0] -= 1
+            if left[0] == 0:
+                raise Crash
+            return done
+
+        return call
+
+    monkeypatch.setattr(Database, "writing", counted(writing))
+    monkeypatch.setattr(Connections, "add_team", counted(add_team))
+
+
+def made_organization(acme: Acme, number: str) -> None:
+    name, admin = f"{acme.name}-{number}", of(f"boss-{acme.name}-{number}")
+    acme.members.add_organization(name, admin=admin.account, name="Boss", now_ms=NOW)
+
+
+def has_organization(acme: Acme, number: str) -> bool:
+    boss = of(f"boss-{acme.name}-{number}")
+    return [(each.team, each.role) for each in acme.members.teams(boss)] == [
+        (f"{acme.name}-{number}", "admin")
+    ] and acme.members._logs.has_account(boss.account)
+
+
+def made_team(acme: Acme, number: str) -> None:
+    acme.members.add_team(acme.ana, f"{acme.name}/t{number}", now_ms=NOW)
+
+
+def has_team(acme: Acme, number: str) -> bool:
+    team = f"{acme.name}/t{number}"
+    return any((each.team, each.role) == (team, "admin") for each in acme.members.teams(acme.ana))
+
+
+def put(acme: Acme, number: str) -> None:
+    acme.put(of(f"new{number}-{acme.name}"), acme.core, "writer")
+
+
+def is_put(acme: Acme, number: str) -> bool:
+    new = of(f"new{number}-{acme.name}")
+    teams = [(each.team, each.role) for each in acme.members.teams(new)]
+    return teams == [(acme.name, "reader"), (acme.core, "writer")] and acme.members._logs.has_account(
+        new.account
+    )
+
+
+def removed(acme: Acme, number: str) -> None:
+    del number
+    acme.members.remove_member(acme.ana, acme.name, acme.dee.account, now_ms=NOW)
+
+
+def is_removed(acme: Acme, number: str) -> bool:
+    del number
+    return acme.members.teams(acme.dee) == () and acme.members.listed(acme.dee) == ()
+
+
+def service(acme: Acme, number: str) -> None:
+    made = acme.members.put_service(acme.ana, acme.name, f"ci{number}", role="writer", days=9, now_ms=NOW)
+    acme.bot = acme.members.service(made.token, now_ms=NOW)
+
+
+def has_service(acme: Acme, number: str) -> bool:
+    del number
+    return [each.team for each in acme.members.teams(acme.bot)] == [acme.name]
+
+
+@pytest.mark.parametrize(
+    ("work", "holds"),
+    [
+        (made_organization, has_organization),
+        (made_team, has_team),
+        (put, is_put),
+        (removed, is_removed),
+        (service, has_service),
+    ],
+)
+def test_what_was_cut_off_anywhere_can_be_done_again(teams, monkeypatch, work, holds):
+    for behind in range(1, 20):
+        acme = Acme(teams)
+        with monkeypatch.context() as patched:
+            crashing(patched, behind)
+            try:
+                work(acme, str(behind))
+            except Crash:
+                pass
+            else:
+                assert behind > 1
+                break
+        if not holds(acme, str(behind)):
+            with suppress(NotFound):  # what was to be removed was removed
+                work(acme, str(behind))
+        assert holds(acme, str(behind)), f"cut off behind {behind} transactions"
+    else:
+        raise AssertionError("it never came to its end")
+
+
+def test_of_two_who_make_the_same_team_at_once_one_does(acme):
+    from concurrent.futures import ThreadPoolExecutor
+
+    acme.put(acme.eve, acme.name, "admin")
+    name = f"{acme.name}/web"
+
+    def make(who: Principal) -> str:
+        try:
+            acme.members.add_team(who, name, now_ms=NOW)
+        except InvalidInput:
+            return ""
+        return who.account
+
+    with ThreadPoolExecutor(2) as pool:
+        made = [who for who in pool.map(make, (acme.ana, acme.eve)) if who]
+    assert len(made) == 1
+    assert [each.principal for each in acme.members.members(of(made[0]), name)] == made
 
 
 # --- restored servers

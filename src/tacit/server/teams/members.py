@@ -138,8 +138,16 @@ class Members:
             admins={SERVER: "the server", **admins},
             now_ms=now_ms,
         )
-        if not added:
+        if not added and not any(self._is_unfinished(team, admin) for admin in admins):
             raise InvalidInput(f"There is a team {team!r} already.", hint="Choose another name.")
+
+    def _is_unfinished(self, team: str, admin: str) -> bool:
+        """Whether somebody made a team and was cut off before it was in their list: then they may go on."""
+        member = self._find(self.access.as_server(team), admin)
+        if member is None or member.role != "admin":
+            return False
+        who = Principal(account=admin, device="")
+        return not self._logs.has_account(admin) or team not in self.listed(who)
 
     def remove_organization(self, organization: str) -> int:
         """Remove the members of an organization and of its teams, so that nobody sees them any more; return how many teams that were.
@@ -273,7 +281,9 @@ class Members:
         if team != organization and self._find(self.access.as_server(organization), principal) is None:
             self._forget(principal, team)  # somebody removed them from the organization meanwhile
             raise NotFound(f"{principal} was removed from {organization}.", hint="Add them there first.")
-        code = self._welcome(principal, team, now_ms=now_ms) or code
+        # Both once more, should an earlier call have been cut off.
+        code = self._welcome(principal, organization, now_ms=now_ms) or code
+        self._remember(principal, team)
         return AddedMember(member=member, code=code)
 
     def remove_member(self, who: Principal, team: str, principal: str, *, now_ms: int) -> None:
@@ -301,7 +311,12 @@ class Members:
             transaction.execute(_REMOVE_MEMBER, {"principal": principal})
             note(transaction, who, "member removed", principal, now_ms=now_ms)
 
-        database.reading(check)
+        try:
+            database.reading(check)
+        except NotFound:
+            if ACCOUNT.fullmatch(principal):
+                self._drop(principal, team)  # should an earlier call have been cut off
+            raise
         # From the teams first: were it cut off in between, the organization still knows the member and it can be done again.
         further = team == organization_of(team)
         for each in self._teams_of(team) if further else ():
@@ -496,6 +511,8 @@ class Members:
         )
 
     def _drop(self, principal: str, team: str) -> None:
+        if not SERVICE.fullmatch(principal) and not self._logs.has_account(principal):
+            return
         values = {"principal": principal, "team": team}
         self._list_of(principal).writing(
             lambda transaction: transaction.execute(_DROP_MEMBERSHIP, values), durable=True, alone=False
