@@ -183,7 +183,11 @@ class SharedMemories:
             prepared = self._preparer.prepare(draft)
         except (InvalidInput, InvalidScope, UnknownKind):
             return None
-        return None if isinstance(prepared, Skip) else replace(prepared, id=shared.id)
+        if isinstance(prepared, Skip):
+            return None
+        # Whatever redaction makes of a team's name: by its source a memory is found when it ends.
+        provenance = replace(prepared.provenance, source=team_source(team))
+        return replace(prepared, id=shared.id, provenance=provenance)
 
 
 def _tier_of(statement: SharedStatement) -> TrustTier:

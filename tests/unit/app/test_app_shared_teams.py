@@ -215,6 +215,22 @@ def test_an_order_that_could_harm_waits_for_the_user(home):
     assert home.contents() == []
 
 
+def test_a_team_whose_name_looks_like_a_secret_is_followed_and_left_like_others(home):
+    odd = "0123456789abcdef0123456789abcdef01234567"
+    home.take(shared(1), team=odd)
+    home.take(shared(1, holds=False), shared(2), team=odd)
+    assert home.contents() == [RULE.content]
+    assert home.shared.leave(odd, cause=ChangeCause.TEAM_LEFT, now_ms=NOW) == 1
+    assert home.contents() == []
+
+
+def test_more_teams_than_anybody_is_in_are_not_followed(home, monkeypatch):
+    monkeypatch.setattr(shared_teams, "MOST_TEAMS", 2)
+    teams = [TeamMembership(team=f"acme/t{n}", role="reader", name="Bo", joined=True) for n in range(3)]
+    with pytest.raises(SyncError, match="in 3 teams"):
+        follow(home, Server(lambda _: TeamChanges(cursor="1"), *teams))
+
+
 # --- what it can reach
 
 

@@ -278,3 +278,17 @@ def test_every_statement_of_the_package_names_the_tenant_of_every_table() -> Non
 def test_a_statement_that_forgets_the_tenant_is_seen(statement: str) -> None:
     with pytest.raises(AssertionError):
         check_statement(statement)
+
+
+def test_connections_are_made_in_one_place_so_that_no_statement_runs_before_a_team_was_shown() -> None:
+    """Each transaction begins with a look at the tenant's row, which policies show to members alone; elsewhere only owners connect."""
+    root = Path(tacit.__file__).parent
+    marks = ("psycopg.connect(", ".borrow(", ".getconn(", "ConnectionPool(")
+    found = {
+        str(path.relative_to(root))
+        for folder in ("backends/postgres", "server")
+        for path in (root / folder).rglob("*.py")
+        if any(mark in path.read_text() for mark in marks)
+    }
+    owners = {"backends/postgres/promotion.py", "backends/postgres/roles.py", "backends/postgres/schema.py"}
+    assert found == {"backends/postgres/connection.py", "server/embedded.py", *owners}

@@ -41,6 +41,7 @@ PAGE = 200
 MOST_PAGES = 5_000
 """So many pages of one team are taken at once: a server that never comes to an end keeps nothing else waiting for long."""
 MAX_CURSOR = 200
+MOST_TEAMS = 1_000
 TRIES, TRY_S = 10, 0.2
 """A change may be hidden for a moment by a transaction that began before it: so often, and after so long, it is asked for again."""
 _ASK_OPERATOR = "Ask whoever runs the server, or `tacit logout`."
@@ -197,6 +198,11 @@ class SharedTeams:
             SyncError: the server cannot be reached or refuses; what was taken over until then stays.
         """
         joined = {each.team: each for each in server.teams() if each.joined and TEAM.fullmatch(each.team)}
+        if len(joined) > MOST_TEAMS:
+            raise SyncError(
+                f"The server says that you are in {len(joined)} teams; {MOST_TEAMS} are followed at most.",
+                hint=_ASK_OPERATOR,
+            )
         left = tuple(team for team in TEAMS.read(self._parts.store) if team not in joined)
         return self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
 
