@@ -63,7 +63,7 @@ def test_a_server_that_shows_waiting_requests_to_everybody_in_the_team_is_caught
 def test_a_server_that_believes_the_tier_of_a_body_is_caught(monkeypatch):
     from tacit.server.teams import requests
 
-    monkeypatch.setattr(requests, "_tier_of", lambda _who, statement: TrustTier[statement.tier.upper()])
+    monkeypatch.setattr(requests, "tier_of", lambda _who, statement: TrustTier[statement.tier.upper()])
     assert any("has the tier" in line for line in run(100).wrong)
 
 

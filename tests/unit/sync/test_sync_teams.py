@@ -27,6 +27,7 @@ from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.server.logs import Principal
 from tacit.server.teams import Teams, open_teams
 from tacit.server.teams.members import DAY_MS
+from tacit.server.teams.statements import Reading
 from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres
@@ -339,13 +340,13 @@ def test_of_two_decisions_in_the_same_moment_one_counts(acme, monkeypatch, other
 
 def test_a_reviewer_who_is_removed_meanwhile_decides_nothing(acme, monkeypatch):
     request = acme.ask(acme.bo)
-    read = acme.requests._read
+    read = Reading.read
 
-    def remove(statement, **more):
+    def remove(self, statement, **more):
         acme.members.remove_member(acme.ana, acme.core, acme.cy.account, now_ms=NOW)
-        return read(statement, **more)
+        return read(self, statement, **more)
 
-    monkeypatch.setattr(acme.requests, "_read", remove)
+    monkeypatch.setattr(Reading, "read", remove)
     with pytest.raises(StoreError, match="not shown"):
         acme.accept(request)
     assert acme.shared(acme.dee) == {}

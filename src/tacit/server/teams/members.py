@@ -26,13 +26,7 @@ from tacit.model.shared import (
     organization_of,
 )
 from tacit.server.logs import ACCOUNT, Logs, Principal, hash_of, not_logged_in
-from tacit.server.teams.access import (
-    SERVER,
-    SERVICE,
-    Access,
-    note,
-    tenant_of,
-)
+from tacit.server.teams.access import SERVER, SERVICE, Access, note, tenant_of
 
 MOST_DAYS = 366
 """A token of a service account ends after at most so many days."""

@@ -25,25 +25,20 @@ from tacit.backends.postgres.feed import (
 )
 from tacit.backends.postgres.store import PostgresStore
 from tacit.backends.postgres.writing import read_stored
-from tacit.capture.bootstrap.team_files import teammate_trigger
-from tacit.capture.prepare import Preparer, secrets_in
 from tacit.errors import (
     EmbedderMismatch,
     InvalidInput,
     InvalidPayload,
-    InvalidScope,
     NotFound,
     NotPermitted,
     ProviderError,
-    RefusedByRedaction,
 )
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Add, Change, Draft, Removal, Retire, Skip, Supersede
+from tacit.model.changes import Add, Change, Removal, Retire, Supersede
 from tacit.model.evidence import Hit, Ranking
 from tacit.model.ids import new_id
-from tacit.model.kinds import SESSION_NOTES
-from tacit.model.memory import Memory, Provenance, TrustTier
-from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, ScopeKind, project_scope
+from tacit.model.memory import Memory
+from tacit.model.scope import UNIVERSAL, ScopeFilter, ScopeKind, project_scope
 from tacit.model.shared import (
     Decision,
     FoundMemory,
@@ -55,18 +50,16 @@ from tacit.model.shared import (
     TeamChanges,
     may,
     organization_of,
-    too_long,
 )
-from tacit.ports.clock import Clock
-from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryFilter
 from tacit.reading.memory_vectors import memory_vectors
 from tacit.reading.when import stated_when
 from tacit.recall.fuse import rrf_equal
 from tacit.safety.danger import danger_of
 from tacit.server.logs import Principal
-from tacit.server.teams.access import SERVER, SERVICE, Entered, note, tenant_of
+from tacit.server.teams.access import SERVER, Entered, note, tenant_of
 from tacit.server.teams.members import Members
+from tacit.server.teams.statements import Reading, scope_of, tier_of
 from tacit.session.projects import project_id
 from tacit.sync.merging import own_memory_id
 
@@ -117,15 +110,6 @@ class _Body:
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What statements are read with: redaction and kinds, and an embedder for vectors."""
-
-    preparer: Preparer
-    embedder: Embedder
-    clock: Clock
-
-
 class Requests:
     """Requests to share and shared memories. Safe to share between threads and processes."""
 
@@ -145,9 +129,9 @@ class Requests:
             NotFound, NotPermitted: see `Access.enter`.
         """
         entered = self._members.access.enter(who, team, "writer")
-        checked = replace(statement, tier=_tier_of(who, statement).name.lower())
+        checked = replace(statement, tier=tier_of(who, statement).name.lower())
         self._require_project(team, checked)
-        memory = self._read(checked, author=who.account, name=entered.name)
+        memory = self._reading.read(checked, author=who.account, name=entered.name)
         if self._says_already(who, team, memory):
             raise InvalidInput(f"{team} shares this already.", hint="`tacit team` lists what it shares.")
         body = _Body(statement=replace(checked, content=memory.content), name=entered.name)
@@ -246,7 +230,7 @@ class Requests:
         statement = replace(request.statement, content=content.strip() or request.statement.content)
         self._require_project(team, statement)  # it may be another team's by now
         memory = replace(
-            self._read(statement, author=request.author, name=request.name),
+            self._reading.read(statement, author=request.author, name=request.name),
             id=own_memory_id(f"{team}\n{request.id}"),
         )
         accepted = ChangeReason(cause=ChangeCause.ACCEPTED)
@@ -459,45 +443,6 @@ class Requests:
                 hint=f"An administrator adds it: `tacit team project {team}` in its folder.",
             )
 
-    def _read(self, statement: SharedStatement, *, author: str, name: str) -> Memory:
-        """The memory that a statement makes.
-
-        Raises:
-            InvalidInput: if it makes none.
-            RefusedByRedaction: if it holds a secret.
-        """
-        _check_lengths(statement)
-        if statement.kind in SESSION_NOTES:
-            raise InvalidInput(f"A {statement.kind} belongs to one session and is not shared.")
-        scope = _scope_of(statement)
-        redactor = self._reading.preparer.redactor
-        if secrets := secrets_in((statement.content, *statement.when, *statement.files), redactor):
-            raise RefusedByRedaction(
-                f"The statement holds a secret ({secrets}); nothing was stored.", hint="Edit it first."
-            )
-        tier = TrustTier[statement.tier.upper()]
-        now_ms = self._reading.clock.now_ms()
-        prepared = self._reading.preparer.prepare(
-            Draft(
-                content=statement.content,
-                kind=statement.kind,
-                scope=scope,
-                provenance=Provenance(tier=tier, source=author, author=name),
-                at_ms=min(statement.said_at_ms, now_ms) or now_ms,
-                trigger=teammate_trigger(
-                    statement.content, kind=statement.kind, files=statement.files, when=statement.when
-                ),
-                files=statement.files,
-                explicit=True,
-                confirmed=True,
-            )
-        )
-        if isinstance(prepared, Skip):
-            raise InvalidInput(
-                "The statement cannot be shared: it is empty, too long, or of a kind that its source may not state."
-            )
-        return prepared
-
     def _find(self, entered: Entered, who: Principal, request_id: str) -> ShareRequest:
         values = {**_seer(entered, who), "id": request_id}
         row = entered.database.reading(lambda transaction: transaction.row(_FIND, values))
@@ -536,7 +481,7 @@ class Requests:
     def _near(self, who: Principal, team: str, statement: SharedStatement) -> tuple[NearMemory, ...]:
         """Shared memories that speak of the same matter, for the reviewer to decide what becomes of both."""
         store = self._store(who, team)
-        scope = ScopeFilter.of(UNIVERSAL, _scope_of(statement))
+        scope = ScopeFilter.of(UNIVERSAL, scope_of(statement))
         try:
             vector = self._reading.embedder.embed([statement.content])[0]
             hits = store.search.semantic(
@@ -595,38 +540,6 @@ def _require_held(transaction: Transaction, team: str, ids: Sequence[str]) -> No
     for name in ids:
         if name not in stored or stored[name].memory.status != "active":
             raise NotFound(f"{team} does not share {name[:40]!r}.")
-
-
-def _tier_of(who: Principal, statement: SharedStatement) -> TrustTier:
-    """Who vouches for a statement: what its author's device says, but no more than the author's token allows."""
-    try:
-        said = TrustTier[statement.tier.upper()]
-    except KeyError as error:
-        raise InvalidPayload(f"There is no trust tier {statement.tier[:40]!r}.") from error
-    most = TrustTier.ASSISTANT if SERVICE.fullmatch(who.account) else TrustTier.TEAMMATE
-    return min(said, most)
-
-
-def _scope_of(statement: SharedStatement) -> Scope:
-    if statement.scope == "project":
-        return project_scope(project_id(f"remote:{statement.remote}"))
-    try:
-        scope = Scope.parse(statement.scope)
-    except InvalidScope as error:
-        raise InvalidInput(error.message, hint=error.hint) from error
-    if scope.kind not in (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE):
-        raise InvalidInput(
-            f"Memories of the scope {scope} are not shared.",
-            hint="Share memories of a project, of a language, or universal ones.",
-        )
-    return scope
-
-
-def _check_lengths(statement: SharedStatement) -> None:
-    if why := too_long(statement):
-        raise InvalidInput(why, hint="Share what one sentence can say.")
-    if not 0 <= statement.said_at_ms < 2**53:
-        raise InvalidPayload("`said_at_ms` is no time.")
 
 
 def _state(text: str) -> RequestState:
