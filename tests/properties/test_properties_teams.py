@@ -81,7 +81,7 @@ class Team:
         }
         self.put(memory.id, after[verb])
 
-    def teams(self) -> tuple[TeamMembership, ...]:
+    def teams_if_any(self) -> tuple[TeamMembership, ...]:
         return (TeamMembership(team=TEAM, role="reader", name="Bo", joined=True),)
 
     def changes(self, _team: str, *, after: str, limit: int) -> TeamChanges:

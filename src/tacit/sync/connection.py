@@ -83,8 +83,9 @@ class ServerConnection:
         *,
         params: Mapping[str, str | float] | None = None,
         timeout: httpx.Timeout | None = None,
+        unknown: _T | None = None,
     ) -> _T:
-        """The answer to a request.
+        """The answer to a request; `unknown` where the server does not know the path, because it is older or has no such part.
 
         Raises:
             SyncError: if nothing answers, or something that is no Tacit server.
@@ -114,6 +115,8 @@ class ServerConnection:
         if reply.is_success:
             return self._read(reply, raw, kind)
         error = self._stranger(reply)
+        if reply.status_code == httpx.codes.NOT_FOUND and unknown is not None and not _problem(raw):
+            return unknown
         if reply.is_error:
             said = error_of(_problem(raw), reply.status_code)
             error = error if isinstance(said, DaemonError) else said

@@ -114,7 +114,7 @@ class Server:
         self._teams = teams or (TeamMembership(team=TEAM, role="reader", name="Bo", joined=True),)
         self.asked: list[str] = []
 
-    def teams(self) -> tuple[TeamMembership, ...]:
+    def teams_if_any(self) -> tuple[TeamMembership, ...]:
         return self._teams
 
     def changes(self, team: str, *, after: str, limit: int) -> TeamChanges:
@@ -348,6 +348,13 @@ def test_an_error_in_the_middle_keeps_what_came_and_goes_on_there(home):
     assert home.contents() == [RULE.content]
     assert follow(home, server) == 1
     assert server.asked == ["", "1", "1"]
+
+
+def test_a_server_that_knows_nothing_of_teams_changes_nothing(home):
+    home.take(shared(1))
+    server = cast(TeamServer, SimpleNamespace(teams_if_any=lambda: None))
+    assert following(home).take_over(server) == 0
+    assert home.contents() == [RULE.content]
 
 
 # --- a server or a store that was restored

@@ -86,3 +86,14 @@ def test_a_closed_connection_says_so():
     closed.close()
     with pytest.raises(SyncError, match="cannot be reached"):
         closed.ask(Answer, "GET", "/x")
+
+
+def test_a_path_that_the_server_does_not_know_is_told_from_what_is_not_there():
+    unknown = Answer(words="none")
+    reply = httpx.Response(404, content=b"Not Found")
+    assert asking(reply).ask(Answer, "GET", "/x", unknown=unknown) == unknown
+    with pytest.raises(SyncError, match="no Tacit server"):
+        asking(reply).ask(Answer, "GET", "/x")
+    problem = httpx.Response(404, json={"code": "not_found", "detail": "No team."})
+    with pytest.raises(NotFound):
+        asking(problem).ask(Answer, "GET", "/x", unknown=unknown)

@@ -197,7 +197,10 @@ class SharedTeams:
         Raises:
             SyncError: the server cannot be reached or refuses; what was taken over until then stays.
         """
-        joined = {each.team: each for each in server.teams() if each.joined and TEAM.fullmatch(each.team)}
+        teams = server.teams_if_any()
+        if teams is None:
+            return 0
+        joined = {each.team: each for each in teams if each.joined and TEAM.fullmatch(each.team)}
         if len(joined) > MOST_TEAMS:
             raise SyncError(
                 f"The server says that you are in {len(joined)} teams; {MOST_TEAMS} are followed at most.",
