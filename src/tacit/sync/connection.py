@@ -16,6 +16,7 @@ from tacit.errors import DaemonError, InvalidInput, SyncError, TacitError, error
 CONNECT_S, ANSWER_S = 5.0, 30.0
 WHOLE_S = 300.0
 """An answer that is not whole after so long is given up, however steadily it comes."""
+_NOT_FOUND = 404
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
 MAX_SAID = 500
 """So much of what a server says about an error is shown."""
@@ -115,7 +116,7 @@ class ServerConnection:
         if reply.is_success:
             return self._read(reply, raw, kind)
         error = self._stranger(reply)
-        if reply.status_code == httpx.codes.NOT_FOUND and unknown is not None and not _problem(raw):
+        if reply.status_code == _NOT_FOUND and unknown is not None and not _problem(raw):
             return unknown
         if reply.is_error:
             said = error_of(_problem(raw), reply.status_code)

@@ -200,6 +200,14 @@ def test_a_name_that_says_something_is_not_shown(home, name):
     assert memory.provenance.author == ""
 
 
+@pytest.mark.parametrize("name", ["Ana Ruiz", "J. R. Smith Jr.", "Dr. Bo Li", "ana.ruiz", "O'Neil R."])
+def test_a_name_is_shown(home, name):
+    home.take(shared(name=name))
+    memory = home.get(1)
+    assert memory is not None
+    assert memory.provenance.author == name
+
+
 @pytest.mark.parametrize("at_ms", [-5, 0, NOW + 10**9, 2**70])
 def test_a_time_that_cannot_be_is_now(home, at_ms):
     home.take(shared(said_at_ms=at_ms))

@@ -14,8 +14,8 @@ from starlette.testclient import TestClient
 
 from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.server.app import make_app
-from tacit.server.logs import MAX_LOGS, InMemoryLogs
 from tacit.server.service import LOGIN_FAILURES, LOGIN_WINDOW_S, Recent
+from tacit.server.logs import MAX_LOGS, InMemoryLogs
 from tacit.sync.connection import checked_url
 from tacit.sync.http_server import HttpServer
 from tacit.sync.keys import AccountKey, DeviceKey
