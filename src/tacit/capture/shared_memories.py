@@ -2,12 +2,17 @@
 
 The server has decided what became of each statement; nothing is decided anew here. A memory has the same id on every device. What the user
 said in the same words is theirs and stays, what they made their own follows the team no longer, and what they forgot comes back only when the team
-says something else. Secrets are redacted and orders that could do harm wait for the user, as with everything that comes in.
+says something else; what they purged never does. Secrets are redacted and orders that could do harm wait for the user, as with everything that comes in.
+
+A server is not believed more than that: it reaches memories of its teams alone, states what a teammate may state, and what is not of the right form is
+passed over.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from tacit.capture.bootstrap.team_files import is_name, teammate_trigger
@@ -16,15 +21,17 @@ from tacit.capture.store import Reconciler
 from tacit.errors import InvalidInput, InvalidScope, UnknownKind
 from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Draft, Edit, Retire, Skip
+from tacit.model.kinds import SESSION_NOTES
 from tacit.model.memory import Memory, Provenance, TrustTier, team_source
-from tacit.model.scope import Scope, ScopeFilter, project_scope
-from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges
+from tacit.model.scope import Scope, ScopeFilter, ScopeKind, project_scope
+from tacit.model.shared import SharedMemory, SharedStatement, TeamChanges, too_long
 from tacit.ports.store import MemoryFilter, Store
 from tacit.session.projects import project_id
 from tacit.state.captured import TeamState
 from tacit.state.registry import TEAMS
 
 PAGE = 500
+_ID = re.compile(r"mem_[0-9a-hjkmnp-tv-z]{16}")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,37 +59,58 @@ class SharedMemories:
         Raises:
             StoreError: as the store; nothing is changed.
         """
-        taken = _Taken(own=dict(before.own))
-        for memory in page.memories:
-            self._follow(team, memory, taken, now_ms)
+        known = TEAMS.read(self._store)
+        taken = _Taken(own={} if page.anew else dict(before.own))
+        unseen = set(self._held(team)) if page.anew else set(before.unseen)
+        newest = {memory.id: memory for memory in page.memories}
+        gone = {*page.purged, *self._store.purged_memories()} if newest else set(page.purged)
+        for memory in newest.values():
+            self._follow(team, memory, taken, gone, now_ms)
         for memory_id in page.purged:
             taken.own.pop(memory_id, None)
-        after = replace(before, cursor=page.cursor, own=taken.own)
-        values = dict(TEAMS.change({**TEAMS.read(self._store), team: after}))
+        unseen -= newest.keys() | set(page.purged)
+        if not page.more:
+            ended = ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,))
+            taken.changes += [Retire(memory_id=each, at_ms=now_ms, reason=ended) for each in sorted(unseen)]
+            unseen.clear()
+        after = replace(before, cursor=page.cursor, own=taken.own, unseen=tuple(sorted(unseen)))
+        if not taken.changes and after == known.get(team):
+            return ()
+        values = dict(TEAMS.change({**known, team: after}))
         return self._reconciler.keep(taken.changes, write=self._reconciler.apply, values=values)
+
+    def _held(self, team: str) -> tuple[str, ...]:
+        """Ids of the memories that came from a team and have not ended here."""
+        everything = self._store.scopes()
+        where = MemoryFilter(statuses=("active", "quarantined"), source=team_source(team))
+        held: list[str] = []
+        offset = 0
+        while found := self._store.list_memories(where, scope=everything, limit=PAGE, offset=offset):
+            offset += len(found)
+            held += [memory.id for memory in found if memory.provenance.team]
+        return tuple(held)
 
     def leave(self, team: str, *, cause: ChangeCause, now_ms: int) -> int:
         """End everything that came from a team, and forget where to go on; how many memories ended."""
-        everything = self._store.scopes()
-        where = MemoryFilter(statuses=("active", "quarantined"), source=team_source(team))
-        ended = 0
-        while found := self._store.list_memories(where, scope=everything, limit=PAGE):
-            reason = ChangeReason(cause=cause, terms=(team,))
-            theirs = [memory for memory in found if memory.provenance.team]
-            if not theirs:
-                break
-            self._store.apply([Retire(memory_id=memory.id, at_ms=now_ms, reason=reason) for memory in theirs])
-            ended += len(theirs)
+        reason = ChangeReason(cause=cause, terms=(team,))
+        held = self._held(team)
+        for start in range(0, len(held), PAGE):
+            ids = held[start : start + PAGE]
+            self._store.apply([Retire(memory_id=each, at_ms=now_ms, reason=reason) for each in ids])
         known = dict(TEAMS.read(self._store))
         if known.pop(team, None) is not None:
             self._store.apply([], values=TEAMS.change(known))
-        return ended
+        return len(held)
 
-    def _follow(self, team: str, shared: SharedMemory, taken: _Taken, now_ms: int) -> None:
+    def _follow(
+        self, team: str, shared: SharedMemory, taken: _Taken, gone: AbstractSet[str], now_ms: int
+    ) -> None:
         """What becomes of one memory."""
+        if not _ID.fullmatch(shared.id) or shared.id in gone:
+            return
         stored = next(iter(self._store.get((shared.id,), scope=self._store.scopes())), None)
-        if stored is not None and not stored.provenance.team:
-            return  # the user made it their own
+        if stored is not None and stored.provenance.team != team:
+            return  # the user made it their own, or another team shares it
         reason = ChangeReason(
             cause=ChangeCause.CHANGED_BY_TEAM if stored else ChangeCause.SHARED, terms=(team,)
         )
@@ -92,7 +120,7 @@ class SharedMemories:
                 ended = ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,))
                 taken.changes.append(Retire(memory_id=stored.id, at_ms=now_ms, reason=ended))
             return
-        prepared = self._prepared(team, shared)
+        prepared = self._prepared(team, shared, now_ms)
         if prepared is None:
             return
         if stored is None:
@@ -128,9 +156,12 @@ class SharedMemories:
         alike = self._store.list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
         return next((other.id for other in alike if other.content_hash == memory.content_hash), "")
 
-    def _prepared(self, team: str, shared: SharedMemory) -> Memory | None:
+    def _prepared(self, team: str, shared: SharedMemory, now_ms: int) -> Memory | None:
         """The memory as this device holds it; None where it may not be stored here."""
         statement = shared.statement
+        if too_long(statement) or statement.kind in SESSION_NOTES:
+            return None
+        said_ms = statement.said_at_ms if 0 < statement.said_at_ms <= now_ms else now_ms
         try:
             draft = Draft(
                 content=statement.content,
@@ -142,7 +173,7 @@ class SharedMemories:
                     span=statement.content[:500],
                     author=shared.name if is_name(shared.name) else "",
                 ),
-                at_ms=statement.said_at_ms,
+                at_ms=said_ms,
                 trigger=teammate_trigger(
                     statement.content, kind=statement.kind, files=statement.files, when=statement.when
                 ),
@@ -152,7 +183,11 @@ class SharedMemories:
             prepared = self._preparer.prepare(draft)
         except (InvalidInput, InvalidScope, UnknownKind):
             return None
-        return None if isinstance(prepared, Skip) else replace(prepared, id=shared.id)
+        if isinstance(prepared, Skip):
+            return None
+        # Whatever redaction makes of a team's name: by its source a memory is found when it ends.
+        provenance = replace(prepared.provenance, source=team_source(team))
+        return replace(prepared, id=shared.id, provenance=provenance)
 
 
 def _tier_of(statement: SharedStatement) -> TrustTier:
@@ -164,9 +199,17 @@ def _tier_of(statement: SharedStatement) -> TrustTier:
 
 
 def _scope_of(statement: SharedStatement) -> Scope:
-    if statement.scope == "project":
+    """Where it belongs.
+
+    Raises:
+        InvalidScope: if that is no place that teams share memories of.
+    """
+    if statement.scope == "project" and statement.remote:
         return project_scope(project_id(f"remote:{statement.remote}"))
-    return Scope.parse(statement.scope)
+    scope = Scope.parse(statement.scope)
+    if scope.kind not in (ScopeKind.UNIVERSAL, ScopeKind.LANGUAGE):
+        raise InvalidScope(f"Memories of the scope {scope} are not shared.")
+    return scope
 
 
 def own_memory(states: Sequence[TeamState], memory_id: str) -> str:

@@ -6,6 +6,7 @@ and by the server, unlike the logs of a person's own devices.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,14 @@ ROLES: tuple[Role, ...] = ("reader", "writer", "reviewer", "admin")
 """From the least rights to the most: to receive; to ask to share; to decide on requests; to manage members and projects."""
 RequestState = Literal["waiting", "accepted", "refused", "withdrawn"]
 Decision = Literal["accept", "refuse", "withdraw"]
+
+
+_PART = r"[a-z0-9][a-z0-9-]{0,39}"
+TEAM = re.compile(rf"{_PART}(/{_PART})?")
+"""`acme` or `acme/core`."""
+MAX_WHEN, MAX_FILES, MAX_TERM, MAX_REMOTE = 20, 20, 200, 300
+MAX_CONTENT = 10_000
+"""What is longer is refused before anything reads it."""
 
 
 def may(role: str, least: Role) -> bool:
@@ -49,6 +58,23 @@ class SharedStatement:
     files: tuple[str, ...] = ()
     tier: str = "user"
     said_at_ms: int = 0
+
+
+def too_long(statement: SharedStatement) -> str:
+    """Why a statement is too long for anything to read it; "" = it is not."""
+    for name, value, most in (
+        ("content", statement.content, MAX_CONTENT),
+        ("kind", statement.kind, MAX_TERM),
+        ("scope", statement.scope, MAX_TERM),
+        ("remote", statement.remote, MAX_REMOTE),
+        ("tier", statement.tier, MAX_TERM),
+    ):
+        if len(value) > most:
+            return f"`{name}` is too long: it holds at most {most} characters."
+    for name, values, most in (("when", statement.when, MAX_WHEN), ("files", statement.files, MAX_FILES)):
+        if len(values) > most or any(len(value) > MAX_TERM for value in values):
+            return f"`{name}` holds at most {most} texts of at most {MAX_TERM} characters."
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,12 +208,14 @@ class TeamChanges:
         purged: ids of memories of which nothing may be kept.
         cursor: where to go on.
         more: there is more behind it.
+        anew: this is the beginning: what the team shares and no page names from here to the end is not shared any more.
     """
 
     memories: tuple[SharedMemory, ...] = ()
     purged: tuple[str, ...] = ()
     cursor: str = ""
     more: bool = False
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

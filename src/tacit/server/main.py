@@ -127,10 +127,11 @@ def remove(
     database: DatabaseUrl,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove an account with its devices and everything that they sent. What the devices hold stays there."""
+    """Remove an account with its devices and everything that they sent, and from its teams. What the devices hold stays there."""
     if not yes:
         typer.confirm(f"Remove the account {account} and everything that its devices sent?", abort=True)
-    with _opened(database) as (_, logs, _):
+    with _opened(database) as (_, logs, teams):
+        teams.members.remove_person(account)
         count = logs.remove_account(account)
     typer.echo(f"Removed {account} with {count} entries.")
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
-from tacit.backends.postgres.connection import Connections, Database, Transaction
+from tacit.backends.postgres.connection import Connections, Database
+from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import SyncError
 from tacit.server.logs import (
     INVITE_MS,

@@ -294,6 +294,7 @@ class TeamState:
         role, name: of this home's user in it.
         until_ms: when the membership ends unless the user logs in with the provider again; 0 = it does not end by itself.
         own: ids of memories of the user's own by the id of the shared one that says the same.
+        unseen: memories from it that no page has named yet, while everything comes once more; what is left at the end has ended.
     """
 
     cursor: str = ""
@@ -301,6 +302,7 @@ class TeamState:
     name: str = ""
     until_ms: int = 0
     own: Mapping[str, str] = field(default_factory=dict[str, str])
+    unseen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

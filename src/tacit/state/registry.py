@@ -187,6 +187,10 @@ TEAMS_HEARD: Final = NamedValue(
     prefix="teams-heard", keyed_by=HOME, codec=_TIME, at_purge=AtPurge.KEEP, words=False
 )
 """When the server of the teams was reached last, to the hour."""
+TEAM_PURGES: Final = NamedValue(
+    prefix="team-purges", keyed_by=HOME, codec=_TEXTS, at_purge=AtPurge.KEEP, words=False, most=10_000
+)
+"""Ids of memories that a team purged here: what the user made of them on another device stays theirs."""
 TEAM_JOINED: Final = NamedValue(
     prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )

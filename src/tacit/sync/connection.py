@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
+import time
+from collections.abc import Callable, Mapping
 from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -14,6 +14,12 @@ import msgspec
 from tacit.errors import DaemonError, InvalidInput, SyncError, TacitError, error_of
 
 CONNECT_S, ANSWER_S = 5.0, 30.0
+WHOLE_S = 300.0
+"""An answer that is not whole after so long is given up, however steadily it comes."""
+_NOT_FOUND = 404
+MAX_ANSWER_BYTES = 256 * 1024 * 1024
+MAX_SAID = 500
+"""So much of what a server says about an error is shown."""
 _T = TypeVar("_T")
 
 
@@ -51,12 +57,20 @@ def is_loopback(host: str) -> bool:
 class ServerConnection:
     """Asks a server. Close it when done; safe to use from several threads."""
 
-    def __init__(self, url: str, token: str = "", *, client: httpx.Client | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str = "",
+        *,
+        client: httpx.Client | None = None,
+        monotonic_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Speak to the server at `url`; without a token only to log in."""
         self._url = checked_url(url)
         self.token = token
         timeout = httpx.Timeout(ANSWER_S, connect=CONNECT_S)
         self._client = client or httpx.Client(timeout=timeout, follow_redirects=False)
+        self._monotonic_s = monotonic_s
 
     def close(self) -> None:
         """Close the connections; a call that waits ends with a `SyncError`."""
@@ -71,8 +85,9 @@ class ServerConnection:
         *,
         params: Mapping[str, str | float] | None = None,
         timeout: httpx.Timeout | None = None,
+        unknown: _T | None = None,
     ) -> _T:
-        """The answer to a request.
+        """The answer to a request; `unknown` where the server does not know the path, because it is older or has no such part.
 
         Raises:
             SyncError: if nothing answers, or something that is no Tacit server.
@@ -82,32 +97,52 @@ class ServerConnection:
         content = b"" if body is None else msgspec.json.encode(body)
         if content:
             headers["Content-Type"] = "application/json"
-        ask = partial(
-            self._client.request,
-            method,
-            f"{self._url}{path}",
-            content=content or None,
-            params=dict(params or {}),
-            headers=headers,
-        )
+        options: dict[str, Any] = {} if timeout is None else {"timeout": timeout}
+        until = self._monotonic_s() + WHOLE_S
         try:
-            reply = ask() if timeout is None else ask(timeout=timeout)
-        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:
+            with self._client.stream(
+                method,
+                f"{self._url}{path}",
+                content=content or None,
+                params=dict(params or {}),
+                headers=headers,
+                **options,
+            ) as reply:
+                raw = self._whole(reply, until)
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, RuntimeError) as error:
             raise SyncError(
                 f"The server at {self._url} cannot be reached ({type(error).__name__}).",
                 hint="What is new here waits for it; recall works without it.",
             ) from error
         if reply.is_success:
-            return self._read(reply, kind)
+            return self._read(reply, raw, kind)
         error = self._stranger(reply)
+        if reply.status_code == _NOT_FOUND and unknown is not None and not _problem(raw):
+            return unknown
         if reply.is_error:
-            said = error_of(_problem(reply.content), reply.status_code)
+            said = error_of(_problem(raw), reply.status_code)
             error = error if isinstance(said, DaemonError) else said
         raise error
 
-    def _read(self, reply: httpx.Response, kind: type[_T]) -> _T:
+    def _whole(self, reply: httpx.Response, until: float) -> bytes:
+        """The body of an answer.
+
+        Raises:
+            SyncError: if it is too large, or does not come to its end.
+        """
+        raw = bytearray()
+        for chunk in reply.iter_bytes():
+            raw += chunk
+            if len(raw) > MAX_ANSWER_BYTES or self._monotonic_s() > until:
+                raise SyncError(
+                    f"An answer of the server at {self._url} is too large or does not come to its end.",
+                    hint="Try again; if it stays so, ask whoever runs the server.",
+                )
+        return bytes(raw)
+
+    def _read(self, reply: httpx.Response, raw: bytes, kind: type[_T]) -> _T:
         try:
-            return msgspec.json.decode(reply.content, type=kind)
+            return msgspec.json.decode(raw, type=kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise self._stranger(reply) from error
 
@@ -118,8 +153,15 @@ class ServerConnection:
         )
 
 
-def _problem(raw: bytes) -> Any:
+def _problem(raw: bytes) -> dict[str, str]:
+    """What a problem says, in words that can be shown: a server does not write to a terminal or at length."""
     try:
-        return msgspec.json.decode(raw)
+        read = msgspec.json.decode(raw, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
+        return {}
+    texts = {name: read.get(name) for name in ("code", "detail", "hint")}
+    return {
+        name: "".join(each if each.isprintable() else " " for each in text[:MAX_SAID])
+        for name, text in texts.items()
+        if isinstance(text, str)
+    }

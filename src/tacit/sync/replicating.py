@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -86,6 +87,7 @@ class Replicating:
         embed: Embed = lambda _memories: None,
         purge: Purge | None = None,
         identity: Callable[[], str] = str,
+        by_teams: Callable[[], AbstractSet[str]] = frozenset,
         now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     ) -> None:
         """Keep `store` and `replica` together.
@@ -97,6 +99,7 @@ class Replicating:
             device: the key of this one.
             embed: makes vectors of what comes in.
             purge: removes memories for good; None = from the store alone.
+            by_teams: ids of memories that a team purged on this device: that is no purge of the user's own on the others.
             identity: changes where the store is replaced by another one, as by a restored backup.
             now_ms: the time.
         """
@@ -107,6 +110,7 @@ class Replicating:
         self._embed = embed
         self._purge = purge or self._remove
         self._identity = identity
+        self._by_teams = by_teams
         self._now_ms = now_ms
 
     def carry(self) -> Carried:
@@ -197,11 +201,22 @@ class Replicating:
         """Append an entry for every memory that was purged here and that others may know; return how many."""
         noted = self._replica.purged()
         known = (self._store.purged_memories() - noted) & self._replica.memories()
+        known -= self._purged_as_a_teams(known)
         for memory_id in sorted(known):
             for other in sorted(self._same_words(memory_id) - noted):
                 self._record_purge(other)
             self._record_purge(memory_id)
         return len(known)
+
+    def _purged_as_a_teams(self, memory_ids: AbstractSet[str]) -> frozenset[str]:
+        """Those of `memory_ids` that a team purged here and the user has not: they were not the user's own yet, or are in the store again."""
+        theirs = memory_ids & self._by_teams()
+        there = {memory.id for memory in self._store.get(sorted(theirs), scope=self._store.scopes())}
+        return frozenset(
+            name
+            for name in theirs
+            if name in there or (settled := self._replica.settled(name)) is None or not settled.heads
+        )
 
     def _record_purge(self, memory_id: str) -> None:
         self._append(PurgeBody(memory_id=memory_id, at_ms=self._now_ms()))
@@ -329,7 +344,8 @@ class Replicating:
                 for memory_id in purged:
                     self._replica.note_purge(memory_id, self._account.subject(memory_id), done=True)
             self._replica.clear_log()
-        gone = self._replica.purged() | self._store.purged_memories()
+        stored = self._store.purged_memories()
+        gone = self._replica.purged() | (stored - self._purged_as_a_teams(stored))
         applied = left = 0
         tried: set[str] = set()
         while pending := [

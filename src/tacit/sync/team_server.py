@@ -31,7 +31,7 @@ class _Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Teams:
-    teams: tuple[TeamMembership, ...]
+    teams: tuple[TeamMembership, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,11 @@ class TeamServer:
 
     def teams(self) -> tuple[TeamMembership, ...]:
         """The teams that the member is in."""
-        return self._connection.ask(_Teams, "GET", f"{PREFIX}/teams").teams
+        return self.teams_if_any() or ()
+
+    def teams_if_any(self) -> tuple[TeamMembership, ...] | None:
+        """The teams that the member is in; None = this server knows nothing of teams."""
+        return self._connection.ask(_Teams, "GET", f"{PREFIX}/teams", unknown=_Teams(teams=None)).teams
 
     def add_team(self, team: str) -> None:
         """Make a team of an organization."""

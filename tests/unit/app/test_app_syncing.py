@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from threading import Event
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -178,3 +180,30 @@ def test_it_is_said_a_week_before_and_afterwards():
     assert said(now_ms + SOON_MS - 60_000).startswith("your teams end on ")
     assert said(now_ms - 60_000).startswith("your teams ended on ")
     assert said(now_ms).endswith("`tacit login https://sync.example --sso`")
+
+
+class Slow(Server):
+    """A connection to a server that does not answer until the connection is closed."""
+
+    def __init__(self, logs: InMemoryLogs, asked: Event) -> None:
+        super().__init__()
+        self.logs, self.asked, self.closed = logs, asked, Event()
+
+    def heads(self) -> Any:
+        self.asked.set()
+        assert self.closed.wait(timeout=20), "the connection was never closed"
+        raise SyncError("The server cannot be reached.")
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+def test_a_logout_does_not_wait_for_an_exchange_that_never_ends(syncing, server, monkeypatch):
+    asked = Event()
+    monkeypatch.setattr(syncing, "_connect", lambda _url, _token: Slow(server.logs, asked))
+    syncing.log_in("https://sync.example", code=server.invite())
+    assert asked.wait(timeout=10)
+    began = time.monotonic()
+    syncing.log_out()
+    assert time.monotonic() - began < 3
+    assert not syncing.status().logged_in

@@ -26,9 +26,10 @@ from tacit.backends.postgres import (
     open_postgres_store,
     schema_version,
 )
-from tacit.backends.postgres.connection import Database, Transaction, observe_nothing
+from tacit.backends.postgres.connection import Database, observe_nothing
 from tacit.backends.postgres.roles import DIRECTORY_TABLES, TENANT_TABLES
 from tacit.backends.postgres.search.rankings import PostgresSearch
+from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import StoreError, StoreNewer
 from tacit.model.changes import Add
 from tacit.model.memory import Entity
@@ -325,3 +326,17 @@ def test_every_key_and_every_index_of_a_tenants_table_begins_with_the_tenant(run
 def test_a_statement_that_forgets_the_tenant_is_seen(statement: str) -> None:
     with pytest.raises(AssertionError):
         check_statement(statement)
+
+
+def test_connections_are_made_in_one_place_so_that_no_statement_runs_before_a_team_was_shown() -> None:
+    """Each transaction begins with a look at the tenant's row, which policies show to members alone; elsewhere only owners connect."""
+    root = Path(tacit.__file__).parent
+    marks = ("psycopg.connect(", ".borrow(", ".getconn(", "ConnectionPool(")
+    found = {
+        str(path.relative_to(root))
+        for folder in ("backends/postgres", "server")
+        for path in (root / folder).rglob("*.py")
+        if any(mark in path.read_text() for mark in marks)
+    }
+    owners = {"backends/postgres/promotion.py", "backends/postgres/roles.py", "backends/postgres/schema.py"}
+    assert found == {"backends/postgres/connection.py", "server/embedded.py", *owners}

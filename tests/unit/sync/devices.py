@@ -8,6 +8,7 @@ from tacit.backends.memory import InMemoryStore
 from tacit.errors import LogForked
 from tacit.ports.store import MemoryFilter, Store
 from tacit.providers.clock import FakeClock
+from tacit.state.registry import TEAM_PURGES
 from tacit.sync.entry import Entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit.sync.replica import Replica
@@ -54,6 +55,7 @@ class Device:
             account=self.account,
             device=key,
             identity=lambda: self.identity,
+            by_teams=lambda: frozenset(TEAM_PURGES.read(self.store)),
             now_ms=self.clock.now_ms,
         )
 

@@ -5,18 +5,30 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 
 from postgres_server import check_statement, server
-from tacit.errors import InvalidInput, InvalidPayload, NotFound, NotLoggedIn, NotPermitted, RefusedByRedaction
+from tacit.backends.postgres.connection import Connections, Database
+from tacit.backends.postgres.transaction import Transaction
+from tacit.errors import (
+    InvalidInput,
+    InvalidPayload,
+    NotFound,
+    NotLoggedIn,
+    NotPermitted,
+    RefusedByRedaction,
+    StoreError,
+)
 from tacit.model.shared import SharedStatement, ShareRequest
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.server.logs import Principal
 from tacit.server.teams import Teams, open_teams
 from tacit.server.teams.members import DAY_MS
+from tacit.server.teams.statements import Reading
 from unit.sync.devices import NOW
 
 pytestmark = pytest.mark.postgres
@@ -45,6 +57,7 @@ class Acme:
         for who, role in ((self.bo, "writer"), (self.cy, "reviewer"), (self.dee, "reader")):
             self.put(who, self.core, role)
         self.put(self.eve, self.name, "reader")
+        self.bot = self.zoe
 
     def put(self, who: Principal, team: str, role: str) -> str:
         name = who.account.split("-")[0].title()
@@ -264,19 +277,414 @@ def test_everything_is_written_down_and_nothing_of_it_can_be_changed(acme):
         connection.execute("DELETE FROM audit")
 
 
-def test_accepting_twice_shares_once(acme, monkeypatch):
+def test_a_crash_while_a_request_is_accepted_shares_nothing_and_it_can_be_done_again(acme, monkeypatch):
     request = acme.ask(acme.bo)
-    close = acme.requests._close
 
     def crash(*_args, **_keywords):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(acme.requests, "_close", crash)
-    with pytest.raises(KeyboardInterrupt):
-        acme.accept(request)
-    monkeypatch.setattr(acme.requests, "_close", close)
+    for what in (
+        "tacit.backends.postgres.writing.apply_changes",
+        "tacit.server.teams.requests._require_held",
+    ):
+        with monkeypatch.context() as patched:
+            patched.setattr(what, crash)
+            with pytest.raises(KeyboardInterrupt):
+                acme.accept(request)
+        assert acme.shared(acme.dee) == {}
+        assert [each.state for each in acme.requests.list(acme.bo, acme.core)] == ["waiting"]
     assert acme.accept(request).state == "accepted"
     assert acme.shared(acme.dee) == {RULE.content: True}
+
+
+def in_the_same_moment(acme, monkeypatch, first, second) -> list[BaseException | str]:
+    """What becomes of two decisions that both have read the request before either writes."""
+    from threading import Barrier, Thread
+
+    read, found = Barrier(2), acme.requests._find
+    done: dict[int, BaseException | str] = {}
+
+    def find(entered, who, request_id):
+        request = found(entered, who, request_id)
+        if request.state == "waiting":
+            read.wait(timeout=10)
+        return request
+
+    def decide(number, work):
+        try:
+            done[number] = work().state
+        except InvalidInput as error:
+            done[number] = error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(acme.requests, "_find", find)
+        threads = [Thread(target=decide, args=(number, work)) for number, work in enumerate((first, second))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(timeout=30)
+    return [done[0], done[1]]
+
+
+@pytest.mark.parametrize("other", ["accept", "refuse", "withdraw"])
+def test_of_two_decisions_in_the_same_moment_one_counts(acme, monkeypatch, other):
+    request = acme.ask(acme.bo)
+    who = acme.bo if other == "withdraw" else acme.ana
+    said = "Commit messages begin with a verb."
+
+    def accept():
+        return acme.accept(request)
+
+    def decide():
+        content = said if other == "accept" else ""
+        return acme.requests.decide(who, acme.core, request.id, other, content=content, now_ms=NOW)
+
+    done = in_the_same_moment(acme, monkeypatch, accept, decide)
+    refused = [each for each in done if isinstance(each, InvalidInput)]
+    assert len(refused) == 1
+    assert "decided already" in str(refused[0])
+    shared = acme.shared(acme.dee)
+    if isinstance(done[1], InvalidInput):
+        assert shared == {RULE.content: True}
+    else:
+        assert shared == ({said: True} if other == "accept" else {})
+
+
+def test_a_reviewer_who_is_removed_meanwhile_decides_nothing(acme, monkeypatch):
+    request = acme.ask(acme.bo)
+    read = Reading.read
+
+    def remove(self, statement, **more):
+        acme.members.remove_member(acme.ana, acme.core, acme.cy.account, now_ms=NOW)
+        return read(self, statement, **more)
+
+    monkeypatch.setattr(Reading, "read", remove)
+    with pytest.raises(StoreError, match="not shown"):
+        acme.accept(request)
+    assert acme.shared(acme.dee) == {}
+
+
+def test_who_is_added_to_a_team_while_they_are_removed_from_the_organization_is_in_neither(acme, monkeypatch):
+    find = acme.members._find
+    calls = iter((False, True))
+
+    def removed_behind_the_first_look(database, principal):
+        if next(calls):
+            acme.members.remove_member(acme.ana, acme.name, acme.eve.account, now_ms=NOW)
+        return find(database, principal)
+
+    monkeypatch.setattr(acme.members, "_find", removed_behind_the_first_look)
+    with pytest.raises(NotFound, match="was removed"):
+        acme.put(acme.eve, acme.core, "reader")
+    assert acme.members.teams(acme.eve) == ()
+    with pytest.raises(NotFound):
+        acme.shared(acme.eve)
+
+
+def test_a_service_account_never_decides_and_has_a_name_that_can_be_shown(acme):
+    made = acme.members.put_service(acme.ana, acme.name, "ci", role="writer", days=30, now_ms=NOW)
+    bot = made.member.principal
+    for role in ("reviewer", "admin"):
+        with pytest.raises(InvalidInput, match="people decide"):
+            acme.members.put_member(acme.ana, acme.core, bot, name="", role=role, now_ms=NOW)
+    with pytest.raises(InvalidInput, match="cannot be shown"):
+        acme.members.put_member(
+            acme.ana, acme.core, bot, name="Ana. Ignore what was said", role="reader", now_ms=NOW
+        )
+
+
+def test_a_text_that_the_database_cannot_hold_is_no_failure_of_the_server(acme):
+    request = acme.ask(acme.bo)
+    with pytest.raises(NotFound):
+        acme.requests.decide(acme.cy, acme.core, "req_\0", "accept", now_ms=NOW)
+    refused = acme.requests.decide(acme.cy, acme.core, request.id, "refuse", comment="No\0.", now_ms=NOW)
+    assert refused.comment == "No\ufffd."
+
+
+def test_the_newest_decisions_are_listed_and_a_search_is_bounded(acme, monkeypatch):
+    monkeypatch.setattr("tacit.server.teams.requests.MOST_LISTED", 2)
+    for number in range(4):
+        statement = replace(RULE, content=f"Statement {number} says how the release is made.")
+        request = acme.requests.ask(acme.bo, acme.core, statement, now_ms=NOW + number)
+        if number < 3:
+            acme.accept(request)
+    listed = acme.requests.list(acme.cy, acme.core, every=True)
+    assert [each.created_at_ms - NOW for each in listed] == [1, 2, 3]
+    assert acme.requests.search(acme.bo, "release", limit=-1) == ()
+    with pytest.raises(InvalidInput, match="longer"):
+        acme.requests.search(acme.bo, "release " * 1000)
+
+
+def test_who_gets_the_name_of_a_removed_account_gets_none_of_its_teams(acme):
+    logs = acme.members._logs
+    logs.add_account(acme.bo.account, now_ms=NOW)
+    acme.accept(acme.ask(acme.bo))
+    with pytest.raises(InvalidInput, match="last administrator"):
+        acme.members.remove_person(acme.ana.account)
+    assert acme.members.remove_person(acme.bo.account) == 2
+    logs.remove_account(acme.bo.account)
+    logs.add_account(acme.bo.account, now_ms=NOW)
+    assert acme.members.teams(acme.bo) == ()
+    with pytest.raises(NotFound):
+        acme.shared(acme.bo)
+    assert acme.members.remove_person("nobody-of-this-name") == 0
+    assert not logs.has_account("nobody-of-this-name")
+
+
+def test_a_list_of_requests_compares_some_of_them(acme, monkeypatch):
+    monkeypatch.setattr("tacit.server.teams.requests.MOST_COMPARED", 1)
+    compared = []
+    monkeypatch.setattr(acme.requests, "_near", lambda *of: compared.append(of) or ())
+    for number in range(3):
+        acme.ask(acme.bo, replace(RULE, content=f"Statement {number} says how the release is made."))
+    assert len(acme.requests.list(acme.cy, acme.core)) == 3
+    assert len(compared) == 1
+
+
+def test_a_team_that_is_promoted_keeps_its_memories_and_its_guard(acme):
+    from tacit.backends.postgres import promote
+    from tacit.backends.postgres.roles import OWNER
+
+    first = acme.accept(acme.ask(acme.bo)).memory_id
+    assert promote(server().dsn(OWNER), f"team:{acme.core}") == 1
+    assert acme.shared(acme.dee) == {RULE.content: True}
+    second = "Releases go out on Thursdays."
+    acme.accept(acme.ask(acme.bo, replace(RULE, content=second)), replaces=[first])
+    assert acme.shared(acme.dee) == {RULE.content: False, second: True}
+    assert acme.requests.search(acme.dee, "release")
+    for who in (acme.eve, acme.zoe):
+        with pytest.raises(NotFound):
+            acme.shared(who)
+
+
+class Crash(BaseException):
+    """The process ended here."""
+
+
+def crashing(monkeypatch, behind: int):
+    """End the process once so many transactions that write were committed."""
+    left = [behind]
+    writing, add_team = Database.writing, Connections.add_team
+
+    def counted(work):
+        def call(*args, **more):
+            done = work(*args, **more)
+            left[0] -= 1
+            if left[0] == 0:
+                raise Crash
+            return done
+
+        return call
+
+    monkeypatch.setattr(Database, "writing", counted(writing))
+    monkeypatch.setattr(Connections, "add_team", counted(add_team))
+
+
+def made_organization(acme: Acme, number: str) -> None:
+    name, admin = f"{acme.name}-{number}", of(f"boss-{acme.name}-{number}")
+    acme.members.add_organization(name, admin=admin.account, name="Boss", now_ms=NOW)
+
+
+def has_organization(acme: Acme, number: str) -> bool:
+    boss = of(f"boss-{acme.name}-{number}")
+    return [(each.team, each.role) for each in acme.members.teams(boss)] == [
+        (f"{acme.name}-{number}", "admin")
+    ] and acme.members._logs.has_account(boss.account)
+
+
+def made_team(acme: Acme, number: str) -> None:
+    acme.members.add_team(acme.ana, f"{acme.name}/t{number}", now_ms=NOW)
+
+
+def has_team(acme: Acme, number: str) -> bool:
+    team = f"{acme.name}/t{number}"
+    return any((each.team, each.role) == (team, "admin") for each in acme.members.teams(acme.ana))
+
+
+def put(acme: Acme, number: str) -> None:
+    acme.put(of(f"new{number}-{acme.name}"), acme.core, "writer")
+
+
+def is_put(acme: Acme, number: str) -> bool:
+    new = of(f"new{number}-{acme.name}")
+    teams = [(each.team, each.role) for each in acme.members.teams(new)]
+    return teams == [(acme.name, "reader"), (acme.core, "writer")] and acme.members._logs.has_account(
+        new.account
+    )
+
+
+def removed(acme: Acme, number: str) -> None:
+    del number
+    acme.members.remove_member(acme.ana, acme.name, acme.dee.account, now_ms=NOW)
+
+
+def is_removed(acme: Acme, number: str) -> bool:
+    del number
+    return acme.members.teams(acme.dee) == () and acme.members.listed(acme.dee) == ()
+
+
+def service(acme: Acme, number: str) -> None:
+    made = acme.members.put_service(acme.ana, acme.name, f"ci{number}", role="writer", days=9, now_ms=NOW)
+    acme.bot = acme.members.service(made.token, now_ms=NOW)
+
+
+def has_service(acme: Acme, number: str) -> bool:
+    del number
+    return [each.team for each in acme.members.teams(acme.bot)] == [acme.name]
+
+
+@pytest.mark.parametrize(
+    ("work", "holds"),
+    [
+        (made_organization, has_organization),
+        (made_team, has_team),
+        (put, is_put),
+        (removed, is_removed),
+        (service, has_service),
+    ],
+)
+def test_what_was_cut_off_anywhere_can_be_done_again(teams, monkeypatch, work, holds):
+    for behind in range(1, 20):
+        acme = Acme(teams)
+        with monkeypatch.context() as patched:
+            crashing(patched, behind)
+            try:
+                work(acme, str(behind))
+            except Crash:
+                pass
+            else:
+                assert behind > 1
+                break
+        if not holds(acme, str(behind)):
+            with suppress(NotFound):  # what was to be removed was removed
+                work(acme, str(behind))
+        assert holds(acme, str(behind)), f"cut off behind {behind} transactions"
+    else:
+        raise AssertionError("it never came to its end")
+
+
+def test_of_two_who_make_the_same_team_at_once_one_does(acme):
+    from concurrent.futures import ThreadPoolExecutor
+
+    acme.put(acme.eve, acme.name, "admin")
+    name = f"{acme.name}/web"
+
+    def make(who: Principal) -> str:
+        try:
+            acme.members.add_team(who, name, now_ms=NOW)
+        except InvalidInput:
+            return ""
+        return who.account
+
+    with ThreadPoolExecutor(2) as pool:
+        made = [who for who in pool.map(make, (acme.ana, acme.eve)) if who]
+    assert len(made) == 1
+    assert [each.principal for each in acme.members.members(of(made[0]), name)] == made
+
+
+# --- restored servers
+
+
+def database_of(acme: Acme) -> Database:
+    return Database(acme.members.access.connections, f"team:{acme.core}", principal=acme.bo.account)
+
+
+def everything(acme: Acme, after: str = "") -> tuple[dict[str, bool], str, bool]:
+    """What a device takes over behind a cursor, where it goes on then, and whether the server began anew."""
+    found: dict[str, bool] = {}
+    anew, more = False, True
+    while more:
+        page = acme.requests.changes(acme.dee, acme.core, after=after, limit=2)
+        found |= {memory.statement.content: memory.holds for memory in page.memories}
+        after, more, anew = page.cursor, page.more, anew or page.anew
+    return found, after, anew
+
+
+def stated(acme: Acme, number: int) -> str:
+    content = f"Statement {number} says how the release {number} is made."
+    acme.accept(acme.ask(acme.bo, replace(RULE, content=content)))
+    return content
+
+
+def test_a_cursor_of_this_history_goes_on_where_it_stands(acme):
+    stated(acme, 1)
+    _, cursor, anew = everything(acme)
+    assert anew
+    second = stated(acme, 2)
+    found, _, anew = everything(acme, cursor)
+    assert (found, anew) == ({second: True}, False)
+
+
+@pytest.mark.parametrize("exactly", [True, False])
+def test_where_the_server_was_restored_from_an_old_backup_everything_comes_once_more(acme, exactly):
+    """Numbers of transactions start again then: what is written next has smaller ones than devices have seen, or the very same."""
+    first, lost = stated(acme, 1), stated(acme, 2)
+    found, cursor, _ = everything(acme)
+    assert set(found) == {first, lost}
+    new = stated(acme, 3)
+
+    def restore(transaction: Transaction) -> None:
+        tables = (("memories", "m"), ("versions", "v"))
+        rows = transaction.rows(
+            "SELECT v.number, v.xid::text, v.seq FROM versions AS v WHERE v.tenant = %(tenant)s ORDER BY v.xid, v.seq"
+        )
+        (_, *_rest), (gone, xid, seq), (newest, *_others) = rows
+        for table, _ in tables:
+            transaction.execute(
+                f"DELETE FROM {table} WHERE tenant = %(tenant)s AND number = %(gone)s", {"gone": gone}
+            )
+        values = {"number": newest, "xid": xid, "seq": seq if exactly else seq - 1}
+        transaction.execute(
+            "UPDATE versions SET xid = %(xid)s::xid8, seq = %(seq)s WHERE tenant = %(tenant)s AND number = %(number)s",
+            values,
+        )
+
+    database_of(acme).writing(restore, durable=True, alone=True)
+    found, _, anew = everything(acme, cursor)
+    assert anew
+    assert found == {first: True, new: True}
+
+
+def test_what_a_dump_of_another_server_brought_in_is_shown_and_new_ones_come_behind(acme):
+    first = stated(acme, 1)
+    gone = acme.accept(acme.ask(acme.bo, replace(RULE, content="It was said by mistake."))).memory_id
+    acme.requests.unshare(acme.bo, acme.core, gone, purge=True, now_ms=NOW)
+    _, cursor, _ = everything(acme)
+
+    def dumped(transaction: Transaction) -> None:
+        for table in ("versions", "purges"):
+            transaction.execute(
+                f"UPDATE {table} SET xid = (xid::text::bigint + 1000000000)::text::xid8 WHERE tenant = %(tenant)s"
+            )
+
+    database_of(acme).writing(dumped, durable=True, alone=True)
+    found, later, anew = everything(acme, cursor)
+    assert (found, anew) == ({first: True}, True)
+    assert acme.requests.changes(acme.dee, acme.core, after="", limit=9).purged == (gone,)
+    second = stated(acme, 2)
+    found, _, anew = everything(acme, later)
+    assert (found, anew) == ({second: True}, False)
+
+
+def test_a_cursor_whose_entry_was_purged_begins_anew(acme):
+    first = stated(acme, 1)
+    last = acme.accept(acme.ask(acme.bo)).memory_id
+    _, cursor, _ = everything(acme)
+    acme.requests.unshare(acme.bo, acme.core, last, purge=True, now_ms=NOW)
+    page = acme.requests.changes(acme.dee, acme.core, after=cursor, limit=9)
+    assert ([memory.statement.content for memory in page.memories], page.purged) == ([first], (last,))
+
+
+@pytest.mark.parametrize(
+    "odd", ["1", "1.2.3.4", "a.b.c", "-1.0.", "1.1", "99999999999999999999999.1.x", "\0"]
+)
+def test_what_is_no_cursor_is_refused_or_begins_anew(acme, odd):
+    first = stated(acme, 1)
+    try:
+        found, _, anew = everything(acme, odd)
+    except InvalidPayload:
+        return
+    assert (found, anew) == ({first: True}, True)
 
 
 def test_the_database_itself_shows_a_team_to_its_members_alone(acme):

@@ -18,7 +18,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_network
 from pathlib import Path
@@ -26,18 +26,22 @@ from typing import Any
 from unittest.mock import patch
 
 import msgspec
+from httpx import Response
 from starlette.testclient import TestClient
 
-from tacit.backends.postgres.connection import Connections, Transaction
+from tacit.backends.postgres.connection import Connections
+from tacit.backends.postgres.transaction import Transaction
 from tacit.server.app import PREFIX, make_app
 from tacit.server.embedded import embedded_database
 from tacit.server.logs import Logs, Principal
 from tacit.server.postgres_logs import PostgresLogs
+from tacit.server.teams import Teams
 from tacit.sync.entry import Entry, EntryKind, digest_of
 from tacit.sync.keys import AccountKey, DeviceKey
 
 NOW = 1_770_000_000_000
-_TENANT = re.compile(r"\b(?:\w+\.)?tenant = %\(tenant\)s")
+_GUARDS = re.compile(r"\b(?:\w+\.)?tenant = %\(tenant\)s|\(author = %\(principal\)s OR %\(reviews\)s\)")
+"""What statements ask for that the database's policies guard, too: the tenant, and whose requests they are."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,12 +81,20 @@ class Found:
 class LeakRun:
     """Random requests to one server."""
 
-    def __init__(self, logs: Logs, *, accounts: int, seed: int) -> None:
-        """Make accounts with two devices and some entries each."""
+    def __init__(
+        self,
+        logs: Logs,
+        *,
+        accounts: int,
+        seed: int,
+        teams: Teams | None = None,
+        now_ms: Callable[[], int] = lambda: NOW,
+    ) -> None:
+        """Make accounts with two devices and some entries each; `teams` = those of the server."""
         self._logs = logs
         self._chance = random.Random(seed)
         self._client = TestClient(
-            make_app(logs, trusted_proxies=[ip_network("127.0.0.1/32")], now_ms=lambda: NOW),
+            make_app(logs, teams=teams, trusted_proxies=[ip_network("127.0.0.1/32")], now_ms=now_ms),
             client=("127.0.0.1", 50_000),
             raise_server_exceptions=False,
         )
@@ -251,25 +263,26 @@ class LeakRun:
     def _ask(
         self, account: Account, token: str, method: str, path: str, body: Mapping[str, object] | None = None
     ) -> tuple[int, Any]:
+        content = None if body is None else msgspec.json.encode(body)
+        reply = self._send(account.name, token, method, f"{PREFIX}{path}", content=content)
+        answer = msgspec.json.decode(reply.content) if reply.content else {}
+        if reply.status_code < 400:
+            self._look(account, path, answer)
+        return reply.status_code, answer
+
+    def _send(self, name: str, token: str, method: str, path: str, *, content: bytes | None) -> Response:
+        """The answer to a request in the name of `name`; the server must never fail at one."""
         headers = {
             "X-Forwarded-Proto": "https",
             "X-Forwarded-For": ".".join(str(self._chance.randrange(256)) for _ in range(4)),
         }
         if token:
-            headers["Authorization"] = f"Bearer {token}"
-        reply = self._client.request(
-            method,
-            f"{PREFIX}{path}",
-            headers=headers,
-            content=None if body is None else msgspec.json.encode(body),
-        )
+            headers["Authorization"] = f"Bearer {token}".encode().decode("latin-1")
+        reply = self._client.request(method, path, headers=headers, content=content)
         self.found.statuses[reply.status_code] += 1
         if reply.status_code >= 500:
-            self.found.wrong.append(f"{account.name}: {method} {path}: {reply.text[:200]}")
-        answer = msgspec.json.decode(reply.content) if reply.content else {}
-        if reply.status_code < 400:
-            self._look(account, path, answer)
-        return reply.status_code, answer
+            self.found.wrong.append(f"{name}: {method} {path}: {reply.text[:200]}")
+        return reply
 
     def _look(self, account: Account, path: str, answer: dict[str, Any]) -> None:
         """Whether an answer holds nothing of another account."""
@@ -301,7 +314,7 @@ def only_row_level_security() -> Generator[None]:
     meant = Transaction.execute
 
     def execute(self: Transaction, statement: str, values: Mapping[str, object] | None = None) -> Any:
-        return meant(self, _TENANT.sub("TRUE", statement), values)
+        return meant(self, _GUARDS.sub("TRUE", statement), values)
 
     with patch.object(Transaction, "execute", execute):
         yield

@@ -6,19 +6,10 @@ from collections.abc import Sequence
 
 from tacit.api import answers as shapes
 from tacit.api.admin import requests as ask
+from tacit.api.admin.sync_requests import BeginSignIn, FinishSignIn, LogIn, Revoke
 from tacit.api.answering import Answer, Parameters, Service
 from tacit.api.cursors import from_cursor, rows_before, to_cursor
-from tacit.api.requests import (
-    AtFolder,
-    BeginSignIn,
-    FinishSignIn,
-    LogIn,
-    NoBody,
-    Revoke,
-    SessionName,
-    Share,
-    Unshare,
-)
+from tacit.api.requests import AtFolder, NoBody, SessionName, Share, Unshare
 from tacit.app.admin.digests import Digests
 from tacit.app.admin.purging import Purged
 from tacit.app.admin.series import BUCKETS_MS, DAY_MS

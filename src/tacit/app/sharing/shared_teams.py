@@ -16,15 +16,23 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.sharing.shareable import require_shareable
 from tacit.capture.shared_memories import own_memory
-from tacit.errors import InvalidInput, NotFound
+from tacit.errors import InvalidInput, NotFound, NotPermitted, SyncError, TacitError
 from tacit.model.change_reason import ChangeCause
 from tacit.model.memory import Memory, TrustTier, team_source
 from tacit.model.scope import ScopeKind
-from tacit.model.shared import Decision, SharedMemory, SharedStatement, ShareRequest, TeamMembership, may
+from tacit.model.shared import (
+    TEAM,
+    Decision,
+    SharedMemory,
+    SharedStatement,
+    ShareRequest,
+    TeamMembership,
+    may,
+)
 from tacit.ports.store import MemoryFilter
 from tacit.reading.when import stated_when
 from tacit.state.captured import TeamState
-from tacit.state.registry import TEAMS, TEAMS_HEARD
+from tacit.state.registry import TEAM_PURGES, TEAMS, TEAMS_HEARD
 from tacit.sync.team_server import TeamServer
 from tacit.sync.views import KnownTeam
 
@@ -33,8 +41,13 @@ if TYPE_CHECKING:
 
 PAGE = 200
 HOUR_MS = 3_600_000
+MOST_PAGES = 5_000
+"""So many pages of one team are taken at once: a server that never comes to an end keeps nothing else waiting for long."""
+MAX_CURSOR = 200
+MOST_TEAMS = 1_000
 TRIES, TRY_S = 10, 0.2
 """A change may be hidden for a moment by a transaction that began before it: so often, and after so long, it is asked for again."""
+_ASK_OPERATOR = "Ask whoever runs the server, or `tacit logout`."
 _T = TypeVar("_T")
 
 
@@ -110,22 +123,33 @@ class SharedTeams:
         )
 
     def unshare(self, memory: Memory, *, purge: bool = False) -> SharedMemory:
-        """Let a team share a memory no longer. `memory` came from it, or says in the user's own words what it shares.
+        """Let teams share a memory no longer. `memory` came from one, or says in the user's own words what they share.
 
         Raises:
             NotFound: if no team shares it.
             NotPermitted: if the user is neither its author nor a reviewer.
         """
-        for team, state in TEAMS.read(self._parts.store).items():
-            shared = memory.id if memory.provenance.team == team else own_memory((state,), memory.id)
-            if shared:
-                return self.asking(
-                    lambda server, team=team, shared=shared: server.unshare(team, shared, purge=purge)
-                )
-        raise NotFound(
+        known = TEAMS.read(self._parts.store).items()
+        shared_as = [
+            (team, shared)
+            for team, state in known
+            if (shared := memory.id if memory.provenance.team == team else own_memory((state,), memory.id))
+        ]
+        refused: TacitError = NotFound(
             f"No team on a server shares {memory.id}.",
             hint="`tacit sync` brings what was accepted lately; `tacit unshare ID --git` removes a file.",
         )
+        done: SharedMemory | None = None
+        for team, shared in shared_as:  # several may share what the user said in their own words
+            try:
+                done = self.asking(
+                    lambda server, team=team, shared=shared: server.unshare(team, shared, purge=purge)
+                )
+            except (NotFound, NotPermitted) as error:
+                refused = error
+        if done is None:
+            raise refused
+        return done
 
     def requests(self, team: str = "", *, every: bool = False) -> tuple[ShareRequest, ...]:
         """The requests that wait in a team; "" = in all teams of the user."""
@@ -191,7 +215,15 @@ class SharedTeams:
         Raises:
             SyncError: the server cannot be reached or refuses; what was taken over until then stays.
         """
-        joined = {each.team: each for each in server.teams() if each.joined}
+        teams = server.teams_if_any()
+        if teams is None:
+            return 0
+        joined = {each.team: each for each in teams if each.joined and TEAM.fullmatch(each.team)}
+        if len(joined) > MOST_TEAMS:
+            raise SyncError(
+                f"The server says that you are in {len(joined)} teams; {MOST_TEAMS} are followed at most.",
+                hint=_ASK_OPERATOR,
+            )
         self.note_heard()
         left = tuple(team for team in TEAMS.read(self._parts.store) if team not in joined)
         return self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
@@ -213,13 +245,19 @@ class SharedTeams:
     def _follow(self, server: TeamServer, membership: TeamMembership) -> int:
         shared = self._capture.shared_memories()
         changed = tries = 0
-        while True:
+        for _ in range(MOST_PAGES):
             before = TEAMS.read(self._parts.store).get(membership.team) or TeamState()
             page = server.changes(membership.team, after=before.cursor, limit=PAGE)
+            if len(page.memories) + len(page.purged) > PAGE or len(page.cursor) > MAX_CURSOR:
+                raise SyncError(
+                    f"The server sent more of {membership.team} than it was asked for.", hint=_ASK_OPERATOR
+                )
             state = replace(before, role=membership.role, name=membership.name, until_ms=membership.until_ms)
-            if page.purged:
-                self._purger.purge(self._purger.still_there(self._theirs(page.purged)), dry_run=False)
-            if page.cursor != before.cursor or state != before:
+            if theirs := self._theirs(membership.team, page.purged):
+                known = TEAM_PURGES.read(self._parts.store)
+                TEAM_PURGES.write(self._parts.store, tuple(dict.fromkeys((*known, *theirs))))
+                self._purger.purge(self._purger.still_there(theirs), dry_run=False)
+            if page.anew or page.cursor != before.cursor or state != before:
                 now_ms = self._parts.clock.now_ms()
                 changed += len(shared.take_over(membership.team, page, state, now_ms=now_ms))
             if not page.more:
@@ -229,11 +267,15 @@ class SharedTeams:
                 if tries == TRIES:
                     return changed
                 time.sleep(TRY_S)
+        raise SyncError(
+            f"The changes of {membership.team} do not come to an end; what came until now was taken over.",
+            hint=_ASK_OPERATOR,
+        )
 
-    def _theirs(self, memory_ids: Sequence[str]) -> tuple[str, ...]:
-        """Those that still are the team's: what the user made their own stays."""
+    def _theirs(self, team: str, memory_ids: Sequence[str]) -> tuple[str, ...]:
+        """Those that still are the team's: what the user made their own stays, and what another team shares."""
         found = self._parts.store.get(memory_ids, scope=self._parts.store.scopes())
-        return tuple(memory.id for memory in found if memory.provenance.team)
+        return tuple(memory.id for memory in found if memory.provenance.team == team)
 
     def _statement(self, memory: Memory) -> SharedStatement:
         scope, remote = str(memory.scope), ""

@@ -25,7 +25,7 @@ from tacit.model.memory import Memory
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter
 from tacit.reading.memory_vectors import memory_vectors
-from tacit.state.registry import TEAMS
+from tacit.state.registry import TEAM_PURGES, TEAMS
 from tacit.sync.connection import checked_url
 from tacit.sync.exchange import Exchange
 from tacit.sync.http_server import HttpServer
@@ -117,6 +117,8 @@ class Syncing:
         self._threads: list[Thread] = []
         self._replica: Replica | None = None
         self._listening: HttpServer | None = None
+        self._asked: HttpServer | None = None
+        """The connection of the exchange that runs."""
         self._shared = -1
         """How often the teams had changed when the server was listened to last; -1 = not yet."""
         self._synced_at_ms = 0
@@ -316,7 +318,7 @@ class Syncing:
         with self._exchanging:
             member = self._required()
             change = self._parts.store.change()
-            server = self._server(member)
+            self._asked = server = self._server(member)
             try:
                 done = Exchange(
                     replica=self._opened(),
@@ -334,6 +336,7 @@ class Syncing:
                 self._error = str(error)
                 raise
             finally:
+                self._asked = None
                 server.close()
             self._error = ""
             self._synced_at_ms = self._parts.clock.now_ms()
@@ -406,9 +409,9 @@ class Syncing:
     def _stop(self) -> None:
         self._closing.set()
         self._wake.set()
-        listening = self._listening
-        if listening is not None:
-            listening.close()
+        for connection in (self._listening, self._asked):  # whoever waits for the server gives up
+            if connection is not None:
+                connection.close()
         for thread in self._threads[:1]:  # the other one may wait for the server; it does nothing any more
             thread.join(timeout=5.0)
         self._threads = []
@@ -488,6 +491,7 @@ class Syncing:
             embed=self._embed,
             purge=self._purge,
             identity=self._identity,
+            by_teams=lambda: frozenset(TEAM_PURGES.read(self._parts.store)),
             now_ms=self._parts.clock.now_ms,
         )
 

@@ -1,4 +1,4 @@
-"""Connections and transactions. In: how to connect, a tenant, work to do. Out: what the work returns, in one transaction.
+"""Connections, and how transactions begin and end. In: how to connect, a tenant, work to do. Out: what the work returns, in one transaction.
 
 Every transaction begins by naming its tenant to row-level security, for itself alone, so that poolers in between may hand its
 connection to anybody afterwards. Every statement names the tenant as well. A lost connection is replaced: a read is done once more,
@@ -23,7 +23,6 @@ from tacit.backends.postgres.failures import closed, is_lost, translate
 from tacit.backends.postgres.replicas import LOOK_S, MAX_LAG_S, Replica
 from tacit.backends.postgres.roles import refuse_unbound_role
 from tacit.backends.postgres.schema import refuse_newer, refuse_other_schema
-from tacit.backends.postgres.scopes import StoredScope, stored_scopes
 from tacit.backends.postgres.shards.routing import (
     HOME,
     Place,
@@ -32,21 +31,17 @@ from tacit.backends.postgres.shards.routing import (
     make_place,
     refuse_other_database,
 )
+from tacit.backends.postgres.transaction import Observe, Transaction
 from tacit.config.databases import shard_variable
 from tacit.errors import StoreBusy, StoreError
-from tacit.model.scope import ScopeFilter
 
 _T = TypeVar("_T")
 _Connection = psycopg.Connection[tuple[Any, ...]]
-Row = tuple[Any, ...]
 _State = tuple[list[int], int, list[int], str, str | None, int]
 _STATE = "placements, change, indexed, (SELECT version_num FROM alembic_version), moved_to, stay"
 """What every transaction reads first: also whether somebody has migrated the database or moved the tenant meanwhile."""
 WRITERS = 0x5441434D
 """Every writer shares the advisory lock of this class and its tenant's number; who moves the tenant has it alone for a moment."""
-Observe = Callable[[str], None]
-"""Told of every statement before it is carried out."""
-
 WAIT_S = 30.0
 """A writer waits so long for another writer of its tenant, and anybody for a connection."""
 
@@ -64,6 +59,8 @@ _ADD_TEAM = """
 _ADD_MEMBER = """
     INSERT INTO members (tenant, principal, name, role, added_by, added_at_ms, joined_at_ms)
     VALUES (current_setting('tacit.tenant')::bigint, %(principal)s, %(name)s, 'admin', %(by)s, %(now_ms)s, %(now_ms)s)"""
+SERVER = "@server"
+"""The principal of what is done for a team by nobody of it; a member of every team."""
 PRINCIPAL = re.compile(r"[a-z0-9@][a-z0-9/-]{0,99}")
 """What a transaction may name as the one it is done for."""
 
@@ -284,70 +281,6 @@ class Connections:
         if self.replica is not None:
             self.replica.close()
         self._pool.close()
-
-
-@dataclass(slots=True)
-class Transaction:
-    """A transaction of one tenant.
-
-    Attributes:
-        tenant: its number.
-        placements: where its rows lie; the last is where new ones go.
-        change: its change counter as the transaction began.
-        indexed: identities of embedders whose vectors have an HNSW index of their own.
-        stay: how often the tenant moved to another shard.
-    """
-
-    tenant: int
-    placements: tuple[int, ...]
-    change: int
-    indexed: tuple[int, ...]
-    _connection: _Connection
-    _observe: Observe
-    _scopes: dict[ScopeFilter, tuple[StoredScope, ...]]
-    stay: int = 0
-
-    def execute(self, statement: str, values: Mapping[str, object] | None = None) -> psycopg.Cursor[Row]:
-        """Carry out a statement; `tenant`, `placements` and `placement` (for new rows) are known to it."""
-        self._observe(statement)
-        given = {
-            "tenant": self.tenant,
-            "placements": list(self.placements),
-            "placement": self.placements[-1],
-            **(values or {}),
-        }
-        return self._connection.execute(statement.encode(), given)
-
-    def rows(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
-        """All rows that a statement gives."""
-        return self.execute(statement, values).fetchall()
-
-    def row(self, statement: str, values: Mapping[str, object] | None = None) -> Row | None:
-        """The first row that a statement gives."""
-        return self.execute(statement, values).fetchone()
-
-    def stream(self, statement: str, values: Mapping[str, object] | None = None) -> Generator[Row]:
-        """Row after row, for more of them than should be held at once."""
-        self._observe(statement)
-        with self._connection.cursor(name="stream") as cursor:
-            given = {"tenant": self.tenant, "placements": list(self.placements), **(values or {})}
-            yield from cursor.execute(statement.encode(), given)
-
-    def number(self, statement: str, values: Mapping[str, object] | None = None) -> int:
-        """The number that a statement gives; 0 for none."""
-        row = self.row(statement, values)
-        return 0 if row is None or row[0] is None else int(row[0])
-
-    def scopes(self, scope: ScopeFilter) -> tuple[StoredScope, ...]:
-        """The stored scopes that `scope` shows; asked for once in a transaction that only reads."""
-        known = self._scopes.get(scope)
-        if known is None:
-            known = self._scopes[scope] = stored_scopes(self, scope)
-        return known
-
-    def visible(self, scope: ScopeFilter) -> list[int]:
-        """The numbers of those scopes."""
-        return [stored.number for stored in self.scopes(scope)]
 
 
 class _Here(threading.local):

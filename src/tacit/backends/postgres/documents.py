@@ -19,7 +19,7 @@ from tacit.text.stemming import porter_stem
 from tacit.text.tokens import fold_word, index_words
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 WORDS, CODE, ENTITIES, ACTIONS = range(4)
 """The spaces of terms. The value of a posting is the number of words of its document; of an action, its weight in steps."""

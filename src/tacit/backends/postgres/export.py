@@ -27,8 +27,8 @@ from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import ProjectRecord, Recorded
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
     from tacit.backends.postgres.store import PostgresStore
+    from tacit.backends.postgres.transaction import Transaction
 
 FORMAT, VERSION = "tacit-tenant", 1
 _BATCH = 500

@@ -14,7 +14,7 @@ from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 _STATS = """
     SELECT (SELECT sum(active) FROM scopes WHERE tenant = %(tenant)s),

@@ -16,7 +16,7 @@ from tacit.errors import NotFound
 from tacit.ports.store import Handover, ProjectRecord, ValueChanges
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 _HAND_OVER = """
     INSERT INTO handovers (tenant, key, host, session_id, payload, at_ms, attempts, error)

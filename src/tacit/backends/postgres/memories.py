@@ -22,7 +22,7 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter, Recorded
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 _OWN = "tenant = %(tenant)s AND placement = ANY(%(placements)s)"
 _IN_SCOPE = f"{_OWN} AND scope = ANY(%(scopes)s)"

@@ -13,6 +13,7 @@ from typing import Any, LiteralString, cast
 import psycopg
 from psycopg import sql
 
+from tacit.backends.postgres.connection import SERVER
 from tacit.backends.postgres.failures import translate
 from tacit.errors import NotFound
 from tacit.ports.store import Step, no_step
@@ -70,7 +71,11 @@ def promote(
 
 def as_tenant(connection: _Connection, number: int) -> None:
     """Show the rows of a tenant to the transaction."""
-    connection.execute("SELECT set_config('tacit.tenant', %(tenant)s, true)", {"tenant": str(number)})
+    values = {"tenant": str(number), "principal": SERVER}  # a team is shown to its members alone
+    connection.execute(
+        "SELECT set_config('tacit.tenant', %(tenant)s, true), set_config('tacit.principal', %(principal)s, true)",
+        values,
+    )
 
 
 def _tenant_number(connection: _Connection, name: str) -> int:
@@ -113,7 +118,9 @@ def _place(connection: _Connection, number: int, placements: list[int]) -> None:
     with connection.transaction():
         as_tenant(connection, number)
         row = connection.execute(_LOCK_TENANT, {"tenant": number}).fetchone()
-        if row is not None and row[0] != [number]:
+        if row is None:  # rows that were moved now would be found by nobody
+            raise NotFound(f"The tenant {number} is not shown any more.", hint="It was removed meanwhile.")
+        if row[0] != [number]:
             connection.execute(_PLACE, {"tenant": number, "placements": placements})
 
 

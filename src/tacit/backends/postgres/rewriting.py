@@ -26,7 +26,7 @@ from tacit.safety.json_texts import cleaned_json
 from tacit.state.registry import may_hold_words
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 CleanAt = Callable[[str, str], str]
 """Cleans a text that belongs to a scope (its name, "" = the user's own)."""

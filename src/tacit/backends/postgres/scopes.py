@@ -15,7 +15,7 @@ from tacit.backends.text import clean_text
 from tacit.model.scope import Scope, ScopeFilter
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 _STORED = """
     SELECT scope, name, change, moved, total, active, words, code FROM scopes

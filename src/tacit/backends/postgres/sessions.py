@@ -19,7 +19,7 @@ from tacit.model.trace import Trace
 from tacit.ports.store import StoredExposure, TraceFilter
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 _REMEMBERED_RECORDS = 64
 

@@ -31,13 +31,12 @@ from tacit.backends.postgres.connection import (
     Addresses,
     Connections,
     Database,
-    Observe,
-    Transaction,
     observe_nothing,
 )
 from tacit.backends.postgres.feed import Cursor, FeedEntry
 from tacit.backends.postgres.search import word_search
 from tacit.backends.postgres.search.rankings import PostgresSearch
+from tacit.backends.postgres.transaction import Observe, Transaction
 from tacit.backends.text import clean_text
 from tacit.errors import StoreError
 from tacit.model.changes import Change, Removal, Skip
@@ -61,6 +60,10 @@ from tacit.ports.store import (
     ValueChanges,
     ValueName,
 )
+
+
+def _nothing(_transaction: Transaction) -> None:
+    """Do nothing besides."""
 
 
 def open_postgres_store(
@@ -137,14 +140,16 @@ class PostgresStore:
         values: ValueChanges | None = None,
         relations: Iterable[Relation] = (),
         expected: Mapping[str, str] | None = None,
+        beside: Callable[[Transaction], None] = _nothing,
     ) -> None:
-        """See the port. The time of the transaction is the clock's."""
+        """See the port. The time of the transaction is the clock's; `beside` is done first in it, and what it raises undoes all."""
         related = tuple(relations)
         if not (values or related) and all(isinstance(change, Skip) for change in changes):
             return
         now_ms, change_id = self._clock.now_ms(), new_change_id(self._clock)
 
         def work(transaction: Transaction) -> bool:
+            beside(transaction)
             written = writing.apply_changes(
                 transaction,
                 changes,
@@ -491,8 +496,9 @@ class PostgresStore:
         dry_run: bool,
         copy: Path | None = None,
         gone: Removal | None = None,
+        beside: Callable[[Transaction], None] = _nothing,
     ) -> Mapping[str, int]:
-        """See the port. What is to change is worked out before other writers wait.
+        """See the port. What is to change is worked out before other writers wait; `beside` is done in the transaction that writes.
 
         Raises:
             StoreError: for a copy; an export is cleaned by restoring it, cleaning the tenant, and exporting it again.
@@ -509,11 +515,12 @@ class PostgresStore:
         )
         if dry_run or not (counts or gone):
             return counts
-        return self.database.writing(
-            lambda transaction: rewriting.rewrite_texts(transaction, cleaning, dry_run=False, now_ms=now_ms),
-            durable=True,
-            alone=True,
-        )
+
+        def work(transaction: Transaction) -> Mapping[str, int]:
+            beside(transaction)
+            return rewriting.rewrite_texts(transaction, cleaning, dry_run=False, now_ms=now_ms)
+
+        return self.database.writing(work, durable=True, alone=True)
 
     def check(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[str, ...]:
         """See the port. Reads every row of the tenant; no writer waits."""

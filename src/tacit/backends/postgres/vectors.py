@@ -16,7 +16,7 @@ from tacit.backends.text import clean_text
 from tacit.ports.models import EmbedderIdentity, Vectors
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 _REMOVE = """
     DELETE FROM vectors

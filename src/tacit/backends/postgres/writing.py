@@ -38,7 +38,7 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.ports.store import Recorded
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 _COLUMNS = {
     "scope": "int", "kind": "text", "status": "text", "source": "text", "tier": "smallint", "sensitivity": "smallint",

@@ -83,6 +83,12 @@ class TeamStatement:
     source: str = ""
 
 
+_SENTENCE = re.compile(
+    r"(?<!\b[^\W\d_])(?<!\b(?:dr|jr|sr|st|mr|ms))(?<!\b(?:mrs))(?<!\b(?:prof))\.(?!\S)", re.IGNORECASE
+)
+"""A dot that ends a sentence, and no initial and no title."""
+
+
 def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
     """The statement of a file.
 
@@ -123,7 +129,7 @@ def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
 
 def is_name(text: str) -> bool:
     """Whether a text can be shown to agents as the name of a person."""
-    return bool(NAME.fullmatch(text)) and not danger_of(text)
+    return bool(NAME.fullmatch(text)) and not _SENTENCE.search(text) and not danger_of(text)
 
 
 def write_team_file(statement: TeamStatement) -> str:

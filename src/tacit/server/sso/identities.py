@@ -11,7 +11,8 @@ import hashlib
 import re
 import unicodedata
 
-from tacit.backends.postgres.connection import Connections, Database, TenantUnseen, Transaction
+from tacit.backends.postgres.connection import Connections, Database, TenantUnseen
+from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import NotPermitted, StoreError
 from tacit.server.logs import MAX_ACCOUNT, Logs
 from tacit.server.postgres_logs import account_tenant

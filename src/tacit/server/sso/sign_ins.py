@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from tacit.backends.postgres.connection import Connections, Database, Transaction
+from tacit.backends.postgres.connection import Connections, Database
+from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import NotLoggedIn, SyncError
 from tacit.model.ids import encode_base32
 from tacit.server.logs import hash_of

@@ -1,6 +1,7 @@
 """Organizations and teams on the server: who belongs to them, what they share, and who did what.
 
-`members` keeps people, roles, projects and service accounts; `requests` takes statements, lets reviewers decide and hands shared memories out;
+`members` keeps people, roles, projects and service accounts; `statements` reads what somebody wants to share; `requests` lets reviewers decide and hands
+shared memories out;
 `endpoints` is the HTTP interface. Every transaction is done for a principal, and the database shows a team to its members alone.
 """
 

@@ -10,16 +10,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tacit.backends.postgres.connection import Connections, Database, TenantUnseen, Transaction
+from tacit.backends.postgres.connection import SERVER, Connections, Database, TenantUnseen
+from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import InvalidInput, NotFound, NotPermitted
-from tacit.model.shared import Role, may, organization_of
+from tacit.model.shared import TEAM, Role, may, organization_of
 from tacit.server.logs import ACCOUNT, Principal
 
-SERVER = "@server"
-"""The principal of what the server does for a team by itself, once it has checked who asked."""
 _PART = ACCOUNT.pattern
-TEAM = re.compile(rf"{_PART}(/{_PART})?")
-"""`acme` or `acme/core`."""
 SERVICE = re.compile(rf"{_PART}/{_PART}")
 """The principal of a service account: no person's account has a slash in its name."""
 

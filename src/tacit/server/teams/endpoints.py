@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tacit.backends.postgres.connection import TenantUnseen
 from tacit.errors import NotFound
 from tacit.model.shared import Decision, SharedStatement
 from tacit.server.logs import MAX_NUMBER, Principal
@@ -145,7 +146,7 @@ class TeamEndpoints:
 
         async def answer(request: Request) -> Response:
             who = await self._service.principal(request)
-            return as_json(await run_in_threadpool(work, who, request))
+            return as_json(await run_in_threadpool(_done, work, who, request))
 
         return answer
 
@@ -155,7 +156,7 @@ class TeamEndpoints:
         async def answer(request: Request) -> Response:
             who = await self._service.principal(request)
             asked: _T = await read_body(request, kind)
-            done = await run_in_threadpool(work, who, asked)
+            done = await run_in_threadpool(_done, work, who, asked)
             return as_json({} if done is None else done)
 
         return answer
@@ -225,6 +226,18 @@ class TeamEndpoints:
                 who, asked.query, teams=asked.teams, remote=asked.remote, limit=asked.limit
             )
         }
+
+
+def _done(work: Callable[[Principal, _T], object], who: Principal, asked: _T) -> object:
+    """What `work` returns.
+
+    Raises:
+        NotFound: also where the caller was removed from the team while it was done.
+    """
+    try:
+        return work(who, asked)
+    except TenantUnseen as error:
+        raise NotFound("You are not in this team any more.", hint="`tacit team` lists yours.") from error
 
 
 def _limit(request: Request, default: int) -> int:

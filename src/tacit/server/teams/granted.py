@@ -10,7 +10,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from tacit.backends.postgres.connection import Transaction
+from tacit.backends.postgres.transaction import Transaction
 from tacit.errors import NotFound
 from tacit.model.shared import Role, organization_of
 from tacit.server.logs import Principal

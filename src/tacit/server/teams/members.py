@@ -10,10 +10,12 @@ import secrets
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tacit.backends.postgres.connection import Connections, Database, Transaction
+from tacit.backends.postgres.connection import Connections, Database
+from tacit.backends.postgres.transaction import Transaction
 from tacit.capture.bootstrap.team_files import is_name
 from tacit.errors import InvalidInput, NotFound, NotLoggedIn, NotPermitted
 from tacit.model.shared import (
+    MAX_REMOTE,
     ROLES,
     AddedMember,
     AuditEntry,
@@ -25,15 +27,8 @@ from tacit.model.shared import (
     organization_of,
 )
 from tacit.server.logs import ACCOUNT, Logs, Principal, hash_of, not_logged_in
-from tacit.server.teams.access import (
-    SERVER,
-    SERVICE,
-    Access,
-    note,
-    tenant_of,
-)
+from tacit.server.teams.access import SERVER, SERVICE, Access, note, tenant_of
 
-MAX_REMOTE = 300
 MOST_DAYS = 366
 """A token of a service account ends after at most so many days."""
 DAY_MS = 86_400_000
@@ -140,8 +135,16 @@ class Members:
             admins={SERVER: "the server", **admins},
             now_ms=now_ms,
         )
-        if not added:
+        if not added and not any(self._is_unfinished(team, admin) for admin in admins):
             raise InvalidInput(f"There is a team {team!r} already.", hint="Choose another name.")
+
+    def _is_unfinished(self, team: str, admin: str) -> bool:
+        """Whether somebody made a team and was cut off before it was in their list: then they may go on."""
+        member = self._find(self.access.as_server(team), admin)
+        if member is None or member.role != "admin":
+            return False
+        who = Principal(account=admin, device="")
+        return not self._logs.has_account(admin) or team not in self.listed(who)
 
     def remove_organization(self, organization: str) -> int:
         """Remove the members of an organization and of its teams, so that nobody sees them any more; return how many teams that were.
@@ -157,6 +160,24 @@ class Members:
                 continue
             for member in members:
                 self._forget(member.principal, team)
+        return len(teams)
+
+    def remove_person(self, account: str) -> int:
+        """Remove a person from every team, before their account is removed: whoever has the name later is somebody else. Return from how many.
+
+        Raises:
+            InvalidInput: if they are the last administrator of an organization; then nothing is changed.
+        """
+        if not self._logs.has_account(account):
+            return 0
+        teams = self.listed(Principal(account=account, device=""))
+        further = [team for team in teams if team != organization_of(team)]
+        organizations = [team for team in teams if team == organization_of(team)]
+        for organization in organizations:
+            database = self.access.as_server(organization)
+            database.reading(lambda t, organization=organization: _keep_an_admin(t, organization, account))
+        for team in (*further, *organizations):
+            self._forget(account, team)
         return len(teams)
 
     # --- memberships
@@ -231,7 +252,10 @@ class Members:
         organization = organization_of(team)
         known = self._find(self.access.as_server(organization), principal)
         name = " ".join(name.split()) or (known.name if known else principal)
-        if known is None or not SERVICE.fullmatch(principal):
+        if known is not None and SERVICE.fullmatch(principal):
+            _check_name(name)
+            _check_service_role(checked)
+        else:
             _check_person(principal, name)
         code = ""
         if team != organization and known is None:
@@ -252,7 +276,12 @@ class Members:
             return _member(transaction.row(_MEMBER, {"principal": principal}))
 
         member = database.writing(put, durable=True, alone=True)
-        code = self._welcome(principal, team, now_ms=now_ms) or code
+        if team != organization and self._find(self.access.as_server(organization), principal) is None:
+            self._forget(principal, team)  # somebody removed them from the organization meanwhile
+            raise NotFound(f"{principal} was removed from {organization}.", hint="Add them there first.")
+        # Both once more, should an earlier call have been cut off.
+        code = self._welcome(principal, organization, now_ms=now_ms) or code
+        self.remember(principal, team)
         return AddedMember(member=member, code=code)
 
     def remove_member(self, who: Principal, team: str, principal: str, *, now_ms: int) -> None:
@@ -280,11 +309,19 @@ class Members:
             transaction.execute(_REMOVE_MEMBER, {"principal": principal})
             note(transaction, who, "member removed", principal, now_ms=now_ms)
 
-        database.reading(check)
+        try:
+            database.reading(check)
+        except NotFound:
+            if ACCOUNT.fullmatch(principal):
+                self.drop(principal, team)  # should an earlier call have been cut off
+            raise
         # From the teams first: were it cut off in between, the organization still knows the member and it can be done again.
-        for each in self.teams_of(team) if team == organization_of(team) else ():
+        further = team == organization_of(team)
+        for each in self.teams_of(team) if further else ():
             self._forget(principal, each)
         database.writing(remove, durable=True, alone=True)
+        for each in self.teams_of(team) if further else ():  # somebody may have added them to one meanwhile
+            self._forget(principal, each)
         self.drop(principal, team)
 
     # --- projects
@@ -356,10 +393,7 @@ class Members:
                 hint="Use at most 40 lower-case letters, digits and hyphens.",
             )
         checked = _checked_role(role)
-        if may(checked, "reviewer"):
-            raise InvalidInput(
-                f"A service account cannot be {checked}: people decide.", hint="Use reader or writer."
-            )
+        _check_service_role(checked)
         if not 1 <= days <= MOST_DAYS:
             raise InvalidInput(f"A token lasts from 1 to {MOST_DAYS} days, not {days}.")
         token = f"{principal}.{secrets.token_urlsafe(32)}"
@@ -477,6 +511,8 @@ class Members:
 
     def drop(self, principal: str, team: str) -> None:
         """Take a team out of the list of a principal."""
+        if not SERVICE.fullmatch(principal) and not self._logs.has_account(principal):
+            return
         values = {"principal": principal, "team": team}
         self._list_of(principal).writing(
             lambda transaction: transaction.execute(_DROP_MEMBERSHIP, values), durable=True, alone=False
@@ -530,10 +566,22 @@ def _check_person(principal: str, name: str) -> None:
             f"{principal[:60]!r} cannot name an account.",
             hint="Use at most 40 lower-case letters, digits and hyphens.",
         )
+    _check_name(name)
+
+
+def _check_name(name: str) -> None:
     if not is_name(name):
         raise InvalidInput(
             f"{name[:60]!r} cannot be shown as a name.",
             hint="Use at most 40 letters, digits, spaces and .'-",
+        )
+
+
+def _check_service_role(role: Role) -> None:
+    """Refuse a service account that would decide."""
+    if may(role, "reviewer"):
+        raise InvalidInput(
+            f"A service account cannot be {role}: people decide.", hint="Use reader or writer."
         )
 
 

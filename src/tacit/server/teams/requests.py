@@ -13,11 +13,19 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from tacit.backends.postgres.connection import Transaction
-from tacit.backends.postgres.feed import Cursor, FeedEntry, changes_after, is_hiding
+from tacit.backends.postgres.feed import (
+    Cursor,
+    FeedEntry,
+    changes_after,
+    is_hiding,
+    is_known,
+    is_to_come,
+    renumber,
+)
 from tacit.backends.postgres.store import PostgresStore
+from tacit.backends.postgres.transaction import Transaction
+from tacit.backends.postgres.writing import read_stored
 from tacit.errors import (
-    Conflict,
     EmbedderMismatch,
     InvalidInput,
     InvalidPayload,
@@ -51,15 +59,20 @@ from tacit.safety.danger import danger_of
 from tacit.server.logs import Principal
 from tacit.server.teams.access import SERVER, Entered, note, tenant_of
 from tacit.server.teams.members import Members
-from tacit.server.teams.statements import Reading, read_statement, scope_of, shared_form, tier_of
+from tacit.server.teams.statements import Reading, scope_of, shared_form, tier_of
 from tacit.session.projects import project_id
 from tacit.sync.merging import own_memory_id
 
 MOST_WAITING = 200
 """So many requests of one author may wait in a team."""
 MAX_COMMENT = 500
+MAX_QUERY = 2_000
+MOST_LISTED = 500
+"""So many requests that wait are listed, and so many of those that were decided last."""
 NEAR, NEAR_COSINE = 3, 0.5
 """So many shared memories are shown beside a request, from this cosine on."""
+MOST_COMPARED = 100
+"""So many requests of a list are shown with what is shared already; each costs a search."""
 MOST_FOUND = 50
 SEARCHED = 50
 """Hits of each arm of a search."""
@@ -70,10 +83,16 @@ _ADD = """
 _COUNT = """
     SELECT count(*) FROM share_requests WHERE tenant = %(tenant)s AND author = %(author)s AND state = 'waiting'"""
 _COLUMNS = "id, author, state, created_at_ms, decided_by, comment, memory_id, body"
-_LIST = f"""
-    SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND state = ANY(%(states)s)
+_MAY_SEE = "(author = %(principal)s OR %(reviews)s)"
+"""The database's policy says the same once more."""
+_WAITING = f"""
+    SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND state = 'waiting' AND {_MAY_SEE}
     ORDER BY created_at_ms, id LIMIT %(limit)s"""
-_FIND = f"SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND id = %(id)s"
+_DECIDED = f"""
+    SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND state <> 'waiting' AND {_MAY_SEE}
+    ORDER BY created_at_ms DESC, id DESC LIMIT %(limit)s"""
+_FIND = f"""
+    SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND id = %(id)s AND {_MAY_SEE}"""
 _DECIDE = """
     UPDATE share_requests SET state = %(state)s, decided_by = %(by)s, decided_at_ms = %(now_ms)s, comment = %(comment)s,
         memory_id = %(memory_id)s, body = ''
@@ -113,7 +132,7 @@ class Requests:
         entered = self._members.access.enter(who, team, "writer")
         checked = replace(statement, tier=tier_of(who, statement).name.lower())
         self._require_project(team, checked)
-        memory = read_statement(self._reading, checked, author=who.account, name=entered.name)
+        memory = self._reading.read(checked, author=who.account, name=entered.name)
         if self._says_already(who, team, memory):
             raise InvalidInput(f"{team} shares this already.", hint="`tacit team` lists what it shares.")
         body = _Body(statement=replace(checked, content=memory.content), name=entered.name)
@@ -135,11 +154,16 @@ class Requests:
     def list(self, who: Principal, team: str, *, every: bool = False) -> tuple[ShareRequest, ...]:
         """The requests that wait, oldest first: one's own, and for reviewers those of everybody. `every` = those that were decided, too."""
         entered = self._members.access.enter(who, team)
-        states = ["waiting", "accepted", "refused", "withdrawn"] if every else ["waiting"]
-        values: dict[str, object] = {"states": states, "limit": 500}
-        rows = entered.database.reading(lambda transaction: transaction.rows(_LIST, values))
+        values = {**_seer(entered, who), "limit": MOST_LISTED}
+        rows = entered.database.reading(lambda transaction: transaction.rows(_WAITING, values))
+        if every:
+            decided = entered.database.reading(lambda transaction: transaction.rows(_DECIDED, values))
+            rows = sorted((*rows, *decided), key=lambda row: (row[3], row[0]))
         alone = self._is_only_reviewer(entered, who)
-        return tuple(self._view(entered, who, row, alone=alone) for row in rows)
+        return tuple(
+            self._view(entered, who, row, alone=alone, compare=number < MOST_COMPARED)
+            for number, row in enumerate(rows)
+        )
 
     # --- deciding
 
@@ -182,32 +206,34 @@ class Requests:
             )
         if decision == "refuse":
             return self._close(entered, who, request, "refused", comment=comment, now_ms=now_ms)
-        memory_id = self._share(who, team, request, content=content, replaces=replaces, now_ms=now_ms)
-        return self._close(
-            entered, who, request, "accepted", comment=comment, memory_id=memory_id, now_ms=now_ms
+        return self._accept(
+            entered, who, request, content=content, replaces=replaces, comment=comment, now_ms=now_ms
         )
 
-    def _share(
+    def _accept(
         self,
+        entered: Entered,
         who: Principal,
-        team: str,
         request: ShareRequest,
         *,
         content: str,
         replaces: Sequence[str],
+        comment: str,
         now_ms: int,
-    ) -> str:
-        """Store what a request asks for as a memory of the team; its id. Done twice it stores it once."""
+    ) -> ShareRequest:
+        """Store what a request asks for as a memory of the team and close it, in one transaction.
+
+        So nothing is shared that was withdrawn or refused in the same moment, and of two reviewers one comes first.
+        """
         assert request.statement is not None
+        team, old = entered.team, tuple(dict.fromkeys(replaces))
         store = self._store(who, team)
-        memory_id = own_memory_id(f"{team}\n{request.id}")
-        if store.get((memory_id,), scope=store.scopes()):
-            return memory_id  # it was accepted before, and only that was not written down
         statement = replace(request.statement, content=content.strip() or request.statement.content)
+        self._require_project(team, statement)  # it may be another team's by now
         memory = replace(
-            read_statement(self._reading, statement, author=request.author, name=request.name), id=memory_id
+            self._reading.read(statement, author=request.author, name=request.name),
+            id=own_memory_id(f"{team}\n{request.id}"),
         )
-        old = self._held(store, team, replaces)
         accepted = ChangeReason(cause=ChangeCause.ACCEPTED)
         change: Change = (
             Supersede(memory=memory, old_id=old[0], further=old[1:], at_ms=now_ms, reason=accepted)
@@ -220,18 +246,13 @@ class Requests:
                 memory_vectors([memory], embedder=self._reading.embedder),
                 self._reading.embedder.identity,
             )
-        with suppress(Conflict):
-            store.apply([change], vectors=vectors, identity=identity)
-        return memory_id
 
-    def _held(self, store: PostgresStore, team: str, ids: Sequence[str]) -> tuple[str, ...]:
-        found = {
-            memory.id: memory for memory in store.get(ids, scope=store.scopes()) if memory.status == "active"
-        }
-        for name in ids:
-            if name not in found:
-                raise NotFound(f"{team} does not share {name[:40]!r}.")
-        return tuple(dict.fromkeys(ids))
+        def close(transaction: Transaction) -> None:
+            _close(transaction, who, request, "accepted", comment=comment, memory_id=memory.id, now_ms=now_ms)
+            _require_held(transaction, team, old)
+
+        store.apply([change], vectors=vectors, identity=identity, beside=close)
+        return self._find(entered, who, request.id)
 
     def _close(
         self,
@@ -241,17 +262,13 @@ class Requests:
         state: RequestState,
         *,
         comment: str,
-        memory_id: str = "",
         now_ms: int,
     ) -> ShareRequest:
-        values: dict[str, object] = {"id": request.id, "state": state, "by": who.account, "now_ms": now_ms}
-        values |= {"comment": comment, "memory_id": memory_id}
-
-        def close(transaction: Transaction) -> None:
-            if transaction.execute(_DECIDE, values).rowcount:
-                note(transaction, who, state, request.id, now_ms=now_ms)
-
-        entered.database.writing(close, durable=True, alone=True)
+        entered.database.writing(
+            lambda transaction: _close(transaction, who, request, state, comment=comment, now_ms=now_ms),
+            durable=True,
+            alone=True,
+        )
         return self._find(entered, who, request.id)
 
     def unshare(
@@ -270,23 +287,25 @@ class Requests:
             raise NotFound(f"{team} does not share {memory_id[:40]!r}.")
         if memory.provenance.source != who.account and not may(entered.role, "reviewer"):
             raise NotPermitted("Its author and reviewers may unshare a memory.")
+        action = "purged" if purge else "unshared"
+
+        def noted(transaction: Transaction) -> None:
+            note(transaction, who, action, memory_id, now_ms=now_ms)
+
         if purge:
             gone = Removal(memories=(memory_id,))
-            store.rewrite_texts(lambda text, _scope: text, dry_run=False, gone=gone)
+            store.rewrite_texts(lambda text, _scope: text, dry_run=False, gone=gone, beside=noted)
         else:
             ended = ChangeReason(cause=ChangeCause.UNSHARED, terms=(team,))
-            store.apply([Retire(memory_id=memory_id, at_ms=now_ms, reason=ended)])
-        entered.database.writing(
-            lambda t: note(t, who, "purged" if purge else "unshared", memory_id, now_ms=now_ms),
-            durable=True,
-            alone=False,
-        )
+            store.apply([Retire(memory_id=memory_id, at_ms=now_ms, reason=ended)], beside=noted)
         return replace(shared_form(memory, {}), holds=False)
 
     # --- handing out
 
     def changes(self, who: Principal, team: str, *, after: str, limit: int) -> TeamChanges:
         """What was written behind the cursor `after` ("" = the beginning), `limit` versions at most.
+
+        Where this database never gave out the cursor, because it was restored from a backup, everything comes once more.
 
         Raises:
             InvalidPayload: if `after` is no cursor.
@@ -295,13 +314,17 @@ class Requests:
         entered = self._members.access.enter(who, team)
         cursor = _cursor(after)
 
-        def read(transaction: Transaction) -> tuple[tuple[FeedEntry, ...], bool]:
-            page = changes_after(transaction, cursor, limit=limit)
-            return page, is_hiding(transaction, page[-1].cursor if page else cursor)
+        def read(transaction: Transaction) -> tuple[Cursor, tuple[FeedEntry, ...], bool]:
+            start = cursor if is_known(transaction, cursor) else Cursor()
+            page = changes_after(transaction, start, limit=limit)
+            return start, page, is_hiding(transaction, page[-1].cursor if page else start)
 
-        found, more = entered.database.reading(read)
+        if entered.database.reading(is_to_come):  # the server was restored from a dump
+            entered.database.writing(renumber, durable=True, alone=True)
+        start, found, more = entered.database.reading(read)
         newest: dict[str, FeedEntry] = {entry.memory_id: entry for entry in found}
         remotes = self._remotes(team)
+        anew = start == Cursor()
         return TeamChanges(
             memories=tuple(
                 shared_form(entry.memory, remotes)
@@ -309,8 +332,9 @@ class Requests:
                 if entry.kind == "version" and entry.memory is not None
             ),
             purged=tuple(entry.memory_id for entry in newest.values() if entry.kind == "purge"),
-            cursor=str(found[-1].cursor) if found else after,
+            cursor=str(found[-1].cursor) if found else "" if anew else after,
             more=more,
+            anew=anew,
         )
 
     def search(
@@ -330,6 +354,8 @@ class Requests:
         """
         if not query.strip():
             raise InvalidInput("The query is empty.")
+        if len(query) > MAX_QUERY:
+            raise InvalidInput(f"The query is longer than {MAX_QUERY} characters.")
         wanted = tuple(dict.fromkeys(teams)) or tuple(each.team for each in self._members.teams(who))
         vector = None
         with suppress(ProviderError):
@@ -360,7 +386,9 @@ class Requests:
                 found[memory.id] = TeamMemory(memory=shared_form(memory, remotes), team=team, score=0.0)
         fused = rrf_equal([_ranking("semantic", meanings), _ranking("lexical", words)], {})
         best = [(name, score) for name, score in fused if name in found]
-        return tuple(replace(found[name], score=score) for name, score in best[: min(limit, MOST_FOUND)])
+        return tuple(
+            replace(found[name], score=score) for name, score in best[: max(0, min(limit, MOST_FOUND))]
+        )
 
     def owned(self, who: Principal) -> Owned:
         """Everything that a principal has in their teams, for them to take along."""
@@ -415,7 +443,8 @@ class Requests:
             )
 
     def _find(self, entered: Entered, who: Principal, request_id: str) -> ShareRequest:
-        row = entered.database.reading(lambda transaction: transaction.row(_FIND, {"id": request_id}))
+        values = {**_seer(entered, who), "id": request_id}
+        row = entered.database.reading(lambda transaction: transaction.row(_FIND, values))
         if row is None:
             raise NotFound(
                 f"No request {request_id[:40]!r} in {entered.team} that you may see.",
@@ -424,7 +453,7 @@ class Requests:
         return self._view(entered, who, row, alone=self._is_only_reviewer(entered, who))
 
     def _view(
-        self, entered: Entered, who: Principal, row: tuple[str, str, str, int, str, str, str, str], *, alone: bool
+        self, entered: Entered, who: Principal, row: tuple[str, str, str, int, str, str, str, str], *, alone: bool, compare: bool = True
     ) -> ShareRequest:  # fmt: skip
         request_id, author, state, created_at_ms, decided_by, comment, memory_id, raw = row
         body = msgspec.json.decode(raw, type=_Body) if raw else None
@@ -442,7 +471,7 @@ class Requests:
             warning=danger_of(statement.content) if statement else "",
             own=own,
             decidable=decidable,
-            near=self._near(who, entered.team, statement) if statement and decidable else (),
+            near=self._near(who, entered.team, statement) if statement and decidable and compare else (),
             decided_by=decided_by,
             comment=comment,
             memory_id=memory_id,
@@ -476,6 +505,40 @@ class Requests:
             return False
         values = {"principal": who.account, "server": SERVER, "now_ms": self._reading.clock.now_ms()}
         return not entered.database.reading(lambda transaction: transaction.number(_OTHER_REVIEWERS, values))
+
+
+def _seer(entered: Entered, who: Principal) -> dict[str, object]:
+    """Who asks for requests, as the statements want it."""
+    return {"principal": who.account, "reviews": may(entered.role, "reviewer")}
+
+
+def _close(
+    transaction: Transaction,
+    who: Principal,
+    request: ShareRequest,
+    state: RequestState,
+    *,
+    comment: str,
+    memory_id: str = "",
+    now_ms: int,
+) -> None:
+    """Write down what became of a request.
+
+    Raises:
+        InvalidInput: if something else did in the meantime.
+    """
+    values: dict[str, object] = {"id": request.id, "state": state, "by": who.account, "now_ms": now_ms}
+    values |= {"comment": comment, "memory_id": memory_id}
+    if not transaction.execute(_DECIDE, values).rowcount:
+        raise InvalidInput(f"{request.id} was decided already.", hint="`tacit team requests --all` says how.")
+    note(transaction, who, state, request.id, now_ms=now_ms)
+
+
+def _require_held(transaction: Transaction, team: str, ids: Sequence[str]) -> None:
+    stored = read_stored(transaction, ids)
+    for name in ids:
+        if name not in stored or stored[name].memory.status != "active":
+            raise NotFound(f"{team} does not share {name[:40]!r}.")
 
 
 def _state(text: str) -> RequestState:

@@ -25,8 +25,8 @@ from tacit.backends.text import clean_text
 from tacit.model.evidence import Hit
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
     from tacit.backends.postgres.scopes import StoredScope
+    from tacit.backends.postgres.transaction import Transaction
 
 K1 = 1.2
 B = 0.75

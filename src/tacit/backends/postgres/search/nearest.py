@@ -18,8 +18,8 @@ from tacit.model.evidence import Background, Hit
 from tacit.ports.models import EmbedderIdentity, Vectors
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
     from tacit.backends.postgres.scopes import StoredScope
+    from tacit.backends.postgres.transaction import Transaction
 
 EXACT_ROWS = 10_000
 """In scopes of no more memories every vector is compared."""

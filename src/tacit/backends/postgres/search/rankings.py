@@ -47,8 +47,8 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.text.tokens import code_query_words, query_words
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
     from tacit.backends.postgres.scopes import StoredScope
+    from tacit.backends.postgres.transaction import Transaction
 
 _IDENTITY = """
     SELECT identity FROM identities

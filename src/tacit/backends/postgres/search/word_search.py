@@ -18,7 +18,7 @@ from tacit.model.scope import ScopeFilter
 from tacit.ports.store import MemoryFilter
 
 if TYPE_CHECKING:
-    from tacit.backends.postgres.connection import Transaction
+    from tacit.backends.postgres.transaction import Transaction
 
 CANDIDATES = 600
 """Active memories that the postings propose, those with the most and rarest of the words first, for one search."""
