@@ -338,5 +338,10 @@ def test_connections_are_made_in_one_place_so_that_no_statement_runs_before_a_te
         for path in (root / folder).rglob("*.py")
         if any(mark in path.read_text() for mark in marks)
     }
-    owners = {"backends/postgres/promotion.py", "backends/postgres/roles.py", "backends/postgres/schema.py"}
-    assert found == {"backends/postgres/connection.py", "server/embedded.py", *owners}
+    owners = {
+        f"backends/postgres/{name}.py"
+        for name in ("promotion", "roles", "schema", "shards/directory", "shards/moving")
+    }
+    # A replica hands its connections to `connection`, which begins every transaction there as on the primary.
+    used_there = {"backends/postgres/connection.py", "backends/postgres/replicas.py"}
+    assert found == {*used_there, "server/embedded.py", *owners}

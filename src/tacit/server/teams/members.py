@@ -12,15 +12,12 @@ from typing import Any
 
 from tacit.backends.postgres.connection import Connections, Database
 from tacit.backends.postgres.transaction import Transaction
-from tacit.capture.bootstrap.team_files import is_name
 from tacit.errors import InvalidInput, NotFound, NotLoggedIn, NotPermitted
 from tacit.model.shared import (
     MAX_REMOTE,
-    ROLES,
     AddedMember,
     AuditEntry,
     MemberView,
-    Role,
     TeamMembership,
     TeamProject,
     may,
@@ -28,6 +25,7 @@ from tacit.model.shared import (
 )
 from tacit.server.logs import ACCOUNT, Logs, Principal, hash_of, not_logged_in
 from tacit.server.teams.access import SERVER, SERVICE, Access, note, tenant_of
+from tacit.server.teams.checks import check_name, check_person, check_service_role, checked_role
 
 MOST_DAYS = 366
 """A token of a service account ends after at most so many days."""
@@ -100,7 +98,7 @@ class Members:
                 f"{organization[:60]!r} cannot name an organization.",
                 hint="Use at most 40 lower-case letters, digits and hyphens.",
             )
-        _check_person(admin, name)
+        check_person(admin, name)
         self._add_team(organization, {admin: name}, now_ms=now_ms)
         return self._welcome(admin, organization, now_ms=now_ms)
 
@@ -248,15 +246,15 @@ class Members:
             NotFound, NotPermitted: see `Access.manage`; a service account is made by `put_service`.
         """
         database = self.access.manage(who, team)
-        checked = _checked_role(role)
+        checked = checked_role(role)
         organization = organization_of(team)
         known = self._find(self.access.as_server(organization), principal)
         name = " ".join(name.split()) or (known.name if known else principal)
         if known is not None and SERVICE.fullmatch(principal):
-            _check_name(name)
-            _check_service_role(checked)
+            check_name(name)
+            check_service_role(checked)
         else:
-            _check_person(principal, name)
+            check_person(principal, name)
         code = ""
         if team != organization and known is None:
             if not self.access.administers(who, organization):
@@ -392,8 +390,8 @@ class Members:
                 f"{name[:60]!r} cannot name a service account.",
                 hint="Use at most 40 lower-case letters, digits and hyphens.",
             )
-        checked = _checked_role(role)
-        _check_service_role(checked)
+        checked = checked_role(role)
+        check_service_role(checked)
         if not 1 <= days <= MOST_DAYS:
             raise InvalidInput(f"A token lasts from 1 to {MOST_DAYS} days, not {days}.")
         token = f"{principal}.{secrets.token_urlsafe(32)}"
@@ -551,38 +549,6 @@ def _member(row: tuple[Any, ...] | None) -> MemberView:
         joined=row[5] is not None,
         until_ms=row[6],
     )
-
-
-def _checked_role(role: str) -> Role:
-    for known in ROLES:
-        if role == known:
-            return known
-    raise InvalidInput(f"There is no role {role[:40]!r}.", hint=f"Known: {', '.join(ROLES)}.")
-
-
-def _check_person(principal: str, name: str) -> None:
-    if not ACCOUNT.fullmatch(principal):
-        raise InvalidInput(
-            f"{principal[:60]!r} cannot name an account.",
-            hint="Use at most 40 lower-case letters, digits and hyphens.",
-        )
-    _check_name(name)
-
-
-def _check_name(name: str) -> None:
-    if not is_name(name):
-        raise InvalidInput(
-            f"{name[:60]!r} cannot be shown as a name.",
-            hint="Use at most 40 letters, digits, spaces and .'-",
-        )
-
-
-def _check_service_role(role: Role) -> None:
-    """Refuse a service account that would decide."""
-    if may(role, "reviewer"):
-        raise InvalidInput(
-            f"A service account cannot be {role}: people decide.", hint="Use reader or writer."
-        )
 
 
 def _keep_an_admin(transaction: Transaction, team: str, principal: str) -> None:
