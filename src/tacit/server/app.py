@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network
 from typing import TYPE_CHECKING
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 PREFIX = "/sync/v1"
 MAX_PAGE = 500
 MAX_WAIT_S = 30.0
-WAIT_STEP_S = 0.5
+WAIT_STEP_S, LONGEST_STEP_S = 0.5, 2.0
+"""Who waits for news has the database looked at after so long, and after twice as long each time; what comes in by this process wakes them at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +141,31 @@ def _no_service() -> Principal:
     raise NotLoggedIn("This server has no teams.")
 
 
+class _News:
+    """Wakes the devices of an account that wait in this process. Used in the event loop alone."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, set[asyncio.Event]] = {}
+
+    async def wait(self, account: str, seconds: float) -> None:
+        """Wait for news of an account, but no longer than so many seconds."""
+        told = asyncio.Event()
+        waiting = self._waiting.setdefault(account, set())
+        waiting.add(told)
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(told.wait(), seconds)
+        finally:
+            waiting.discard(told)
+            if not waiting:
+                self._waiting.pop(account, None)
+
+    def tell(self, account: str) -> None:
+        """Wake the devices of an account."""
+        for told in self._waiting.get(account, ()):
+            told.set()
+
+
 class _SyncEndpoints:
     def __init__(
         self,
@@ -154,6 +181,7 @@ class _SyncEndpoints:
         self._now_ms = now_ms
         self._leaving = leaving
         self._watched = watched
+        self._news = _News()
 
     def paths(self) -> tuple[tuple[str, str, Handler], ...]:
         return (
@@ -187,7 +215,7 @@ class _SyncEndpoints:
         wait_s = min(read_number(request, "wait", 0), MAX_WAIT_S)
         known = read_number(request, "known", -1, least=-1)
         seen = read_number(request, "shared", -1, least=-1)
-        until = time.monotonic() + wait_s
+        until, step_s = time.monotonic() + wait_s, WAIT_STEP_S
         while True:
             heads = await run_in_threadpool(self._logs.heads, who)
             shared = await run_in_threadpool(self._watched.total, who) if self._watched else 0
@@ -195,7 +223,8 @@ class _SyncEndpoints:
             news = sum(heads.values()) != known or (seen >= 0 and shared != seen)
             if over or news or await request.is_disconnected():
                 return as_json({"heads": heads, "shared": shared})
-            await asyncio.sleep(WAIT_STEP_S)
+            await self._news.wait(who.account, step_s)
+            step_s = min(2 * step_s, LONGEST_STEP_S)
 
     async def entries(self, request: Request) -> Response:
         who = await self._service.device(request)
@@ -210,6 +239,7 @@ class _SyncEndpoints:
         asked = await read_body(request, PushRequest)
         await run_in_threadpool(self._logs.push, who, asked.entries, now_ms=self._now_ms())
         self._service.counters.entries += len(asked.entries)
+        self._news.tell(who.account)
         return as_json({})
 
     async def report(self, request: Request) -> Response:

@@ -315,8 +315,10 @@ class TestPlaces:
             ).fetchone()
             assert forced == (True,)
         assert list_shards(owner)[0][0].tenants == 2
-        with Connections(run.dsn(database=name)).named("old two") as connection:
+        connections = Connections(run.dsn(database=name))
+        with connections.named("old two") as connection:
             assert connection.execute("SELECT name FROM routes").fetchall() == [("old two",)]
+        connections.close()
         with psycopg.connect(run.dsn("postgres", "postgres"), autocommit=True) as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
@@ -564,6 +566,7 @@ def killed_at(shards: Shards, tenant: str, shard: str, step: str) -> None:
     assert subprocess.run(program, env=dict(os.environ)).returncode == -signal.SIGKILL
 
 
+@pytest.mark.slow
 class TestKilledMovers:
     @pytest.mark.parametrize("step", STEPS)
     def test_the_next_mover_goes_on(

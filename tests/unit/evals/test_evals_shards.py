@@ -13,7 +13,7 @@ import pytest
 from postgres_server import server
 from tacit_evals.torture.shards.running import Outcome, Torture
 
-pytestmark = [pytest.mark.postgres, pytest.mark.long, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(240)]
 
 
 @pytest.fixture

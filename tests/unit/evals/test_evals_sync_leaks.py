@@ -41,6 +41,7 @@ def test_the_server_in_memory_gives_nothing_of_others():
 
 
 @pytest.mark.postgres
+@pytest.mark.slow
 @pytest.mark.parametrize("only_policies", [False, True])
 def test_the_server_on_postgresql_gives_nothing_of_others(only_policies: bool):
     from postgres_server import server

@@ -10,7 +10,7 @@ from tacit.model.memory import TrustTier
 from tacit_evals.torture.sync_leaks import Found
 from tacit_evals.torture.team_leaks import TeamLeakRun, only_the_database
 
-pytestmark = pytest.mark.postgres
+pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
 def run(requests: int, *, seed: int) -> Found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import replace
 from ipaddress import ip_network
@@ -13,7 +14,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tacit.errors import InvalidInput, LogForked, NotFound, NotLoggedIn, SyncError
-from tacit.server.app import make_app
+from tacit.server.app import _News, make_app
 from tacit.server.logs import MAX_LOGS, InMemoryLogs
 from tacit.server.service import LOGIN_FAILURES, LOGIN_WINDOW_S, Recent
 from tacit.sync.connection import checked_url
@@ -358,3 +359,19 @@ def test_requests_are_spans_where_opentelemetry_is_set_up(site, monkeypatch):
         "http.route": "/sync/v1/heads",
         "http.response.status_code": 403,
     }
+
+
+def test_who_waits_in_the_process_that_gets_the_news_is_woken_at_once_and_others_are_not():
+    async def run() -> None:
+        news = _News()
+        ana, bo = (asyncio.create_task(news.wait(account, 60.0)) for account in ("ana", "bo"))
+        await asyncio.sleep(0)
+        news.tell("ana")
+        await asyncio.wait_for(ana, 10.0)
+        assert not bo.done()
+        news.tell("bo")
+        await asyncio.wait_for(bo, 10.0)
+        await news.wait("ana", 0.001)
+        assert news._waiting == {}
+
+    asyncio.run(run())
