@@ -1,0 +1,172 @@
+"""How fast the server answers searches of agents: eight clients, one process of `tacit-server` and four.
+
+Run: `python -m tacit_evals.team_search [--memories 5000] [--clients 8] [--seconds 8]`. Starts a PostgreSQL of its own, makes an organization whose
+team shares so many statements, and asks `POST /team/v1/search` over HTTP on loopback with the tokens of service accounts. The server makes the vectors of
+the questions with the shipped model. Out: questions a second, median and 99th percentile of the time of one, for each number of processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import numpy as np
+
+from tacit.backends.postgres import Connections, PostgresStore, create_roles, migrate
+from tacit.config.settings import EmbedderSettings
+from tacit.model.changes import Add
+from tacit.model.memory import Memory, Provenance, TrustTier, Validity
+from tacit.model.scope import UNIVERSAL
+from tacit.providers.clock import SystemClock
+from tacit.providers.embedding import make_embedder
+from tacit.server.logs import Principal
+from tacit.server.postgres_logs import PostgresLogs
+from tacit.server.teams import open_teams
+from tacit.server.teams.access import SERVER, tenant_of
+from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
+from tacit_evals.postgres_search.measuring import World
+from tacit_evals.timing import Row, print_rows
+
+BATCH = 500
+QUESTIONS = (
+    "how are commits named",
+    "which database holds the orders",
+    "what runs before a release",
+    "who reviews changes of the exporter",
+    "where are the settings of the linter",
+)
+
+
+def fill(dsn: str, memories: int, *, clients: int) -> list[str]:
+    """Make a team that shares so many statements; tokens of service accounts that read them, one for each client."""
+    connections = Connections(dsn, min_size=1, max_size=2)
+    teams = open_teams(connections, PostgresLogs(connections))
+    now_ms = int(time.time() * 1000)
+    admin = Principal(account="ana", device="")
+    teams.members.add_organization("acme", admin="ana", name="Ana", now_ms=now_ms)
+    tokens = [
+        teams.members.put_service(admin, "acme", f"ci-{number}", role="reader", days=1, now_ms=now_ms).token
+        for number in range(clients)
+    ]
+    store = PostgresStore(connections, tenant_of("acme"), clock=SystemClock(), principal=SERVER)
+    world = World(seed=1)
+    texts, vectors = world.texts(memories), world.vectors(memories)
+    identity = make_embedder(EmbedderSettings()).identity
+    for start in range(0, memories, BATCH):
+        part = slice(start, start + BATCH)
+        added_now = [Add(memory=_memory(number, text)) for number, text in enumerate(texts[part], start)]
+        store.apply(added_now, vectors=np.ascontiguousarray(vectors[part]), identity=identity)
+    connections.close()
+    return tokens
+
+
+def _memory(number: int, text: str) -> Memory:
+    return Memory(
+        id=f"mem_{number:016}",
+        kind="fact",
+        content=text,
+        scope=UNIVERSAL,
+        provenance=Provenance(tier=TrustTier.TEAMMATE, source="ana", author="Ana"),
+        validity=Validity(valid_from_ms=0),
+        created_at_ms=1,
+        updated_at_ms=1,
+    )
+
+
+class Processes:
+    """So many processes of `tacit-server`, for the length of a `with`."""
+
+    def __init__(self, dsn: str, count: int) -> None:
+        self._started = [
+            subprocess.Popen(
+                [sys.executable, "-m", "tacit.server.main", "serve", "--port", "0"],
+                env={**os.environ, "TACIT_DATABASE_URL": dsn},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+            )
+            for _ in range(count)
+        ]
+
+    def __enter__(self) -> list[str]:
+        return [process.stdout.readline().split()[-1] for process in self._started if process.stdout]
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._started:
+            process.terminate()
+        for process in self._started:
+            process.wait(timeout=60)
+
+
+def ask(urls: list[str], tokens: list[str], *, seconds: float) -> list[float]:
+    """Milliseconds of every question that clients, one for each token, asked within so many seconds."""
+    times: list[float] = []
+    lock = threading.Lock()
+    until = time.monotonic() + seconds
+
+    def client(number: int) -> None:
+        own: list[float] = []
+        headers = {"Authorization": f"Bearer {tokens[number]}"}
+        with httpx.Client(base_url=urls[number % len(urls)], headers=headers, timeout=60) as http:
+            while time.monotonic() < until:
+                question = f"{QUESTIONS[len(own) % len(QUESTIONS)]} {len(own)} {number}"
+                began = time.perf_counter()
+                answer = http.post("/team/v1/search", json={"query": question, "limit": 10})
+                answer.raise_for_status()
+                own.append((time.perf_counter() - began) * 1000)
+        with lock:
+            times.extend(own)
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(len(tokens))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return times
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        prog="tacit_evals.team_search", description=__doc__.splitlines()[0] if __doc__ else ""
+    )
+    parser.add_argument("--memories", type=int, default=5_000)
+    parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=8.0)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="tacit-team-search-"))
+    process = start_process(folder, shared_buffers="256MB")
+    rows: list[Row] = []
+    try:
+        wait_until_ready(process, folder)
+        create_roles(f"host={folder} user=postgres dbname=postgres")
+        migrate(f"host={folder} user=tacit_owner dbname=postgres")
+        dsn = f"host={folder} user=tacit_app dbname=postgres"
+        tokens = fill(dsn, options.memories, clients=options.clients)
+        for count in (1, 4):
+            with Processes(dsn, count) as urls:
+                ask(urls, tokens[: len(urls)], seconds=2.0)  # loads the models
+                times = ask(urls, tokens, seconds=options.seconds)
+            name = f"{count} process{'es' if count > 1 else ''}, {options.clients} clients"
+            rows += [
+                Row(name=f"{name}: questions a second", value=len(times) / options.seconds, unit=""),
+                Row(name=f"{name}: median", value=statistics.median(times), unit="ms"),
+                Row(name=f"{name}: p99", value=float(np.percentile(times, 99)), unit="ms"),
+            ]
+    finally:
+        end_process(process)
+        shutil.rmtree(folder, ignore_errors=True)
+    print_rows(rows, title=f"Searches on the server among {options.memories} memories")
+
+
+if __name__ == "__main__":
+    main()
