@@ -211,6 +211,9 @@ def test_a_request_made_on_one_page_is_accepted_with_other_words_on_another_and_
     expect(page.locator(".origin")).to_have_text(origin)
     expect(page.get_by_role("button", name="Share with a team")).to_have_count(0)
     expect(page.get_by_role("button", name="Unshare")).to_have_count(0)  # a reader of others' words
+    wait_for(
+        lambda: team.bo.has(BETTER), timeout_s=30
+    )  # the words of a decided request are those of the memory
     page = team.bo.go("/ui/team/requests?every=true")
     decided = page.get_by_role("article", name="Request of Ana Ruiz, accepted")
     expect(decided.first).to_contain_text(BETTER)

@@ -119,7 +119,7 @@ def test_a_changed_file_changes_the_memory_and_a_removed_one_ends_it(people):
     wait_for(lambda: ben.has(CHANGED))
     assert not ben.has(STATEMENT)
     memory_id = ana.machine.request("GET", "/v1/memories")["memories"][0]["id"]
-    ana.machine.tacit("unshare", memory_id)
+    ana.machine.tacit("unshare", memory_id, "--git")
     ana.publish("Take it back")
     git(ben.folder, "pull", "-q")
     ben.reload()

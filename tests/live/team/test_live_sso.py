@@ -211,7 +211,7 @@ def test_from_nothing_to_a_team_and_out_of_it_by_the_providers_groups(live, site
 
 def test_who_may_not_log_in_is_told_in_the_browser_and_in_the_terminal(live, site):
     site.person("eve", "guests", email="eve@example.org", email_verified=False)
-    out, err, page = sign_in(live(EAGER), site, "eve", code=1)
+    out, err, page = sign_in(live(EAGER), site, "eve", code=5)
     assert "in no group that may use this server" in page
     assert "in no group that may use this server" in err
     assert out.count("Logged in") == 0
