@@ -6,6 +6,7 @@ import itertools
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -180,3 +181,38 @@ def test_an_interrupted_move_is_listed(shards, run, servers, account):
     assert f"account:{account} is on its way, or its move was interrupted (b, c)" in said(run("shards"))
     said(run("move", account, "b"))
     assert "interrupted" not in said(run("shards"))
+
+
+def test_a_team_moves_with_all_it_has_and_stays_closed_to_others(shards):
+    """Members, a request that waits, the audit log and memories; devices go on at their cursor or begin anew, and nothing is missing."""
+    from tacit.backends.postgres.shards.moving import move_tenant
+    from tacit.providers.clock import FakeClock
+    from tacit.providers.embedding.fake import FakeEmbedder
+    from tacit.server.postgres_logs import PostgresLogs
+    from tacit.server.teams import open_teams
+    from unit.sync.test_sync_teams import RULE, Acme
+
+    connections = shards.connections(max_size=4)
+    try:
+        logs = PostgresLogs(connections)
+        acme = Acme(open_teams(connections, logs, clock=FakeClock(now_ms=NOW), embedder=FakeEmbedder()))
+        acme.accept(acme.ask(acme.bo))
+        waiting = acme.ask(acme.bo, replace(RULE, content="Releases go out on Thursdays."))
+        before = acme.members.audit(acme.ana, acme.core, before=2**53, limit=50)
+        cursor = acme.requests.changes(acme.dee, acme.core, after="", limit=50).cursor
+        for shard in ("b", "c"):
+            move_tenant(f"team:{acme.core}", shard, owner_url=shards.owner)
+            page = acme.requests.changes(acme.dee, acme.core, after=cursor, limit=50)
+            assert (page.anew, [each.statement.content for each in page.memories]) == (True, [RULE.content])
+            cursor = page.cursor
+            assert acme.requests.changes(acme.dee, acme.core, after=cursor, limit=50).memories == ()
+            assert [each.id for each in acme.requests.list(acme.cy, acme.core)] == [waiting.id]
+            assert acme.requests.list(acme.dee, acme.core) == ()
+            assert acme.members.audit(acme.ana, acme.core, before=2**53, limit=50) == before
+            for stranger in (acme.eve, acme.zoe):
+                with pytest.raises(NotFound):
+                    acme.requests.changes(stranger, acme.core, after="", limit=50)
+        assert acme.accept(waiting).state == "accepted"
+        assert acme.shared(acme.dee) == {RULE.content: True, "Releases go out on Thursdays.": True}
+    finally:
+        connections.close()
