@@ -1,6 +1,6 @@
 """How fast the server answers searches of agents: eight clients, one process of `tacit-server` and four.
 
-Run: `python -m tacit_evals.team_search [--memories 5000] [--clients 8] [--seconds 8]`. Starts a PostgreSQL of its own, makes an organization whose
+Run: `python -m tacit_evals.postgres_search.serving [--memories 5000] [--clients 8] [--seconds 8]`. Starts a PostgreSQL of its own, makes an organization whose
 team shares so many statements, and asks `POST /team/v1/search` over HTTP on loopback with the tokens of service accounts. The server makes the vectors of
 the questions with the shipped model. Out: questions a second, median and 99th percentile of the time of one, for each number of processes.
 """
@@ -137,7 +137,7 @@ def ask(urls: list[str], tokens: list[str], *, seconds: float) -> list[float]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(
-        prog="tacit_evals.team_search", description=__doc__.splitlines()[0] if __doc__ else ""
+        prog="tacit_evals.postgres_search.serving", description=__doc__.splitlines()[0] if __doc__ else ""
     )
     parser.add_argument("--memories", type=int, default=5_000)
     parser.add_argument("--clients", type=int, default=8)
