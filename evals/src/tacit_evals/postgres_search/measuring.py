@@ -1,14 +1,14 @@
 """How well and how fast the PostgreSQL store searches: recall of both arms, processor time of the server, queries per second.
 
 Run: `python -m tacit_evals.postgres_search --tenants 50 --rows 50000`, with `[--queries 200] [--seconds 8] [--clients 8]
-[--buffers 512MB] [--promote] [--json FILE]`.
+[--buffers 512MB] [--promote] [--first 100] [--json FILE]`.
 
 It starts a PostgreSQL of its own, fills it through the store, and ends it. Tenants have sizes by Zipf's law. A vector is a mixture of
 three of 400 random directions and noise; a statement has 18 words of a vocabulary of 20,000 by Zipf's law. A query is a statement of
 the tenant whose vector is moved and of whose words eight are kept. Recall is the share of the ten best that were found: beside
 the cosines of all vectors as they are stored, beside BM25 over all terms, and for both arms beside the fusion of these two by reciprocal ranks. Processor time is that of the backend process, out of
 /proc. Every client of the last figure is a process; each of its queries asks both arms in one transaction, of any tenant but the largest.
-`--promote` gives the largest tenant partitions of its own before it is measured.
+With `--first` a tenant is measured before and after the others are there. `--promote` gives the largest tenant partitions of its own before it is measured.
 """
 
 from __future__ import annotations
@@ -139,11 +139,11 @@ def _memory(name: str, text: str) -> Memory:
     )
 
 
-def fill(dsn: str, world: World, *, tenants: int, rows: int) -> list[Tenant]:
-    """Store everything, the tenants by turns; largest tenant first in the result."""
+def make_tenants(world: World, *, tenants: int, rows: int) -> list[Tenant]:
+    """What is to be stored, the largest tenant first."""
     shares = 1 / np.arange(1, tenants + 1)
     sizes = np.maximum((rows * shares / shares.sum()).astype(int), 50)
-    made = [
+    return [
         Tenant(
             name=f"tenant-{number:04}",
             ids=[f"mem_{row:07}" for row in range(size)],
@@ -152,6 +152,10 @@ def fill(dsn: str, world: World, *, tenants: int, rows: int) -> list[Tenant]:
         )
         for number, size in enumerate(sizes.tolist())
     ]
+
+
+def fill(dsn: str, made: Sequence[Tenant]) -> None:
+    """Store everything, the tenants by turns, by several processes."""
     context = multiprocessing.get_context("fork")  # so that nothing has to be sent
     workers = [
         context.Process(target=_fill_some, args=(dsn, made[place::FILLERS])) for place in range(FILLERS)
@@ -162,7 +166,6 @@ def fill(dsn: str, world: World, *, tenants: int, rows: int) -> list[Tenant]:
         worker.join()
         if worker.exitcode:
             raise SystemExit("The tenants could not be stored.")
-    return made
 
 
 def _fill_some(dsn: str, made: Sequence[Tenant]) -> None:
@@ -342,23 +345,30 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
     create_roles(superuser)
     migrate(owner)
     world = World(seed=1)
-    began = time.perf_counter()
-    tenants = fill(application, world, tenants=arguments.tenants, rows=arguments.rows)
+    tenants = make_tenants(world, tenants=arguments.tenants, rows=arguments.rows)
     total = sum(len(tenant.ids) for tenant in tenants)
-    written = total / (time.perf_counter() - began)
+    small = next((tenant for tenant in tenants if len(tenant.ids) <= SMALL), tenants[-1])
+    began = time.perf_counter()
+    first = arguments.first or len(tenants)
+    fill(application, tenants[:first])
+    seconds = time.perf_counter() - began
+    alone: list[Measured] = []
+    if tenants[first:]:
+        _settle(superuser)
+        alone = measure(application, world, small, arguments.queries)
+        began = time.perf_counter()
+        fill(application, tenants[first:])
+        seconds += time.perf_counter() - began
+    written = total / seconds
     if arguments.promote:
         began = time.perf_counter()
         promote(owner, tenants[0].name)
         promoted = time.perf_counter() - began
-    with psycopg.connect(superuser, autocommit=True) as connection:
-        connection.execute("VACUUM (ANALYZE)")
-        size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
-    assert size is not None
+    size = _settle(superuser)
     middle = min(
         tenants,
         key=lambda tenant: abs(len(tenant.ids) - math.sqrt(len(tenants[0].ids) * len(tenants[-1].ids))),
     )
-    small = next((tenant for tenant in tenants if len(tenant.ids) <= SMALL), tenants[-1])
     chosen = sorted((tenants[-1], middle, small, tenants[0]), key=lambda tenant: len(tenant.ids))
     measured = [
         row
@@ -370,20 +380,33 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
     return {
         "rows": total,
         "rows written per second": written,
-        "bytes per row": size[0] / total,
+        "bytes per row": size / total,
         **({"seconds to promote": promoted} if arguments.promote else {}),
         "searches": [asdict(row) for row in measured],
+        "with fewer tenants": [asdict(row) for row in alone],
         "load": load(
             application, world, tenants[1:] or tenants, clients=arguments.clients, seconds=arguments.seconds
         ),
     }
 
 
+def _settle(superuser: str) -> int:
+    """Let PostgreSQL tidy up and count; the bytes of the database."""
+    with psycopg.connect(superuser, autocommit=True) as connection:
+        connection.execute("VACUUM (ANALYZE)")
+        size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+    assert size is not None
+    return int(size[0])
+
+
 def show(report: dict[str, object]) -> None:
     """Print it."""
     console = Console()
     table = Table("tenant", "rows", "arm", "recall@10", "backend ms", "wall ms (p50)")
-    for row in report["searches"]:  # type: ignore[attr-defined]
+    fewer = [
+        {**row, "tenant": f"{row['tenant']}, the first tenants alone"} for row in report["with fewer tenants"]
+    ]  # type: ignore[attr-defined]
+    for row in [*fewer, *report["searches"]]:  # type: ignore[misc]
         table.add_row(
             row["tenant"], f"{row['rows']:,}", row["arm"], f"{row['recall']:.3f}", f"{row['backend_ms']:.2f}",
             f"{row['wall_ms']:.2f}",
@@ -405,6 +428,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--buffers", default="512MB")
     parser.add_argument("--promote", action="store_true")
+    parser.add_argument(
+        "--first", type=int, default=0, help="store so many tenants, measure one, then store the others"
+    )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="tacit-bench-"))
