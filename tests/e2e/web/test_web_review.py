@@ -7,6 +7,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
+from e2e.drivers.machine import wait_for
 from e2e.web.driver import settle
 
 pytestmark = pytest.mark.e2e
@@ -126,7 +127,9 @@ def test_a_recall_of_a_hook_is_tried_in_the_playground_with_its_situation(go, we
     common = {"session": "playground-e2e", "cwd": folder}
     web_home.hook(json.dumps({"event": "message_end", "text": offer, **common}))
     web_home.hook(json.dumps({"event": "prompt", "text": "yup", **common}))
-    trace = web_home.api("/v1/traces?session=plain/playground-e2e&surface=prompt&limit=1")["traces"][0]
+    asked = "/v1/traces?session=plain/playground-e2e&surface=prompt&limit=1"
+    wait_for(lambda: web_home.api(asked)["traces"])  # a trace is stored when the hook has been answered
+    trace = web_home.api(asked)["traces"][0]
     page = go(f"/ui/traces/{trace['id']}")
     page.get_by_role("link", name="Try in the playground").click()
     expect(page.get_by_role("textbox", name="What the agent said before")).to_have_value(offer)
