@@ -197,17 +197,33 @@ class Connections:
 
     @contextmanager
     def named(self, name: str) -> Generator[_Connection]:
-        """A transaction on this database that may see the tenant called `name`, its number and its route."""
+        """A transaction on this database that may see the tenant called `name`, its number and its route; a lost connection is replaced before."""
         try:
-            connection = self.borrow(extra=False)
+            connection = self._begun_for(name)
             try:
-                with connection.transaction():
-                    connection.execute(_NAME_TENANT, {"name": name})
-                    yield connection
+                yield connection
+                connection.commit()
+            except BaseException:
+                with suppress(psycopg.Error):
+                    connection.rollback()
+                raise
             finally:
                 self.give_back(connection, extra=False)
         except psycopg.Error as error:
             raise translate(error) from error
+
+    def _begun_for(self, name: str, *, again: bool = True) -> _Connection:
+        connection = self.borrow(extra=False)
+        try:
+            connection.execute("BEGIN")
+            connection.execute(_NAME_TENANT, {"name": name})
+        except psycopg.Error as error:
+            _abandon(self, connection, extra=False)
+            if not (again and is_lost(error)):
+                raise
+            self.replace_broken()
+            return self._begun_for(name, again=False)
+        return connection
 
     def reaches(self, shard: str) -> bool:
         """Whether there is a connection to the shard."""
