@@ -27,7 +27,7 @@ SIGNS_ROWS = 25_000
 """In larger ones the graph is asked, where there is one: it takes half of the time and finds more."""
 CANDIDATES = 400
 """Candidates that signs choose."""
-GRAPH_BREADTH = 400
+GRAPH_BREADTH = 800
 """HNSW's `ef_search`."""
 SAMPLE = 512
 """The background of a large scope is that of about so many memories."""
