@@ -66,7 +66,7 @@ def login(
     if not code and not sso:
         _refuse_unattended("a code of an invitation", hint="Give it with --code.")
     phrase = "" if first or phrase_file is None else _phrase_of(phrase_file)
-    if not first and not phrase and not sso:
+    if not (first or phrase or sso):  # with single sign-on the server says whether it is the first device
         _refuse_unattended(
             "the recovery phrase",
             hint="Give it with --phrase-file, or --first on the account's first device.",
@@ -79,7 +79,7 @@ def login(
     if sso:
         signed_in = _sign_in(url, name)
         code, first = signed_in["code"], signed_in["first"]
-        if not first and not phrase:
+        if not (first or phrase):
             _refuse_unattended(
                 f"the recovery phrase of {signed_in['account']}", hint="Give it with --phrase-file."
             )

@@ -26,7 +26,7 @@ MAX_CONTENT = 10_000
 
 
 def may(role: str, least: Role) -> bool:
-    """Whether a role has the rights of `least`."""
+    """Whether a member with `role` may do what needs the role `least`. Each role may do all that the roles before it may do."""
     return role in ROLES and ROLES.index(role) >= ROLES.index(least)
 
 

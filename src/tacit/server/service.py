@@ -156,7 +156,7 @@ class Service:
             return None
         return problem(
             "unauthorized",
-            "Only the proxy in front of this server may speak to it, for requests that came by HTTPS.",
+            "This server accepts only HTTPS requests that its proxy forwards.",
             status=403,
         )
 

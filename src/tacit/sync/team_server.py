@@ -55,7 +55,10 @@ class _Found:
 
 
 class TeamServer:
-    """What a member may do. Every call may raise `SyncError` where the server cannot be reached, and what the server refuses with."""
+    """Each method asks the server for one thing, as a member of teams.
+
+    Every method raises `SyncError` if the server cannot be reached. If the server refuses, the error is the one that it names, such as `NotPermitted`.
+    """
 
     def __init__(self, connection: ServerConnection) -> None:
         """Ask over `connection`, which its owner closes."""

@@ -185,7 +185,7 @@ class Review:
         return tuple(m for m in self._store.get(ids, scope=everything) if m.status in LIVE)
 
     def _replaced(self, memory: Memory) -> list[Memory]:
-        """What a statement replaced on its branch, where that is gone: it ends with the acceptance."""
+        """The memories that `memory` replaces, if it was learned on a branch that is gone. They end when the user accepts it."""
         if memory.branch is None or not memory.branch.gone:
             return []
         stored = self._store.get(list(memory.branch.replaces), scope=self._store.scopes())

@@ -110,7 +110,7 @@ class Connections:
         shard: str = HOME,
         directory: str = "",
     ) -> None:
-        """Connect, and look at the role, the schema, and which database it is.
+        """Connect once, check that the role, the schema and the database are the expected ones, and open a pool of connections.
 
         Args:
             dsn: how to connect as the application's role.

@@ -94,7 +94,7 @@ class Identities:
         return (listed if listed and self._linked(listed) == identity else ""), listed
 
     def _claim(self, claims: Claims, account: str, *, instead_of: str) -> bool:
-        """Put an account into the list, unless the list says something else by now than `instead_of`."""
+        """List `account` as the person's account, if the list still names `instead_of`; return whether it was changed."""
         values = {"identity": identity_of(claims), "account": account, "listed": instead_of}
         row = self._list.writing(
             lambda transaction: transaction.row(_LIST, values), durable=True, alone=False
