@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from tacit.errors import InvalidPayload, NotLoggedIn, SyncError, TacitError
 from tacit.server.logs import MAX_LOGS, MAX_NUMBER, Login, Logs, Principal, is_device
-from tacit.server.service import SSO_PREFIX, Handler, Service, as_json, read_body, read_number
+from tacit.server.service import SSO_PREFIX, Handler, Service, as_json, read_body, read_limit, read_number
 from tacit.server.teams import Teams
 from tacit.server.teams.endpoints import TEAM_PREFIX, TeamEndpoints, WatchedTeams
 from tacit.sync.entry import Entry
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tacit.server.sso.login import SingleSignOn
 
 PREFIX = "/sync/v1"
-MAX_PAGE = 500
 MAX_WAIT_S = 30.0
 WAIT_STEP_S, LONGEST_STEP_S = 0.5, 2.0
 """Who waits for news has the database looked at after so long, and after twice as long each time; what comes in by this process wakes them at once."""
@@ -229,7 +228,7 @@ class _SyncEndpoints:
     async def entries(self, request: Request) -> Response:
         who = await self._service.device(request)
         device = _device(request.query_params.get("device", ""))
-        limit = max(1, min(int(read_number(request, "limit", MAX_PAGE)), MAX_PAGE))
+        limit = read_limit(request)
         after = int(read_number(request, "after", 0))
         found = await run_in_threadpool(self._logs.entries, who, device, after=after, limit=limit)
         return as_json({"entries": found})

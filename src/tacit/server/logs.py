@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Protocol
 
-from tacit.errors import InvalidPayload, LogForked, NotFound, NotLoggedIn, SyncError
+from tacit.errors import InvalidInput, InvalidPayload, LogForked, NotFound, NotLoggedIn, SyncError
 from tacit.model.ids import encode_base32
 from tacit.sync.entry import Entry, why_invalid
 from tacit.sync.keys import is_signed
@@ -160,6 +160,19 @@ def account_of(token_or_code: str, separator: str) -> str:
     """The account's name in a token or a code."""
     name = token_or_code.rpartition(separator)[0]
     return name if ACCOUNT.fullmatch(name) else ""
+
+
+def check_account_name(name: str, *, what: str = "an account") -> None:
+    """Refuse a name that does not have the form of an account's name.
+
+    Raises:
+        InvalidInput: if it holds anything but lower-case letters, digits and hyphens, or is too long; `what` says in the message what it should name.
+    """
+    if not ACCOUNT.fullmatch(name):
+        raise InvalidInput(
+            f"{name[:60]!r} cannot name {what}.",
+            hint=f"Use at most {MAX_ACCOUNT} lower-case letters, digits and hyphens.",
+        )
 
 
 def hash_of(secret: str) -> str:

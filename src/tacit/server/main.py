@@ -28,7 +28,7 @@ from tacit.config.databases import DATABASE, OWNER_DATABASE
 from tacit.errors import InvalidInput, TacitError
 from tacit.server.app import make_app
 from tacit.server.embedded import embedded_database
-from tacit.server.logs import ACCOUNT, Logs
+from tacit.server.logs import Logs, check_account_name
 from tacit.server.postgres_logs import PostgresLogs
 from tacit.server.service import SSO_PREFIX
 from tacit.server.shards import FROM_ENVIRONMENT, migrate_all, move, shards_app
@@ -313,15 +313,12 @@ app.command()(move)
 
 
 def checked_account(name: str) -> str:
-    """The name of an account.
+    """Return `name` if it can name an account.
 
     Raises:
-        InvalidInput: if it holds anything but lower-case letters, digits and hyphens.
+        InvalidInput: see `check_account_name`.
     """
-    if not ACCOUNT.fullmatch(name):
-        raise InvalidInput(
-            f"{name!r} cannot name an account.", hint="Use at most 40 lower-case letters, digits and hyphens."
-        )
+    check_account_name(name)
     return name
 
 

@@ -25,6 +25,8 @@ from tacit.server.tracing import request_span
 _LOG = logging.getLogger(__name__)
 SSO_PREFIX = "/auth/v1"
 MAX_BODY_BYTES = 16 * 1024 * 1024
+MAX_PAGE = 500
+"""One answer holds at most this many rows."""
 LOGIN_FAILURES, LOGIN_WINDOW_S = 10, 60.0
 """So many failed logins of one address are answered in so many seconds; further ones are refused unread."""
 REQUESTS, REQUESTS_WINDOW_S = 1200, 60.0
@@ -269,6 +271,15 @@ def read_number(request: Request, name: str, default: float, *, least: int = 0) 
     if not least <= number <= MAX_NUMBER:
         raise InvalidPayload(f"`{name}` is {text[:40]!r}; expected a number from {least} to {MAX_NUMBER}.")
     return number
+
+
+def read_limit(request: Request, default: int = MAX_PAGE) -> int:
+    """How many rows the caller asks for in the query string, from 1 to `MAX_PAGE`.
+
+    Raises:
+        InvalidPayload: if `limit` is not a number.
+    """
+    return max(1, min(int(read_number(request, "limit", default)), MAX_PAGE))
 
 
 def _token(request: Request) -> str:

@@ -31,7 +31,7 @@ from tacit.providers.embedding import make_embedder
 from tacit.server.logs import Principal
 from tacit.server.postgres_logs import PostgresLogs
 from tacit.server.teams import open_teams
-from tacit.server.teams.access import SERVER, tenant_of
+from tacit.server.teams.access import SERVER, team_tenant
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 from tacit_evals.postgres_search.measuring import World
 from tacit_evals.timing import Row, print_rows
@@ -57,7 +57,7 @@ def fill(dsn: str, memories: int, *, clients: int) -> list[str]:
         teams.members.put_service(admin, "acme", f"ci-{number}", role="reader", days=1, now_ms=now_ms).token
         for number in range(clients)
     ]
-    store = PostgresStore(connections, tenant_of("acme"), clock=SystemClock(), principal=SERVER)
+    store = PostgresStore(connections, team_tenant("acme"), clock=SystemClock(), principal=SERVER)
     world = World(seed=1)
     texts, vectors = world.texts(memories), world.vectors(memories)
     identity = make_embedder(EmbedderSettings()).identity

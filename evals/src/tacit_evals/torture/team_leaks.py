@@ -28,14 +28,13 @@ from tacit.model.shared import ROLES, Decision, Role, may, organization_of
 from tacit.ports.store import MemoryFilter
 from tacit.server.embedded import embedded_database
 from tacit.server.logs import Principal
-from tacit.server.teams.access import SERVER, Access, Entered, tenant_of, unknown_team
+from tacit.server.teams.access import SERVER, Access, Entered, team_tenant, unknown_team
+from tacit.server.teams.members import DAY_MS
 from tacit.server.teams.requests import MAX_QUERY
 from tacit_evals.torture.sync_leaks import NOW, Found, only_row_level_security
 from tacit_evals.torture.team_asking import ODD, TeamAsking, is_allowed
 from tacit_evals.torture.team_model import SERVICE_MARK, Asked, Service, Shared
 
-DAY_MS = 86_400_000
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WORDS = "The release notes of the ledger say how a refund is written down before the invoice is sent"
 
 
@@ -499,7 +498,7 @@ class TeamLeakRun(TeamAsking):
 
     def _compare_team(self, team: str) -> None:
         """Whether a team holds what the model says: memories that somebody accepted, with their authors, and members with their roles."""
-        store = PostgresStore(self._connections, tenant_of(team), clock=self._clock, principal=SERVER)
+        store = PostgresStore(self._connections, team_tenant(team), clock=self._clock, principal=SERVER)
         everything = MemoryFilter(statuses=None)
         stored = {
             memory.id: memory

@@ -13,7 +13,6 @@ from typing import Any, LiteralString, cast
 import psycopg
 from psycopg import sql
 
-from tacit.backends.postgres.connection import SERVER
 from tacit.backends.postgres.failures import translate
 from tacit.errors import NotFound
 from tacit.ports.store import Step, no_step
@@ -70,12 +69,8 @@ def promote(
 
 
 def as_tenant(connection: _Connection, number: int) -> None:
-    """Show the rows of a tenant to the transaction."""
-    values = {"tenant": str(number), "principal": SERVER}  # a team is shown to its members alone
-    connection.execute(
-        "SELECT set_config('tacit.tenant', %(tenant)s, true), set_config('tacit.principal', %(principal)s, true)",
-        values,
-    )
+    """Let the current transaction of the tables' owner see the rows of the tenant with this number."""
+    connection.execute("SELECT set_config('tacit.tenant', %(tenant)s, true)", {"tenant": str(number)})
 
 
 def _tenant_number(connection: _Connection, name: str) -> int:

@@ -17,7 +17,7 @@ from tacit.errors import NotPermitted, StoreError
 from tacit.server.logs import MAX_ACCOUNT, Logs
 from tacit.server.postgres_logs import account_tenant
 from tacit.server.sso.rules import Claims
-from tacit.server.sso.sign_ins import tenant_of
+from tacit.server.sso.sign_ins import provider_tenant
 from tacit.server.teams.access import SERVER
 
 TRIES = 200
@@ -44,7 +44,7 @@ class Identities:
         """Accounts are those of `logs`, in the database of `connections`; people are those of the provider `issuer`."""
         self._connections = connections
         self._logs = logs
-        self._list = Database(connections, tenant_of(issuer))
+        self._list = Database(connections, provider_tenant(issuer))
 
     def find(self, claims: Claims) -> str:
         """The account of a person; "" = none."""

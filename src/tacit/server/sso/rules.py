@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from tacit.errors import InvalidInput, NotPermitted
-from tacit.model.shared import ROLES, Role
-from tacit.server.teams.access import TEAM
+from tacit.model.shared import ROLES, TEAM, Role
 
 EVERYBODY = "*"
 """Stands for a group that everybody is in whom the provider logs in."""

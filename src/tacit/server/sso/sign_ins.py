@@ -113,7 +113,7 @@ class SignIns:
 
     def __init__(self, connections: Connections, issuer: str) -> None:
         """Keep those with the provider `issuer` in the database of `connections`."""
-        self._database = Database(connections, tenant_of(issuer))
+        self._database = Database(connections, provider_tenant(issuer))
 
     def begin(self, *, device: str, address: str, account: str, now_ms: int) -> Begun:
         """Begin a login.
@@ -228,7 +228,7 @@ class SignIns:
         return self._database.writing(work, durable=True, alone=False)
 
 
-def tenant_of(issuer: str) -> str:
+def provider_tenant(issuer: str) -> str:
     """The name of the tenant that holds what belongs to a provider and to no account."""
     return f"provider:{hash_of(issuer)}"
 

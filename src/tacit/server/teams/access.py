@@ -108,12 +108,12 @@ class Access:
 
     def _open(self, team: str, principal: str) -> Database:
         try:
-            return Database(self.connections, tenant_of(team), principal=principal)
+            return Database(self.connections, team_tenant(team), principal=principal)
         except TenantUnseen as error:
             raise unknown_team(team) from error
 
 
-def tenant_of(team: str) -> str:
+def team_tenant(team: str) -> str:
     """The name of a team's tenant.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tacit.capture.bootstrap.team_files import is_name
 from tacit.errors import InvalidInput
 from tacit.model.shared import ROLES, Role, may
-from tacit.server.logs import ACCOUNT
+from tacit.server.logs import check_account_name
 
 
 def checked_role(role: str) -> Role:
@@ -26,11 +26,7 @@ def check_person(principal: str, name: str) -> None:
     Raises:
         InvalidInput: then.
     """
-    if not ACCOUNT.fullmatch(principal):
-        raise InvalidInput(
-            f"{principal[:60]!r} cannot name an account.",
-            hint="Use at most 40 lower-case letters, digits and hyphens.",
-        )
+    check_account_name(principal)
     check_name(name)
 
 

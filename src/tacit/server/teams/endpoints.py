@@ -19,11 +19,10 @@ from tacit.backends.postgres.connection import TenantUnseen
 from tacit.errors import NotFound
 from tacit.model.shared import Decision, SharedStatement
 from tacit.server.logs import MAX_NUMBER, Principal
-from tacit.server.service import Handler, Service, as_json, read_body, read_number
+from tacit.server.service import Handler, Service, as_json, read_body, read_limit, read_number
 from tacit.server.teams import Teams
 
 TEAM_PREFIX = "/team/v1"
-MAX_PAGE = 500
 _T = TypeVar("_T")
 
 
@@ -192,7 +191,7 @@ class TeamEndpoints:
     def _audit(self, who: Principal, request: Request) -> object:
         before = int(read_number(request, "before", MAX_NUMBER))
         team = request.query_params.get("team", "")
-        return {"entries": self._members.audit(who, team, before=before, limit=_limit(request, 100))}
+        return {"entries": self._members.audit(who, team, before=before, limit=read_limit(request, 100))}
 
     def _list_requests(self, who: Principal, request: Request) -> object:
         every = request.query_params.get("every", "") == "true"
@@ -218,7 +217,7 @@ class TeamEndpoints:
 
     def _changes(self, who: Principal, request: Request) -> object:
         team, after = request.query_params.get("team", ""), request.query_params.get("after", "")
-        return self._requests.changes(who, team, after=after, limit=_limit(request, MAX_PAGE))
+        return self._requests.changes(who, team, after=after, limit=read_limit(request))
 
     def _search(self, who: Principal, asked: Search) -> object:
         return {
@@ -238,10 +237,6 @@ def _done(work: Callable[[Principal, _T], object], who: Principal, asked: _T) ->
         return work(who, asked)
     except TenantUnseen as error:
         raise NotFound("You are not in this team any more.", hint="`tacit team` lists yours.") from error
-
-
-def _limit(request: Request, default: int) -> int:
-    return max(1, min(int(read_number(request, "limit", default)), MAX_PAGE))
 
 
 class WatchedTeams:

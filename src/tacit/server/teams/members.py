@@ -23,8 +23,9 @@ from tacit.model.shared import (
     may,
     organization_of,
 )
-from tacit.server.logs import ACCOUNT, Logs, Principal, hash_of, not_logged_in
-from tacit.server.teams.access import SERVER, SERVICE, Access, note, tenant_of
+from tacit.server.logs import ACCOUNT, Logs, Principal, check_account_name, hash_of, not_logged_in
+from tacit.server.postgres_logs import account_tenant
+from tacit.server.teams.access import SERVER, SERVICE, Access, note, team_tenant
 from tacit.server.teams.checks import check_name, check_person, check_service_role, checked_role
 
 MOST_DAYS = 366
@@ -93,11 +94,7 @@ class Members:
         Raises:
             InvalidInput: if there is one of that name, or a name is none.
         """
-        if not ACCOUNT.fullmatch(organization):
-            raise InvalidInput(
-                f"{organization[:60]!r} cannot name an organization.",
-                hint="Use at most 40 lower-case letters, digits and hyphens.",
-            )
+        check_account_name(organization, what="an organization")
         check_person(admin, name)
         self._add_team(organization, {admin: name}, now_ms=now_ms)
         return self._welcome(admin, organization, now_ms=now_ms)
@@ -109,7 +106,7 @@ class Members:
             InvalidInput: if there is one of that name, or the name is none.
             NotFound, NotPermitted: see `Access.enter`.
         """
-        tenant_of(team)
+        team_tenant(team)
         organization = organization_of(team)
         if team == organization:
             raise InvalidInput(
@@ -128,7 +125,7 @@ class Members:
                 lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), durable=True, alone=False
             )
         added = self._connections.add_team(
-            tenant_of(team),
+            team_tenant(team),
             organization=organization,
             admins={SERVER: "the server", **admins},
             now_ms=now_ms,
@@ -385,11 +382,8 @@ class Members:
         """
         database = self.access.manage(who, organization)
         principal = f"{organization}/{name}"
-        if not SERVICE.fullmatch(principal) or organization_of(organization) != organization:
-            raise InvalidInput(
-                f"{name[:60]!r} cannot name a service account.",
-                hint="Use at most 40 lower-case letters, digits and hyphens.",
-            )
+        check_account_name(organization, what="an organization")
+        check_account_name(name, what="a service account")
         checked = checked_role(role)
         check_service_role(checked)
         if not 1 <= days <= MOST_DAYS:
@@ -498,7 +492,7 @@ class Members:
         """Where the list of the teams of a principal lies."""
         if SERVICE.fullmatch(principal):
             return self.access.as_server(organization_of(principal))
-        return Database(self._connections, f"account:{principal}")
+        return Database(self._connections, account_tenant(principal))
 
     def remember(self, principal: str, team: str) -> None:
         """Put a team into the list of a principal. Only for whoever has checked that they are in it."""

@@ -57,7 +57,7 @@ from tacit.reading.memory_vectors import memory_vectors
 from tacit.recall.fuse import rrf_equal
 from tacit.safety.danger import danger_of
 from tacit.server.logs import Principal
-from tacit.server.teams.access import SERVER, Entered, note, tenant_of
+from tacit.server.teams.access import SERVER, Entered, note, team_tenant
 from tacit.server.teams.members import Members
 from tacit.server.teams.statements import Reading, scope_of, shared_form, tier_of
 from tacit.session.projects import project_id
@@ -413,7 +413,7 @@ class Requests:
     def _store(self, who: Principal, team: str) -> PostgresStore:
         return PostgresStore(
             self._members.access.connections,
-            tenant_of(team),
+            team_tenant(team),
             clock=self._reading.clock,
             principal=who.account,
         )

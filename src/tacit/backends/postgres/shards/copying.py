@@ -14,6 +14,7 @@ from typing import Any, cast
 import psycopg
 from psycopg import sql
 
+from tacit.backends.postgres.promotion import as_tenant
 from tacit.backends.postgres.roles import SEQUENCES, TENANT_TABLES
 from tacit.errors import NotFound, StoreError
 
@@ -288,9 +289,7 @@ def remove_rows(connection: _Connection, tenant: int) -> None:
     for name in TENANT_TABLES:
         if name != "tenants":
             with connection.transaction():
-                connection.execute(
-                    "SELECT set_config('tacit.tenant', %(tenant)s, true)", {"tenant": str(tenant)}
-                )
+                as_tenant(connection, tenant)
                 _run(connection, _DELETE, {"table": sql.Identifier(name)}, {"tenant": tenant})
 
 

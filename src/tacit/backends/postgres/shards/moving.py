@@ -22,7 +22,7 @@ from psycopg import errors, sql
 
 from tacit.backends.postgres.connection import WRITERS
 from tacit.backends.postgres.failures import translate
-from tacit.backends.postgres.promotion import LOCK, PARTITIONED, index_vectors, make_partitions
+from tacit.backends.postgres.promotion import LOCK, PARTITIONED, as_tenant, index_vectors, make_partitions
 from tacit.backends.postgres.schema import refuse_other_schema
 from tacit.backends.postgres.shards.copying import Copy, refuse_hidden_rows, remove_rows
 from tacit.backends.postgres.shards.routing import HOME, refuse_other_database
@@ -48,8 +48,7 @@ _SWITCH_ROUTE = "UPDATE routes SET shard = %(shard)s, also_on = %(other)s WHERE 
 _END_MOVE = "UPDATE routes SET also_on = NULL WHERE name = %(name)s"
 _REMOVE_ROUTE = "DELETE FROM routes WHERE name = %(name)s RETURNING shard"
 _ADD_TO_COUNT = "UPDATE shards SET tenants = tenants + %(more)s WHERE name = %(shard)s"
-_SHOW_NAME = "SELECT set_config('tacit.tenant_name', %(name)s, {local})"
-_SHOW_TENANT = "SELECT set_config('tacit.tenant', %(tenant)s, {local})"
+_SHOW_NAME = "SELECT set_config('tacit.tenant_name', %(name)s, false)"
 _FIND_ROW = "SELECT tenant, placements, moved_to, stay FROM tenants WHERE name = %(name)s"
 _ADD_ROW = """
     INSERT INTO tenants (name, moved_to, stay) VALUES (%(name)s, %(source)s, %(stay)s) RETURNING tenant"""
@@ -195,7 +194,7 @@ class _Mover:
         if row is None or not row[0]:
             self._step(f"waiting for another move or promotion on {shard}")
             connection.execute("SELECT pg_advisory_lock(%s)", (LOCK,))
-        connection.execute(_SHOW_NAME.replace("{local}", "false").encode(), {"name": self._name})
+        connection.execute(_SHOW_NAME, {"name": self._name})
         self._shards[shard] = connection
 
     def _connect(self, shard: str, opened: ExitStack | None = None) -> _Connection:
@@ -365,7 +364,7 @@ class _Mover:
 def _showing(connection: _Connection, tenant: int) -> Generator[None]:
     """A transaction that sees the rows of a tenant."""
     with connection.transaction():
-        connection.execute(_SHOW_TENANT.replace("{local}", "true").encode(), {"tenant": str(tenant)})
+        as_tenant(connection, tenant)
         yield
 
 
@@ -374,7 +373,7 @@ def _snapshot(connection: _Connection, tenant: int) -> Generator[None]:
     """A transaction that sees one state of the rows of a tenant."""
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        connection.execute(_SHOW_TENANT.replace("{local}", "true").encode(), {"tenant": str(tenant)})
+        as_tenant(connection, tenant)
         yield
 
 
