@@ -135,6 +135,7 @@ class Connections:
         self._keywords: dict[str, Any] = {"autocommit": True, "prepare_threshold": prepare_threshold}
         self._shard, self._addresses = shard, addresses
         self._shards: dict[str, Connections] = {}
+        self._places: dict[str, Place] = {}
         self._opening = threading.Lock()
         self._as_here: dict[str, Any] = {
             "min_size": min_size, "max_size": max_size, "wait_s": wait_s, "prepare_threshold": prepare_threshold,
@@ -253,15 +254,27 @@ class Connections:
         return find_place(self, name) is not None
 
     def locate(self, name: str) -> Place:
-        """Where the tenant called `name` lies; it is added where it is new."""
-        return make_place(self, name)
+        """Return where the tenant called `name` lies, and add a tenant that does not exist yet."""
+        place = self._places[name] = make_place(self, name)
+        return place
 
-    def find(self, name: str) -> Place | None:
-        """Where the tenant called `name` lies; None where there is none."""
-        return find_place(self, name)
+    def find(self, name: str, *, again: bool = False) -> Place | None:
+        """Return where the tenant called `name` lies, or None if there is no such tenant.
+
+        The answer may be an earlier one: `Database` notices that a tenant has left that place, and asks `again`.
+        """
+        place = None if again else self._places.get(name)
+        if place is None:
+            place = find_place(self, name)
+            if place is None:
+                self._places.pop(name, None)
+            else:
+                self._places[name] = place
+        return place
 
     def forget(self, name: str) -> None:
-        """Remove what the directory knows of a tenant that was removed."""
+        """Remove the route of a tenant that was removed."""
+        self._places.pop(name, None)
         forget_place(self, name)
 
     def add_tenant(self, name: str) -> bool:
@@ -470,7 +483,7 @@ class Database:
             if transaction is not None:
                 return place.connections, connection, transaction
             _abandon(place.connections, connection, extra=extra)
-            found = self._directory.find(self._name)
+            found = self._directory.find(self._name, again=True)
             if found is None or (self._principal and found == place):
                 raise TenantUnseen(
                     "The tenant was removed from the database, or is not shown to the principal.",
@@ -484,7 +497,7 @@ class Database:
         if place.connections is self._directory:
             return False
         with suppress(StoreError):
-            found = self._directory.find(self._name)
+            found = self._directory.find(self._name, again=True)
             if found is not None and found.connections is not place.connections:
                 self._place = found
                 return True
