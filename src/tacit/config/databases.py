@@ -1,6 +1,6 @@
-"""Connections to the server's databases, out of the environment. In: the name of a shard. Out: a connection string.
+"""The connections to the databases of the server, from environment variables. In: the name of a shard. Out: a connection string.
 
-They hold passwords, so they stand here and never in a table: the directory knows a shard by its name alone.
+Connection strings hold passwords, so no table holds them: the directory stores only the names of shards.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,29}(?<!-owner)(?<!-replica)")
 
 
 def checked_shard_name(name: str) -> str:
-    """A name that a shard may have.
+    """Return `name` if it can name a shard.
 
     Raises:
-        InvalidInput: it may not.
+        InvalidInput: it cannot.
     """
     if not _NAME.fullmatch(name):
         raise InvalidInput(
@@ -36,12 +36,12 @@ def checked_shard_name(name: str) -> str:
 
 
 def shard_variable(shard: str, role: Role = "application") -> str:
-    """The environment variable with the connection to a shard: `TACIT_SHARD_EU_1_URL` for `eu-1`; for `main` that of the directory."""
+    """Return the environment variable that holds the connection to a shard: `TACIT_SHARD_EU_1_URL` for `eu-1`; for `main`, the variable of the directory."""
     if shard == "main":
         return {"application": DATABASE, "owner": OWNER_DATABASE, "replica": REPLICA_DATABASE}[role]
     return f"TACIT_SHARD_{shard.upper().replace('-', '_')}_{_ENDINGS[role]}"
 
 
 def shard_url(shard: str, role: Role = "application") -> str:
-    """The connection to a shard; "" where none is set."""
+    """Return the connection string of a shard for `role`; "" = it is not set."""
     return os.environ.get(shard_variable(shard, role), "")

@@ -1,6 +1,6 @@
-"""The server's HTTP interface. In: requests of devices. Out: JSON, or a problem. Sees encrypted entries only; logs no body and no token.
+"""The HTTP interface of the server. In: requests of devices. Out: JSON, or a problem. It sees encrypted entries only, and logs no body and no token.
 
-Every call but a login names its device by a bearer token. Entries are JSON with bytes in base64, as `msgspec` writes them.
+Every request except a login carries the bearer token of its device. Entries are JSON with bytes in base64, as `msgspec` writes them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 PREFIX = "/sync/v1"
 MAX_WAIT_S = 30.0
 WAIT_STEP_S, LONGEST_STEP_S = 0.5, 2.0
-"""Who waits for news has the database looked at after so long, and after twice as long each time; what comes in by this process wakes them at once."""
+"""Seconds between two looks at the database for a device that waits for news: first `WAIT_STEP_S`, then twice as long each time, up to `LONGEST_STEP_S`.
+
+A push that reaches the same process wakes the device at once.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ class LoginRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenewRequest:
-    """A home that goes on as another device."""
+    """A request of a home to continue as another device."""
 
     device: str
     signature: bytes
@@ -63,7 +66,7 @@ class PushRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRequest:
-    """What a device has taken over, by log."""
+    """The number of the last entry that a device has applied, by log."""
 
     heads: dict[str, int]
 
@@ -77,16 +80,16 @@ def make_app(
     now_ms: Callable[[], int] = lambda: int(time.time() * 1000),
     leaving: Callable[[], bool] = lambda: False,
 ) -> Starlette:
-    """The application over `logs`.
+    """Return the application that serves `logs`.
 
     Args:
-        logs: what is kept of the devices of people.
-        teams: organizations and what they share; None = there are none.
-        sso: lets people log in with a provider; None = there is none.
-        trusted_proxies: networks of the proxies that speak TLS for this server. With any, every request must come from one of them and
-            say that it arrived by HTTPS. Failed logins then count for the last address in `X-Forwarded-For`, which the proxy wrote.
-        now_ms: the time.
-        leaving: whether the server stops: then whoever waits for news is answered.
+        logs: the accounts, their devices and logs.
+        teams: organizations and what they share; None = this server has no teams.
+        sso: single sign-on; None = this server has none.
+        trusted_proxies: networks of the proxies that terminate TLS for this server. If any is given, every request must come from one of them and
+            say that it arrived by HTTPS. Failed logins are then counted by the last address in `X-Forwarded-For`, which the proxy wrote.
+        now_ms: the current time in milliseconds.
+        leaving: whether the server is stopping; devices that wait for news are then answered.
     """
     service = Service(
         devices=lambda token: logs.principal(token, now_ms=now_ms()),
@@ -122,7 +125,7 @@ def _sign_in_paths(
 ) -> list[tuple[str, str, Handler]]:
     if sso is None:
         return [(f"{SSO_PREFIX}/begin", "POST", _no_provider)]
-    from tacit.server.sso.endpoints import SsoEndpoints  # noqa: PLC0415 - only where there is a provider
+    from tacit.server.sso.endpoints import SsoEndpoints  # noqa: PLC0415 - only a server with a provider loads it
 
     endpoints = SsoEndpoints(sso, service, now_ms=now_ms)
     return [(f"{SSO_PREFIX}{path}", method, handler) for method, path, handler in endpoints.paths()]
@@ -132,7 +135,7 @@ async def _no_provider(request: Request) -> Response:
     del request
     raise SyncError(
         "This server has no single sign-on.",
-        hint="Ask whoever runs it for an invitation: `tacit login URL --code CODE`.",
+        hint="Ask the person who runs the server for an invitation: `tacit login URL --code CODE`.",
     )
 
 
@@ -141,13 +144,13 @@ def _no_service() -> Principal:
 
 
 class _News:
-    """Wakes the devices of an account that wait in this process. Used in the event loop alone."""
+    """Wakes the devices of an account that wait in this process. Only for use in the event loop."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, set[asyncio.Event]] = {}
 
     async def wait(self, account: str, seconds: float) -> None:
-        """Wait for news of an account, but no longer than so many seconds."""
+        """Wait until `tell` is called for `account`, for at most `seconds`."""
         told = asyncio.Event()
         waiting = self._waiting.setdefault(account, set())
         waiting.add(told)
@@ -160,7 +163,7 @@ class _News:
                 self._waiting.pop(account, None)
 
     def tell(self, account: str) -> None:
-        """Wake the devices of an account."""
+        """Wake the devices of an account that wait in this process."""
         for told in self._waiting.get(account, ()):
             told.set()
 
@@ -209,7 +212,11 @@ class _SyncEndpoints:
         return as_json(done)
 
     async def heads(self, request: Request) -> Response:
-        """The heads, and how often the teams changed; with `wait`, `known` and `shared` as soon as one of both has other numbers, or the server stops."""
+        """Answer with the heads of the account and a number that changes with its teams.
+
+        With `wait` (seconds), the answer comes as soon as the sum of the heads is not `known`, the number is not `shared`, the time is over, or the
+        server stops.
+        """
         who = await self._service.device(request)
         wait_s = min(read_number(request, "wait", 0), MAX_WAIT_S)
         known = read_number(request, "known", -1, least=-1)
@@ -274,7 +281,7 @@ class _SyncEndpoints:
 
 def _device(text: str) -> str:
     if not is_device(text):
-        raise InvalidPayload(f"{text[:40]!r} names no device; expected 64 hexadecimal digits.")
+        raise InvalidPayload(f"{text[:40]!r} does not name a device; expected 64 hexadecimal digits.")
     return text
 
 

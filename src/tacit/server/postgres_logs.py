@@ -130,7 +130,9 @@ class PostgresLogs:
         """See the protocol."""
         database = self._known(account)
         if database is None:
-            self._connections.forget(account_tenant(account))  # of a removal that was interrupted
+            self._connections.forget(
+                account_tenant(account)
+            )  # an earlier removal may have been interrupted before this
             raise unknown_account(account)
 
         def remove(transaction: Transaction) -> int:
@@ -309,7 +311,7 @@ class PostgresLogs:
 
 
 def account_tenant(account: str) -> str:
-    """The name of an account's tenant."""
+    """Return the name of the tenant of an account."""
     return f"account:{account}"
 
 

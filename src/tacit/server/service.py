@@ -1,4 +1,4 @@
-"""What all endpoints of the server share: errors as problems, counts, who asks, bodies. In: a request. Out: a response, or who asks."""
+"""What all endpoints of the server share: authentication, rate limits, reading requests, errors as problems, and counters. In: a request. Out: a response."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_PAGE = 500
 """One answer holds at most this many rows."""
 LOGIN_FAILURES, LOGIN_WINDOW_S = 10, 60.0
-"""So many failed logins of one address are answered in so many seconds; further ones are refused unread."""
+"""After `LOGIN_FAILURES` failed logins from one address in `LOGIN_WINDOW_S` seconds, further ones are refused unread."""
 REQUESTS, REQUESTS_WINDOW_S = 1200, 60.0
-"""So many requests of one principal are answered in so many seconds."""
+"""The server answers at most `REQUESTS` requests of one principal in `REQUESTS_WINDOW_S` seconds."""
 Handler = Callable[[Request], Awaitable[Response]]
 WhoIs = Callable[[str], Principal]
-"""Whom a token belongs to; raises `NotLoggedIn`."""
+"""Returns the principal of a token; raises `NotLoggedIn` if there is none."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Counters:
-    """What the server counts, for `/metrics`. Numbers only."""
+    """The counters of `/metrics`: requests by route and status, seconds by route, and entries that devices pushed."""
 
     requests: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     entries: int = 0
 
     def count(self, route: str, status: int, seconds: float) -> None:
-        """Count a request."""
+        """Count a request to `route` that took `seconds`."""
         self.requests[route, status] = self.requests.get((route, status), 0) + 1
         self.seconds[route] = self.seconds.get(route, 0.0) + seconds
 
     def text(self) -> str:
-        """In the text format of Prometheus."""
+        """Return the counters in the text format of Prometheus."""
         lines = ["# TYPE tacit_requests_total counter"]
         lines += [
             f'tacit_requests_total{{route="{route}",status="{status}"}} {count}'
@@ -66,24 +66,24 @@ class Counters:
 
 
 class Recent:
-    """Counts what happened lately by a key (an address, a principal), and remembers nothing of a key for which nothing did."""
+    """Counts recent events by key (an address, a principal). A key without recent events is forgotten."""
 
     def __init__(
         self, *, most: int, window_s: float, monotonic_s: Callable[[], float] = time.monotonic
     ) -> None:
-        """Say `too_many` from `most` events in `window_s` seconds on."""
+        """`too_many` is true for a key with `most` or more events in the last `window_s` seconds."""
         self._most = most
         self._window_s = window_s
         self._times: dict[str, deque[float]] = {}
-        """By key, in the order of their last events."""
+        """Times of events by key; keys are in the order of their last events."""
         self._monotonic_s = monotonic_s
 
     def __len__(self) -> int:
-        """So many keys are remembered."""
+        """Return the number of keys that are remembered."""
         return len(self._times)
 
     def too_many(self, key: str) -> bool:
-        """Whether too much happened for a key lately."""
+        """Return whether `key` has reached the limit."""
         times = self._times.get(key, deque())
         while times and times[0] < self._monotonic_s() - self._window_s:
             times.popleft()
@@ -92,7 +92,7 @@ class Recent:
         return len(times) >= self._most
 
     def add(self, key: str) -> None:
-        """One more event. Forgets the keys whose events are all too old to count."""
+        """Count an event for `key`, and forget the keys whose events are all too old."""
         now_s = self._monotonic_s()
         times = self._times.pop(key, None) or deque(maxlen=self._most)
         times.append(now_s)
@@ -116,7 +116,13 @@ class Service:
         services: WhoIs,
         trusted: tuple[IPv4Network | IPv6Network, ...] = (),
     ) -> None:
-        """Serve those whom `devices` and `services` know by their tokens; `trusted` are the networks of proxies that speak TLS."""
+        """Serve the principals of known tokens.
+
+        Args:
+            devices: looks up the token of a device.
+            services: looks up the token of a service account.
+            trusted: networks of the proxies that terminate TLS; see `make_app`.
+        """
         self._devices = devices
         self._services = services
         self._trusted = trusted
@@ -125,7 +131,7 @@ class Service:
         self.counters = Counters()
 
     def answering(self, route: str, handler: Handler) -> Handler:
-        """`handler` with its errors as problems, counted."""
+        """Return `handler` with its errors turned into problems, and its requests counted and traced under `route`."""
 
         async def answer(request: Request) -> Response:
             began = time.perf_counter()
@@ -144,7 +150,7 @@ class Service:
                 response = error.response
             except msgspec.MsgspecError as error:
                 response = problem_of(InvalidPayload(f"The body cannot be read: {error}."))
-            except Exception as error:  # noqa: BLE001 - the interface's boundary: one broken request must not show or break more than itself
+            except Exception as error:  # noqa: BLE001 - the boundary of the interface: a broken request must neither show internals nor stop the server
                 _LOG.exception("%s failed", route)
                 response = problem("internal", f"The server failed with {type(error).__name__}.")
             return response
@@ -167,7 +173,7 @@ class Service:
         return peer is not None and any(peer in network for network in self._trusted)
 
     def address(self, request: Request) -> str:
-        """Whose request it is: the peer, or behind a trusted proxy the address that the proxy saw."""
+        """Return the address of the client: the peer or, behind a trusted proxy, the address that the proxy saw."""
         if self._by_proxy(request):
             forwarded = _ip(",".join(request.headers.getlist("x-forwarded-for")).rpartition(",")[2].strip())
             if forwarded is not None:
@@ -175,27 +181,29 @@ class Service:
         return request.client.host if request.client else ""
 
     def refuse_guessing(self, request: Request) -> None:
-        """Refuse an address whose logins failed too often lately.
+        """Refuse an address from which too many logins have failed.
 
         Raises:
-            TooManyRequests: then.
+            TooManyRequests: the address has reached the limit.
         """
         if self.failed.too_many(self.address(request)):
             raise TooManyRequests("Too many failed logins from this address.", code="not_logged_in")
 
     async def device(self, request: Request) -> Principal:
-        """The device that asks.
+        """Return the device that sent the request.
 
         Raises:
-            NotLoggedIn: if the token is none of a device.
+            NotLoggedIn: the token does not belong to a device.
+            TooManyRequests: the device has reached its limit.
         """
         return await self._who(request, self._devices)
 
     async def principal(self, request: Request) -> Principal:
-        """The device or the service account that asks.
+        """Return the device or the service account that sent the request.
 
         Raises:
-            NotLoggedIn: if the token is neither's.
+            NotLoggedIn: the token belongs to neither.
+            TooManyRequests: the principal has reached its limit.
         """
         token = _token(request)
         return await self._who(request, self._services if "/" in token.partition(".")[0] else self._devices)
@@ -210,7 +218,7 @@ class Service:
 
 
 class TooManyRequests(Exception):
-    """The caller asks too often; `response` says so."""
+    """The caller has reached a limit; `response` is the answer, with the status 429."""
 
     def __init__(self, detail: str, *, code: str) -> None:
         super().__init__(detail)
@@ -224,15 +232,16 @@ class TooManyRequests(Exception):
 
 
 def as_json(value: object) -> Response:
-    """`value` as JSON, bytes in base64."""
+    """Return a response with `value` as JSON; bytes are in base64."""
     return Response(msgspec.json.encode(value), media_type="application/json")
 
 
 async def read_body(request: Request, kind: type[Any]) -> Any:
-    """The body of a request, as a `kind`.
+    """Read the JSON body of a request and return it as a `kind`.
 
     Raises:
-        InvalidPayload: if it is too large or cannot be read.
+        InvalidPayload: it is too large or cannot be decoded.
+        msgspec.MsgspecError: it is not a `kind`.
     """
     raw = await read_bytes(request, MAX_BODY_BYTES, hint="Send fewer entries at once.")
     try:
@@ -242,10 +251,10 @@ async def read_body(request: Request, kind: type[Any]) -> Any:
 
 
 async def read_bytes(request: Request, most: int, *, hint: str = "") -> bytes:
-    """The body of a request as it is.
+    """Read the body of a request and return its bytes.
 
     Raises:
-        InvalidPayload: if it has more than `most` bytes.
+        InvalidPayload: it has more than `most` bytes.
     """
     raw = bytearray()
     async for chunk in request.stream():
@@ -256,10 +265,10 @@ async def read_bytes(request: Request, most: int, *, hint: str = "") -> bytes:
 
 
 def read_number(request: Request, name: str, default: float, *, least: int = 0) -> float:
-    """A number of the query string.
+    """Return the number called `name` in the query string, or `default` if it is absent.
 
     Raises:
-        InvalidPayload: if it is none, or out of range.
+        InvalidPayload: it is not a number, or not from `least` to `MAX_NUMBER`.
     """
     text = request.query_params.get(name)
     if text is None:
@@ -285,7 +294,7 @@ def read_limit(request: Request, default: int = MAX_PAGE) -> int:
 def _token(request: Request) -> str:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token:
-        raise NotLoggedIn("The request names no device.", hint="`tacit login URL` lets a device in.")
+        raise NotLoggedIn("The request has no token.", hint="`tacit login URL` logs a device in.")
     return token.strip()
 
 

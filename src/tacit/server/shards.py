@@ -1,6 +1,6 @@
-"""`tacit-server shards` and `tacit-server move`: several databases under one directory. In: arguments, the environment. Out: lines of text.
+"""`tacit-server shards` and `tacit-server move`: several databases under one directory. In: arguments, environment variables. Out: lines of text.
 
-How to connect to a shard stands in the environment (see `config.databases`), never in a table.
+The connections to shards come from environment variables (see `config.databases`), never from a table.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ from tacit.errors import InvalidInput, StoreError
 from tacit.server.postgres_logs import account_tenant
 
 FROM_ENVIRONMENT = Addresses(primary=shard_url, replica=lambda shard: shard_url(shard, "replica"))
-"""Where shards and replicas are, as the environment says."""
+"""The connections to shards and replicas that the environment variables name."""
 
 OwnerDatabase = Annotated[
     str,
     typer.Option(
         "--database",
         envvar=OWNER_DATABASE,
-        help="Direct connection (no pooler in between) to the directory, as the role that owns the tables.",
+        help="Direct connection (no pooler in between) to the directory as the role that owns the tables.",
         show_default=False,
     ),
 ]
 ShardName = Annotated[str, typer.Argument(help="Name of the shard.", show_default=False)]
 
 shards_app = typer.Typer(
-    help="The databases that accounts are spread over.", invoke_without_command=True, rich_markup_mode=None
+    help="The databases that hold the accounts.", invoke_without_command=True, rich_markup_mode=None
 )
 
 
 @shards_app.callback()
 def list_all(context: typer.Context, database: OwnerDatabase = "") -> None:
-    """List the databases that accounts are spread over, and the moves that were not ended."""
+    """List the databases that hold the accounts, and the moves that have not ended."""
     context.obj = database
     if context.invoked_subcommand is None:
         shards, moves = list_shards(_directory(context))
@@ -57,10 +57,10 @@ def list_all(context: typer.Context, database: OwnerDatabase = "") -> None:
 
 @shards_app.command()
 def add(context: typer.Context, name: ShardName) -> None:
-    """Add a database that new accounts come to. Its connections are read from TACIT_SHARD_<NAME>_URL and TACIT_SHARD_<NAME>_OWNER_URL.
+    """Add a database for new accounts. Its connections are read from TACIT_SHARD_<NAME>_URL and TACIT_SHARD_<NAME>_OWNER_URL.
 
-    It is a database of its own with the roles of `tacit-server set-up`; its tables are made here. First give TACIT_SHARD_<NAME>_URL to every
-    process of the server, and start it again.
+    The database must be empty and have the roles of `tacit-server set-up`; this command creates the tables. First set TACIT_SHARD_<NAME>_URL for
+    every process of the server, and restart the processes.
     """
     checked_shard_name(name)
     owner, application = _set(name, "owner"), _set(name, "application")
@@ -71,14 +71,14 @@ def add(context: typer.Context, name: ShardName) -> None:
 
 @shards_app.command("open")
 def open_(context: typer.Context, name: ShardName) -> None:
-    """Let new accounts come to a shard."""
+    """Put new accounts on a shard again."""
     let_in(_directory(context), name, accepts=True)
     typer.echo(f"The shard {name} takes new accounts.")
 
 
 @shards_app.command()
 def close(context: typer.Context, name: ShardName) -> None:
-    """Keep new accounts away from a shard. Those that lie there stay."""
+    """Put no new accounts on a shard. The accounts on it stay."""
     let_in(_directory(context), name, accepts=False)
     typer.echo(f"The shard {name} takes no new accounts.")
 
@@ -91,14 +91,16 @@ def remove(context: typer.Context, name: ShardName) -> None:
 
 
 def move(
-    account: Annotated[str, typer.Argument(help="Name of the account, or of a tenant as account:NAME.")],
-    shard: Annotated[str, typer.Argument(help="Name of the shard that it should lie on.")],
+    account: Annotated[
+        str, typer.Argument(help="Name of the account, or of another tenant, such as team:acme/core.")
+    ],
+    shard: Annotated[str, typer.Argument(help="Name of the shard to move it to.")],
     database: OwnerDatabase,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Do not tell the steps.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Do not print the steps.")] = False,
 ) -> None:
-    """Move an account to another shard while its devices use it. They wait for a moment at most; nothing is lost or doubled.
+    """Move an account to another shard while its devices use it. Their writes wait for a moment; nothing is lost or stored twice.
 
-    A move that was interrupted is finished or undone by the same command.
+    If a move was interrupted, the same command finishes or undoes it.
     """
 
     def tell(step: str) -> None:
@@ -116,10 +118,10 @@ def move(
 
 
 def migrate_all(database: str) -> list[str]:
-    """Bring the directory and every shard to the newest schema; a line for each.
+    """Migrate the directory and every shard to the newest schema. Return a line of text for each.
 
     Raises:
-        StoreError: a database cannot be reached, or the connection to a shard is not set; the others are migrated.
+        StoreError: a database cannot be reached, or the connection to a shard is not set. Shards with a connection are migrated nevertheless.
     """
     lines = [f"The database has schema {migrate_schema(database)}."]
     missing: list[str] = []
@@ -140,12 +142,12 @@ def migrate_all(database: str) -> list[str]:
 
 
 def owner_url(database: str, shard: str) -> str:
-    """The connection to a shard as the owner of its tables; "" where none is set."""
+    """Return the connection to a shard as the role that owns its tables; "" = it is not set. `database` is the connection to the directory."""
     return database if shard == HOME else shard_url(shard, "owner")
 
 
 def _directory(context: typer.Context) -> str:
-    """The connection to the directory. Asked for here and not by the option, so that `--help` needs none."""
+    """Return the connection to the directory. The option does not require it, so that `--help` works without it."""
     if not context.obj:
         raise InvalidInput(
             "The connection to the directory is not set.",
@@ -159,7 +161,7 @@ def _set(shard: str, role: Role) -> str:
     if not url:
         raise InvalidInput(
             f"{shard_variable(shard, role)} is not set.",
-            hint=f"It is the connection to the database of the shard {shard} as "
+            hint=f"Set it to the connection to the database of the shard {shard} as "
             f"{'the role that owns the tables' if role == 'owner' else 'the role of the application'}.",
         )
     return url

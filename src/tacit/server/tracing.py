@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry around requests, where its packages are installed and set up; nothing otherwise. Holds routes and statuses, no bodies."""
+"""OpenTelemetry spans around requests, if its packages are installed and set up. In: method and route. Out: a span without bodies or tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _Done = Callable[[int], None]
 
 @contextmanager
 def request_span(method: str, route: str) -> Generator[_Done]:
-    """A span for one request; call what it gives with the status of the answer. Set the SDK up with `opentelemetry-instrument`, as for any program."""
+    """Open a span for one request. Yields a function to call with the HTTP status of the answer.
+
+    `opentelemetry-instrument` sets the SDK up, as for any program.
+    """
     tracer = _tracer()
     if tracer is None:
         yield _no_span
@@ -25,13 +28,13 @@ def request_span(method: str, route: str) -> Generator[_Done]:
 
 
 def _no_span(_status: int) -> None:
-    """Nothing is traced."""
+    """Ignore the status: no span is open."""
 
 
 def _tracer() -> Any:
-    """The tracer of whoever set OpenTelemetry up; None where it is not installed."""
+    """Return the tracer of the OpenTelemetry SDK; None = it is not installed."""
     if find_spec("opentelemetry") is None:
         return None
-    from opentelemetry import trace  # noqa: PLC0415 - no dependency of ours
+    from opentelemetry import trace  # noqa: PLC0415 - not a dependency of Tacit
 
     return trace.get_tracer("tacit.server", __version__)

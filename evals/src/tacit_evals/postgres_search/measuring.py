@@ -126,7 +126,7 @@ def _unit(vectors: np.ndarray) -> Vectors:
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 
 
-def _memory(name: str, text: str) -> Memory:
+def memory_of(name: str, text: str) -> Memory:
     return Memory(
         id=name,
         kind="fact",
@@ -181,7 +181,7 @@ def _fill_some(dsn: str, made: Sequence[Tenant]) -> None:
 def _store(store: PostgresStore, tenant: Tenant, start: int) -> None:
     part = slice(start, start + BATCH)
     added = [
-        Add(memory=_memory(name, text))
+        Add(memory=memory_of(name, text))
         for name, text in zip(tenant.ids[part], tenant.texts[part], strict=True)
     ]
     store.apply(added, vectors=tenant.vectors[part], identity=EMBEDDER)

@@ -8,20 +8,21 @@ the questions with the shipped model. Out: questions a second, median and 99th p
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import threading
 import time
+from collections.abc import Generator
 from pathlib import Path
 
 import httpx
 import numpy as np
 
 from tacit.backends.postgres import Connections, PostgresStore, create_roles, migrate
+from tacit.config.databases import DATABASE
 from tacit.config.settings import EmbedderSettings
 from tacit.model.changes import Add
 from tacit.model.memory import Memory, Provenance, TrustTier, Validity
@@ -34,6 +35,7 @@ from tacit.server.teams import open_teams
 from tacit.server.teams.access import SERVER, team_tenant
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 from tacit_evals.postgres_search.measuring import World
+from tacit_evals.server_process import kill, start_server
 from tacit_evals.timing import Row, print_rows
 
 BATCH = 500
@@ -82,29 +84,16 @@ def _memory(number: int, text: str) -> Memory:
     )
 
 
-class Processes:
-    """So many processes of `tacit-server`, for the length of a `with`."""
-
-    def __init__(self, dsn: str, count: int) -> None:
-        self._started = [
-            subprocess.Popen(
-                [sys.executable, "-m", "tacit.server.main", "serve", "--port", "0"],
-                env={**os.environ, "TACIT_DATABASE_URL": dsn},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-            for _ in range(count)
-        ]
-
-    def __enter__(self) -> list[str]:
-        return [process.stdout.readline().split()[-1] for process in self._started if process.stdout]
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._started:
-            process.terminate()
-        for process in self._started:
-            process.wait(timeout=60)
+@contextlib.contextmanager
+def servers(dsn: str, count: int, *, log: Path) -> Generator[list[str]]:
+    """Run `count` processes of `tacit-server` on one database inside the `with` block; yield their URLs."""
+    with contextlib.ExitStack() as started:
+        urls: list[str] = []
+        for _ in range(count):
+            process, url = start_server({**os.environ, DATABASE: dsn}, log=log)
+            started.callback(kill, process)
+            urls.append(url)
+        yield urls
 
 
 def ask(urls: list[str], tokens: list[str], *, seconds: float) -> list[float]:
@@ -153,7 +142,7 @@ def main() -> None:
         dsn = f"host={folder} user=tacit_app dbname=postgres"
         tokens = fill(dsn, options.memories, clients=options.clients)
         for count in (1, 4):
-            with Processes(dsn, count) as urls:
+            with servers(dsn, count, log=folder / "server.log") as urls:
                 ask(urls, tokens[: len(urls)], seconds=2.0)  # loads the models
                 times = ask(urls, tokens, seconds=options.seconds)
             name = f"{count} process{'es' if count > 1 else ''}, {options.clients} clients"

@@ -32,9 +32,8 @@ from tacit.backends.postgres.connection import Connections
 from tacit.backends.postgres.roles import APPLICATION, OWNER
 from tacit.backends.postgres.shards.directory import add_shard
 from tacit.backends.postgres.shards.moving import move_tenant
+from tacit.config.databases import DATABASE
 from tacit.model.changes import Add
-from tacit.model.memory import Memory, Provenance, TrustTier, Validity
-from tacit.model.scope import project_scope
 from tacit.providers.clock import SystemClock
 from tacit.server.app import PREFIX
 from tacit.server.logs import Login
@@ -42,7 +41,8 @@ from tacit.server.postgres_logs import PostgresLogs
 from tacit.sync.entry import Entry, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
-from tacit_evals.postgres_search.measuring import EMBEDDER, SEEN, World
+from tacit_evals.postgres_search.measuring import EMBEDDER, SEEN, World, memory_of
+from tacit_evals.server_process import kill, start_server
 
 WAITING = 50
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -76,25 +76,12 @@ class Device:
     def entry(self, text: str) -> Entry:
         """The next entry of its log."""
         previous = self.log[-1].id if self.log else ""
-        body = StateBody(memory=_memory(f"mem_{len(self.log)}", text))
+        body = StateBody(memory=memory_of(f"mem_{len(self.log)}", text))
         made = append_entry(
             body, number=len(self.log) + 1, previous=previous, device=self.key, account=self._secret
         )
         self.log.append(made)
         return made
-
-
-def _memory(name: str, text: str) -> Memory:
-    return Memory(
-        id=name,
-        kind="fact",
-        content=text,
-        scope=project_scope("bench"),
-        provenance=Provenance(tier=TrustTier.USER, source="bench"),
-        validity=Validity(valid_from_ms=0),
-        created_at_ms=1,
-        updated_at_ms=1,
-    )
 
 
 class Bench:
@@ -145,9 +132,7 @@ class Bench:
 
     def end(self) -> None:
         self.connections.close()
-        if self._server is not None:
-            self._server.kill()
-            self._server.wait()
+        kill(self._server)
         end_process(self.postgres)
 
     # --- what is measured
@@ -180,7 +165,7 @@ class Bench:
         def fill() -> None:
             for store in stores:
                 added = [
-                    Add(memory=_memory(f"mem_{place}", text))
+                    Add(memory=memory_of(f"mem_{place}", text))
                     for place, text in enumerate(self.texts(memories))
                 ]
                 store.apply(added, vectors=self.world.vectors(memories), identity=EMBEDDER)
@@ -213,21 +198,9 @@ class Bench:
 
     def exchange(self, devices: Sequence[Device], seconds: float) -> None:
         """Pushes over HTTP, one entry each, with the heads after it."""
-        self._server = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "tacit.server.main",
-                "serve",
-                "--database",
-                self.dsn(APPLICATION),
-                "--port",
-                "0",
-            ],
-            stdout=subprocess.PIPE,
-        )
-        assert self._server.stdout is not None
-        url = f"{self._server.stdout.readline().decode().split()[-1]}{PREFIX}"
+        environment = {**os.environ, DATABASE: self.dsn(APPLICATION)}
+        self._server, address = start_server(environment, log=self._postgres_folder.parent / "server.log")
+        url = f"{address}{PREFIX}"
         with httpx.Client(timeout=20) as client:
             self._pushes(client, url, devices[:50], 2.0)
             used, served = self.postgres_s(), _used_s(self._server.pid)
@@ -330,7 +303,7 @@ class Bench:
             for start in range(0, size, 500):
                 part = min(500, size - start)
                 added = [
-                    Add(memory=_memory(f"mem_{start + place}", text))
+                    Add(memory=memory_of(f"mem_{start + place}", text))
                     for place, text in enumerate(self.texts(part))
                 ]
                 store.apply(added, vectors=self.world.vectors(part), identity=EMBEDDER)

@@ -27,10 +27,12 @@ from typing import Any
 
 from tacit.app.engine import Engine
 from tacit.app.wiring import open_engine
+from tacit.config.databases import DATABASE
 from tacit.config.environment import one_thread_for_arrays
 from tacit.errors import SyncError, TacitError
 from tacit.ports.store import MemoryFilter
 from tacit.server.embedded import embedded_database
+from tacit_evals.server_process import first_line, kill, start_server
 
 SETTINGS = {"embedder": {"provider": "fake"}}
 _ME = "tacit_evals.torture.sync"
@@ -85,18 +87,13 @@ class Torture:
 
     def start_database(self) -> None:
         self._database = _start(self._folder / "database.log", "--run-database", str(self._data))
-        self._dsn = _line(self._database)
+        self._dsn = first_line(self._database)
 
     def start_server(self) -> None:
-        self._server = subprocess.Popen(
-            [
-                sys.executable, "-m", "tacit.server.main", "serve", "--database", self._dsn, "--port", str(self._port),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=(self._folder / "server.log").open("ab"),
-        )  # fmt: skip
-        said = _line(self._server)
-        self._port = int(said.rpartition(":")[2])
+        environment = {**os.environ, DATABASE: self._dsn}
+        log = self._folder / "server.log"
+        self._server, url = start_server(environment, log=log, port=self._port)
+        self._port = int(url.rpartition(":")[2])
 
     @property
     def url(self) -> str:
@@ -111,7 +108,7 @@ class Torture:
     def kill_database(self) -> None:
         with contextlib.suppress(OSError, ValueError, IndexError):
             os.kill(int((self._data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-        _kill(self._database)
+        kill(self._database)
         for _ in range(20):  # the processes of the killed one need a moment to end
             time.sleep(0.3)
             with contextlib.suppress(RuntimeError):
@@ -120,7 +117,7 @@ class Torture:
         self.outcome.kills["database"] += 1
 
     def kill_server(self) -> None:
-        _kill(self._server)
+        kill(self._server)
         self.start_server()
         self.outcome.kills["server"] += 1
 
@@ -170,11 +167,11 @@ class Torture:
                 self.kill_server()
             else:
                 device = self._chance.choice(self.devices)
-                _kill(device.process)
+                kill(device.process)
                 self.start_device(device)
                 self.outcome.kills["device"] += 1
         for device in self.devices:
-            _kill(device.process)
+            kill(device.process)
 
     def settle(self) -> None:
         """Sync in peace, and look at what everybody holds."""
@@ -216,13 +213,13 @@ class Torture:
     def end(self) -> None:
         """Kill what is left, by its own process id."""
         for device in self.devices:
-            _kill(device.process)
-        _kill(self._server)
+            kill(device.process)
+        kill(self._server)
         if self._database is not None and self._database.stdin is not None:
             self._database.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._database.wait(timeout=30)
-        _kill(self._database)
+        kill(self._database)
 
 
 def state_of(engine: Engine) -> dict[str, Any]:
@@ -265,24 +262,6 @@ def _start(log: Path, *arguments: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=log.open("ab"),
     )
-
-
-def _line(process: subprocess.Popen[bytes]) -> str:
-    assert process.stdout is not None
-    line = process.stdout.readline().decode().strip()
-    if not line:
-        raise RuntimeError(f"{process.args} ended before it said anything.")
-    return line
-
-
-def _kill(process: subprocess.Popen[bytes] | None) -> None:
-    if process is None:
-        return
-    process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
 
 
 # --- the processes

@@ -36,8 +36,9 @@ from tacit.server.embedded import embedded_database
 from tacit.server.logs import Logs, Principal
 from tacit.server.postgres_logs import PostgresLogs
 from tacit.server.teams import Teams
-from tacit.sync.entry import Entry, EntryKind, digest_of
+from tacit.sync.entry import Entry, EntryKind
 from tacit.sync.keys import AccountKey, DeviceKey
+from tacit_evals.torture.devices import append_noise, login_body
 
 NOW = 1_770_000_000_000
 _GUARDS = re.compile(r"\b(?:\w+\.)?tenant = %\(tenant\)s|\(author = %\(principal\)s OR %\(reviews\)s\)")
@@ -163,13 +164,7 @@ class LeakRun:
             self.found.wrong.append(f"{account.name}: a login with a good code was refused ({status})")
 
     def _login(self, account: Account, key: DeviceKey, code: str) -> Mapping[str, object]:
-        return {
-            "code": code,
-            "key": account.secret.account,
-            "device": key.device,
-            "name": "laptop",
-            "signature": key.sign(key.device.encode()),
-        }
+        return login_body(account.secret, key, code)
 
     def _read(self, account: Account, token: str, device: str, *, after: int) -> None:
         self._ask(account, token, "GET", f"/entries?device={device}&after={after}&limit=100")
@@ -182,21 +177,9 @@ class LeakRun:
             del device.log[-len(entries) :]
 
     def _entry(self, device: Device, *, kind: EntryKind = "state") -> Entry:
-        """The next entry of a device. The server cannot read bodies, so noise does."""
-        sealed = self._chance.randbytes(40)
-        unsigned = Entry(
-            device=device.key.device,
-            number=len(device.log) + 1,
-            previous=device.log[-1].id if device.log else "",
-            kind=kind,
-            subject=self._chance.randbytes(16).hex(),
-            digest=digest_of(sealed),
-            sealed=sealed,
-            signature=b"",
-        )
-        entry = replace(unsigned, signature=device.key.sign(unsigned.id.encode()))
-        device.log.append(entry)
-        return entry
+        """Append an entry to the log of a device, and return it."""
+        sealed, subject = self._chance.randbytes(40), self._chance.randbytes(16).hex()
+        return append_noise(device.log, device.key, kind=kind, subject=subject, sealed=sealed)
 
     # --- forged requests
 
@@ -320,28 +303,45 @@ def only_row_level_security() -> Generator[None]:
         yield
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what was found; 1 where anything is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m tacit_evals.torture.sync_leaks", description=__doc__)
-    parser.add_argument("--accounts", type=int, default=500)
+def leak_options(program: str, description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the options that every leak run has."""
+    parser = argparse.ArgumentParser(prog=program, description=description)
     parser.add_argument("--requests", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only-row-level-security", action="store_true")
-    chosen = parser.parse_args(arguments)
-    guards = only_row_level_security() if chosen.only_row_level_security else contextlib.nullcontext()
+    return parser
+
+
+def run_on_new_database(
+    run: Callable[[Connections], Found], *, guard: contextlib.AbstractContextManager[None]
+) -> int:
+    """Start PostgreSQL in a temporary folder, call `run` inside `guard`, and print what it found. Return the exit code: 1 if anything is wrong."""
     with (
         tempfile.TemporaryDirectory(prefix="tl-", dir="/tmp") as folder,
         embedded_database(Path(folder) / "data") as dsn,
         contextlib.closing(Connections(dsn, min_size=1, max_size=4)) as connections,
-        guards,
+        guard,
     ):
-        run = LeakRun(PostgresLogs(connections), accounts=chosen.accounts, seed=chosen.seed)
-        found = run.run(chosen.requests)
+        found = run(connections)
     print(f"statuses: {dict(sorted(found.statuses.items()))}; forged: {found.forged}")
     print(f"wrong: {len(found.wrong)}")
     for line in found.wrong[:20]:
         print(f"  {line}")
     return 1 if found.wrong else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run with the options of the command line. Return the exit code."""
+    parser = leak_options("python -m tacit_evals.torture.sync_leaks", __doc__)
+    parser.add_argument("--accounts", type=int, default=500)
+    chosen = parser.parse_args(arguments)
+
+    def run(connections: Connections) -> Found:
+        logs = PostgresLogs(connections)
+        return LeakRun(logs, accounts=chosen.accounts, seed=chosen.seed).run(chosen.requests)
+
+    guard = only_row_level_security() if chosen.only_row_level_security else contextlib.nullcontext()
+    return run_on_new_database(run, guard=guard)
 
 
 if __name__ == "__main__":

@@ -12,13 +12,10 @@ the tenant out of every statement and lets everybody pass the application's own 
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Sequence
-from pathlib import Path
 from unittest.mock import patch
 
 from tacit.backends.postgres.connection import Connections, TenantUnseen
@@ -26,12 +23,17 @@ from tacit.backends.postgres.store import PostgresStore
 from tacit.errors import NotPermitted
 from tacit.model.shared import ROLES, Decision, Role, may, organization_of
 from tacit.ports.store import MemoryFilter
-from tacit.server.embedded import embedded_database
 from tacit.server.logs import Principal
 from tacit.server.teams.access import SERVER, Access, Entered, team_tenant, unknown_team
 from tacit.server.teams.members import DAY_MS
 from tacit.server.teams.requests import MAX_QUERY
-from tacit_evals.torture.sync_leaks import NOW, Found, only_row_level_security
+from tacit_evals.torture.sync_leaks import (
+    NOW,
+    Found,
+    leak_options,
+    only_row_level_security,
+    run_on_new_database,
+)
 from tacit_evals.torture.team_asking import ODD, TeamAsking, is_allowed
 from tacit_evals.torture.team_model import SERVICE_MARK, Asked, Service, Shared
 
@@ -553,37 +555,26 @@ def only_the_database() -> Generator[None]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what was found; 1 where anything is wrong."""
-    parser = argparse.ArgumentParser(prog="python -m tacit_evals.torture.team_leaks", description=__doc__)
+    """Run with the options of the command line. Return the exit code: 1 if anything is wrong."""
+    parser = leak_options("python -m tacit_evals.torture.team_leaks", __doc__)
     parser.add_argument("--organizations", type=int, default=110)
     parser.add_argument("--teams", type=int, default=223)
     parser.add_argument("--principals", type=int, default=200)
-    parser.add_argument("--requests", type=int, default=20_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only-row-level-security", action="store_true")
     chosen = parser.parse_args(arguments)
-    guards = only_the_database() if chosen.only_row_level_security else contextlib.nullcontext()
-    with (
-        tempfile.TemporaryDirectory(prefix="tl-", dir="/tmp") as folder,
-        embedded_database(Path(folder) / "data") as dsn,
-        contextlib.closing(Connections(dsn, min_size=1, max_size=4)) as connections,
-        guards,
-    ):
-        run = TeamLeakRun(
+
+    def run(connections: Connections) -> Found:
+        made = TeamLeakRun(
             connections,
             organizations=chosen.organizations,
             teams=chosen.teams,
             principals=chosen.principals,
             seed=chosen.seed,
         )
-        tenants = run.tenants
-        found = run.run(chosen.requests)
-    print(f"tenants: {tenants}; principals: {chosen.principals}")
-    print(f"statuses: {dict(sorted(found.statuses.items()))}; forged: {found.forged}")
-    print(f"wrong: {len(found.wrong)}")
-    for line in found.wrong[:20]:
-        print(f"  {line}")
-    return 1 if found.wrong else 0
+        print(f"tenants: {made.tenants}; principals: {chosen.principals}")
+        return made.run(chosen.requests)
+
+    guard = only_the_database() if chosen.only_row_level_security else contextlib.nullcontext()
+    return run_on_new_database(run, guard=guard)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Organizations and teams on the server: who belongs to them, what they share, and who did what.
+"""Organizations and teams on the server: their members, what they share, and the audit log.
 
-`members` keeps people, roles, projects and service accounts; `statements` reads what somebody wants to share; `requests` lets reviewers decide and hands
-shared memories out;
-`endpoints` is the HTTP interface. Every transaction is done for a principal, and the database shows a team to its members alone.
+`members` stores people, roles, projects and service accounts. `statements` reads what somebody wants to share. `requests` stores share requests and
+decisions, and hands out shared memories. `endpoints` is the HTTP interface. `access` opens a team for a principal, and `granted` keeps the memberships
+that groups of an OpenID Connect provider give. Every transaction names its principal, and the database shows a team only to its members.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class Teams:
 def open_teams(
     connections: Connections, logs: Logs, *, clock: Clock | None = None, embedder: Embedder | None = None
 ) -> Teams:
-    """The teams in the database of `connections`, whose people are the accounts of `logs`.
+    """Return the teams that lie in the databases of `connections`.
 
     Args:
-        connections: to the database.
-        logs: the accounts.
-        clock: other than the system's.
-        embedder: other than the shipped model, which is loaded at the first text.
+        connections: connections to the directory.
+        logs: the accounts of people.
+        clock: None = the clock of the system.
+        embedder: None = the shipped model, which is loaded when it is first used.
     """
     time = clock or SystemClock()
     members = Members(connections, logs, now_ms=time.now_ms)

@@ -1,7 +1,7 @@
-"""The way into a team: names, roles, tenants. In: a principal and a team. Out: the team's part of the database, or a refusal.
+"""Opening a team for a principal. In: a principal, the name of a team. Out: the team's database, or a refusal.
 
-A team is a tenant. Its row is shown only to transactions of a principal who is a member, so that a mistake in this code opens nothing. Whoever is
-not a member cannot tell a team that they may not see from one that is not there.
+A team is a tenant. The database shows the row of the tenant only to transactions of a member, so a mistake in this code opens no team. A principal who is
+not a member gets the same answer for a team that exists and for one that does not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tacit.server.logs import ACCOUNT, Principal
 
 _PART = ACCOUNT.pattern
 SERVICE = re.compile(rf"{_PART}/{_PART}")
-"""The principal of a service account: no person's account has a slash in its name."""
+"""The principal of a service account, such as `acme/ci`. The name of a person's account has no slash."""
 
 _ROLE = """
     SELECT role, name FROM members
@@ -33,7 +33,7 @@ _AUDIT = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entered:
-    """A team that a principal has entered, with the role and the name that they have in it."""
+    """A team that was opened for a principal, with the role and the name of the principal in it."""
 
     team: str
     database: Database
@@ -42,19 +42,19 @@ class Entered:
 
 
 class Access:
-    """Opens teams. Safe to share between threads."""
+    """Opens teams for principals. Safe to share between threads."""
 
     def __init__(self, connections: Connections, *, now_ms: Callable[[], int]) -> None:
-        """Open teams of the database of `connections`; `now_ms` tells which memberships have ended."""
+        """Open the teams in the databases of `connections`. `now_ms` returns the time that decides whether a membership has ended."""
         self.connections = connections
         self._now_ms = now_ms
 
     def enter(self, who: Principal, team: str, least: Role = "reader") -> Entered:
-        """The team as `who`.
+        """Open a team for `who`.
 
         Raises:
-            NotFound: if there is no such team, or `who` is no member, or no longer.
-            NotPermitted: if the role of `who` has not the rights of `least`.
+            NotFound: there is no such team, or `who` is not a member, or their membership has ended.
+            NotPermitted: the role of `who` has fewer rights than the role `least`.
         """
         database = self._open(team, who.account)
         try:
@@ -68,21 +68,21 @@ class Access:
         if not may(role, least):
             raise NotPermitted(
                 f"This needs the role {least} in {team}; yours is {role}.",
-                hint=f"An administrator of {team} can change that.",
+                hint=f"An administrator of {team} can change your role.",
             )
         return Entered(team=team, database=database, role=role, name=name)
 
     def _has_left(self, who: Principal, organization: str) -> bool:
-        """Whether a membership in the organization has ended: then its teams are closed, too, whoever gave those."""
+        """Return whether the membership of `who` in the organization has ended. Then the teams of the organization are closed to them as well."""
         values = {"principal": who.account, "now_ms": self._now_ms()}
         database = self.as_server(organization)
         return database.reading(lambda transaction: transaction.row(_ENDED, values)) is not None
 
     def manage(self, who: Principal, team: str) -> Database:
-        """The team as the server itself, for an administrator of the team or of its organization.
+        """Open a team as the server itself, on behalf of an administrator of the team or of its organization.
 
         Raises:
-            NotFound, NotPermitted: as `enter`.
+            NotFound, NotPermitted: as `enter` does for the role `admin`.
         """
         try:
             self.enter(who, team, "admin")
@@ -92,17 +92,17 @@ class Access:
         return self.as_server(team)
 
     def administers(self, who: Principal, organization: str) -> bool:
-        """Whether `who` is an administrator of an organization."""
+        """Return whether `who` is an administrator of the organization."""
         try:
             return may(self.enter(who, organization).role, "admin")
         except NotFound:
             return False
 
     def as_server(self, team: str) -> Database:
-        """The team as the server itself. Only for whoever has checked who asks.
+        """Open a team as the server itself. The caller must have checked the rights of the principal.
 
         Raises:
-            NotFound: if there is no such team.
+            NotFound: there is no such team.
         """
         return self._open(team, SERVER)
 
@@ -114,23 +114,23 @@ class Access:
 
 
 def team_tenant(team: str) -> str:
-    """The name of a team's tenant.
+    """Return the name of the tenant of a team.
 
     Raises:
-        InvalidInput: if it names no team.
+        InvalidInput: `team` does not have the form of a team's name.
     """
     if not TEAM.fullmatch(team):
-        raise InvalidInput(f"{team[:90]!r} names no team.", hint="Expected `acme` or `acme/core`.")
+        raise InvalidInput(f"{team[:90]!r} does not name a team.", hint="Expected `acme` or `acme/core`.")
     return f"team:{team}"
 
 
 def unknown_team(team: str) -> NotFound:
-    """The error for a team that is not there or not shown to who asks."""
+    """Return the error for a team that does not exist, or that the principal may not see."""
     return NotFound(f"You are in no team {team!r}.", hint="`tacit team` lists yours.")
 
 
 def note(transaction: Transaction, who: Principal, action: str, subject: str, *, now_ms: int) -> None:
-    """Write down in the team of `transaction` that `who` did something. `subject` holds no words of memories."""
+    """Add a line to the audit log of the team of `transaction`: `who` did `action` to `subject`, which holds no words of memories."""
     values = {
         "now_ms": now_ms,
         "principal": who.account,

@@ -1,4 +1,4 @@
-"""Checks of what somebody asks about members. In: names and roles. Out: nothing, or a refusal. Pure."""
+"""Checks of the names and roles of members. In: names, roles. Out: the checked value, or an error. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tacit.server.logs import check_account_name
 
 
 def checked_role(role: str) -> Role:
-    """The role of this name.
+    """Return the role called `role`.
 
     Raises:
-        InvalidInput: if there is none.
+        InvalidInput: there is no such role.
     """
     for known in ROLES:
         if role == known:
@@ -21,20 +21,20 @@ def checked_role(role: str) -> Role:
 
 
 def check_person(principal: str, name: str) -> None:
-    """Refuse what can name no account, or cannot be shown as a name.
+    """Refuse a person whose `principal` cannot name an account, or whose `name` cannot be shown.
 
     Raises:
-        InvalidInput: then.
+        InvalidInput: one of them has the wrong form.
     """
     check_account_name(principal)
     check_name(name)
 
 
 def check_name(name: str) -> None:
-    """Refuse what cannot be shown to agents as a name.
+    """Refuse a name that must not be shown to agents.
 
     Raises:
-        InvalidInput: then.
+        InvalidInput: the name is too long or has other characters than those of names.
     """
     if not is_name(name):
         raise InvalidInput(
@@ -44,10 +44,10 @@ def check_name(name: str) -> None:
 
 
 def check_service_role(role: Role) -> None:
-    """Refuse a service account that would decide.
+    """Refuse to give a service account a role that may decide on share requests.
 
     Raises:
-        InvalidInput: then.
+        InvalidInput: the role is `reviewer` or has more rights.
     """
     if may(role, "reviewer"):
         raise InvalidInput(

@@ -1,6 +1,6 @@
 """The HTTP interface of teams. In: requests of devices and service accounts. Out: JSON, or a problem.
 
-The caller's token says who asks; no body does. Answers hold the words of shared memories, which are data, and nothing of teams that the caller is not in.
+The token alone says who the caller is. Answers hold the words of shared memories, which are data, and nothing of teams that the caller is not a member of.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfTeam:
-    """A team, or an organization."""
+    """The name of a team or of an organization."""
 
     team: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutMember:
-    """A person and their role in a team; `name` "" = as it is known."""
+    """A person and their role in a team. `name` "" = the name that the organization knows, else the account."""
 
     team: str
     principal: str
@@ -53,7 +53,7 @@ class RemoveMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutProject:
-    """A project and the team that its memories are shared with."""
+    """A project, by its canonical remote, and the team that its memories are shared with."""
 
     team: str
     remote: str
@@ -61,7 +61,7 @@ class PutProject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutService:
-    """A service account, and for how many days its token holds."""
+    """A service account, and the number of days for which its token is valid."""
 
     organization: str
     name: str
@@ -71,7 +71,7 @@ class PutService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskToShare:
-    """A statement to share."""
+    """A statement that the caller asks a team to share."""
 
     team: str
     statement: SharedStatement
@@ -79,7 +79,7 @@ class AskToShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decide:
-    """What becomes of a request; see `Requests.decide`."""
+    """A decision on a share request; see `Requests.decide`."""
 
     team: str
     id: str
@@ -91,7 +91,7 @@ class Decide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unshare:
-    """A memory to share no longer."""
+    """A memory that a team should no longer share."""
 
     team: str
     id: str
@@ -100,7 +100,7 @@ class Unshare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """A question; see `Requests.search`."""
+    """A search of shared memories; see `Requests.search`."""
 
     query: str
     teams: tuple[str, ...] = ()
@@ -109,17 +109,17 @@ class Search:
 
 
 class TeamEndpoints:
-    """The endpoints of the teams of one application."""
+    """The endpoints of teams in one application."""
 
     def __init__(self, teams: Teams, service: Service, *, now_ms: Callable[[], int]) -> None:
-        """Answer for `teams`."""
+        """Answer requests about `teams`."""
         self._members = teams.members
         self._requests = teams.requests
         self._service = service
         self._now_ms = now_ms
 
     def paths(self) -> tuple[tuple[str, str, Handler], ...]:
-        """Methods, paths below `TEAM_PREFIX`, handlers."""
+        """Return the method, the path below `TEAM_PREFIX` and the handler of each endpoint."""
         return (
             ("GET", "/teams", self._get(lambda who, _: {"teams": self._members.teams(who)})),
             ("POST", "/teams", self._post(OfTeam, self._add_team)),
@@ -141,7 +141,7 @@ class TeamEndpoints:
         )
 
     def _get(self, work: Callable[[Principal, Request], object]) -> Handler:
-        """Answer with what `work` returns for who asks."""
+        """Return a handler that answers with the result of `work` for the caller and the request."""
 
         async def answer(request: Request) -> Response:
             who = await self._service.principal(request)
@@ -150,7 +150,7 @@ class TeamEndpoints:
         return answer
 
     def _post(self, kind: type[_T], work: Callable[[Principal, _T], object]) -> Handler:
-        """Answer with what `work` returns for who asks and their body, a `kind`, which is read only once it is known who asks."""
+        """Return a handler that answers with the result of `work` for the caller and the body, a `kind`. The body is read after the token was checked."""
 
         async def answer(request: Request) -> Response:
             who = await self._service.principal(request)
@@ -228,10 +228,10 @@ class TeamEndpoints:
 
 
 def _done(work: Callable[[Principal, _T], object], who: Principal, asked: _T) -> object:
-    """What `work` returns.
+    """Return the result of `work`.
 
     Raises:
-        NotFound: also where the caller was removed from the team while it was done.
+        NotFound: also if the caller was removed from the team in the meantime.
     """
     try:
         return work(who, asked)
@@ -240,12 +240,12 @@ def _done(work: Callable[[Principal, _T], object], who: Principal, asked: _T) ->
 
 
 class WatchedTeams:
-    """How often the teams of a principal changed. Many devices wait for it at once: each team is asked once a second at most."""
+    """Tells waiting devices that one of their teams changed. Many devices may wait at once, so each team is read at most once in `TEAM_S` seconds."""
 
     TEAM_S, LIST_S = 1.0, 5.0
 
     def __init__(self, teams: Teams, *, monotonic_s: Callable[[], float] = time.monotonic) -> None:
-        """Look at `teams`."""
+        """Watch `teams`."""
         self._members = teams.members
         self._monotonic_s = monotonic_s
         self._lists: dict[str, tuple[float, tuple[str, ...]]] = {}
@@ -253,7 +253,7 @@ class WatchedTeams:
         self._lock = Lock()
 
     def total(self, who: Principal) -> int:
-        """A number that changes where a memory of one of the principal's teams changed, or they joined or left one."""
+        """Return a number that changes when a memory of one of the principal's teams changes, or when they join or leave a team."""
         teams = self._kept(self._lists, who.account, self.LIST_S, lambda: self._members.listed(who))
         return len(teams) + sum(
             self._kept(self._changes, team, self.TEAM_S, lambda team=team: self._change(team))

@@ -1,7 +1,7 @@
-"""Memberships that the groups of a provider give. In: a principal, their roles by team. Out: memberships added, changed, ended, and the audit log.
+"""Memberships that the groups of an OpenID Connect provider give. In: a principal, their roles by team. Out: changed memberships, and lines in the audit log.
 
-Such a membership ends by itself unless the person logs in with the provider again. One that somebody gave by hand is left as it is; but whoever is in
-an organization by a group alone leaves it with all of its teams.
+Such a membership ends unless the person logs in with the provider again. A membership that an administrator gave by hand stays as it is, with one
+exception: a person who is in an organization only through a group loses all of its teams when the group's membership ends.
 """
 
 from __future__ import annotations
@@ -28,18 +28,25 @@ _REMOVE = "DELETE FROM members WHERE tenant = %(tenant)s AND principal = %(princ
 
 
 class GrantedMemberships:
-    """Keeps memberships as groups say. Safe to share between threads and processes."""
+    """Gives and ends the memberships that follow from groups. Safe to share between threads and processes."""
 
     def __init__(self, members: Members) -> None:
-        """Change the teams of `members`."""
+        """Change memberships in the teams of `members`."""
         self._members = members
 
     def follow(
         self, principal: str, granted: Mapping[str, Role], *, name: str, ends_at_ms: int, now_ms: int
     ) -> None:
-        """Give a person the roles in `granted`, by team, until `ends_at_ms`, and end the memberships that their groups gave them before.
+        """Give a person the roles in `granted` until `ends_at_ms`, and end the other memberships that their groups gave them before.
 
-        Whoever is given a role in a team is a reader of its organization at least. A team that is not there is passed over.
+        A person with a role in a team becomes at least a reader of its organization. Teams that do not exist are skipped.
+
+        Args:
+            principal: the account of the person.
+            granted: roles by team.
+            name: the name that teammates see.
+            ends_at_ms: when the memberships end, in milliseconds since the epoch.
+            now_ms: the current time.
         """
         wanted: dict[str, Role] = dict(granted)
         for team in granted:
@@ -51,7 +58,7 @@ class GrantedMemberships:
             self._end(principal, team, now_ms=now_ms)
 
     def missing(self, teams: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of `teams` that are not there."""
+        """Return those of `teams` that do not exist."""
         return tuple(team for team in teams if not self._is_there(team))
 
     def _is_there(self, team: str) -> bool:
@@ -65,13 +72,13 @@ class GrantedMemberships:
         self, principal: str, team: str, role: Role, *, name: str, ends_at_ms: int, now_ms: int
     ) -> None:
         if not self._is_there(team):
-            _LOG.warning("a group gives a role in %s, which is not there", team)
+            _LOG.warning("a group gives a role in %s, which does not exist", team)
             return
 
         def give(transaction: Transaction) -> None:
             row = transaction.row(_GRANTED, {"principal": principal})
             if row is not None and not row[1]:
-                return  # by hand
+                return  # an administrator gave this membership by hand
             values: dict[str, Any] = {"principal": principal, "name": name, "role": role, "by": SERVER}
             transaction.execute(_GIVE, values | {"now_ms": now_ms, "ends_at_ms": ends_at_ms})
             if row is None or row[0] != role:
@@ -99,7 +106,7 @@ class GrantedMemberships:
             self._members.drop(principal, where)
 
         if team == organization_of(team) and self._is_granted(principal, team):
-            # From the teams first: were it cut off in between, the organization still says that there is something to end.
+            # The teams come first: if this is interrupted, the membership in the organization still shows that there is something to end.
             for each in self._members.teams_of(team):
                 remove(each, by_hand=True)
         remove(team, by_hand=False)

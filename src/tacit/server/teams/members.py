@@ -1,7 +1,8 @@
 """Organizations, their teams, members, projects and service accounts, in PostgreSQL. In: requests of principals. Out: views of them.
 
-A team's members, requests, audit log and memories lie in the team's own tenant; an organization keeps its projects and service accounts besides. Each person's
-account holds the names of their teams, so that nobody has to look through all: that list is a hint, and the team itself says who is a member.
+The members, share requests, audit log and memories of a team lie in the tenant of the team. The tenant of an organization also holds its projects and
+service accounts. The tenant of each account lists the teams of the person, so that no request has to look through all teams. That list is only a hint:
+the tenant of the team decides who is a member.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from tacit.server.teams.access import SERVER, SERVICE, Access, note, team_tenant
 from tacit.server.teams.checks import check_name, check_person, check_service_role, checked_role
 
 MOST_DAYS = 366
-"""A token of a service account ends after at most so many days."""
+"""A token of a service account is valid for at most this many days."""
 DAY_MS = 86_400_000
 
 _MEMBERS = """
@@ -78,10 +79,10 @@ _AUDITED = """
 
 
 class Members:
-    """Who belongs to which team. Safe to share between threads and processes."""
+    """Stores who is a member of which team. Safe to share between threads and processes."""
 
     def __init__(self, connections: Connections, logs: Logs, *, now_ms: Callable[[], int]) -> None:
-        """Keep members in the database of `connections`; people are the accounts of `logs`."""
+        """Store members in the databases of `connections`. The people are the accounts of `logs`; `now_ms` returns the current time."""
         self._connections = connections
         self._logs = logs
         self.access = Access(connections, now_ms=now_ms)
@@ -89,10 +90,16 @@ class Members:
     # --- organizations and teams
 
     def add_organization(self, organization: str, *, admin: str, name: str, now_ms: int) -> str:
-        """Make an organization with its first administrator; return the code of an invitation for one whom the server did not know, else "".
+        """Create an organization with its first administrator. Return the code of an invitation if the server has no such account yet, else "".
+
+        Args:
+            organization: the name of the organization.
+            admin: the account of the administrator.
+            name: the name of the administrator that teammates see.
+            now_ms: the current time.
 
         Raises:
-            InvalidInput: if there is one of that name, or a name is none.
+            InvalidInput: the organization exists already, or a name has the wrong form.
         """
         check_account_name(organization, what="an organization")
         check_person(admin, name)
@@ -100,17 +107,18 @@ class Members:
         return self._welcome(admin, organization, now_ms=now_ms)
 
     def add_team(self, who: Principal, team: str, *, now_ms: int) -> None:
-        """Make a team of an organization; `who`, an administrator of the organization, becomes its first member.
+        """Create a team of an organization. `who`, an administrator of the organization, becomes its first member.
 
         Raises:
-            InvalidInput: if there is one of that name, or the name is none.
+            InvalidInput: the team exists already, or the name has the wrong form.
             NotFound, NotPermitted: see `Access.enter`.
         """
         team_tenant(team)
         organization = organization_of(team)
         if team == organization:
             raise InvalidInput(
-                f"{team!r} names an organization.", hint="Name a team of it, as in `acme/core`."
+                f"{team!r} names an organization.",
+                hint="Name a team of an organization, such as `acme/core`.",
             )
         entered = self.access.enter(who, organization, "admin")
         self._add_team(team, {who.account: entered.name}, now_ms=now_ms)
@@ -119,7 +127,7 @@ class Members:
 
     def _add_team(self, team: str, admins: dict[str, str], *, now_ms: int) -> None:
         organization = organization_of(team)
-        if team != organization:  # the list first: a team that is in no list would never be found again
+        if team != organization:  # the list comes first: a team that is in no list would never be found again
             values = {"principal": SERVER, "team": team}
             self.access.as_server(organization).writing(
                 lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), durable=True, alone=False
@@ -134,7 +142,7 @@ class Members:
             raise InvalidInput(f"There is a team {team!r} already.", hint="Choose another name.")
 
     def _is_unfinished(self, team: str, admin: str) -> bool:
-        """Whether somebody made a team and was cut off before it was in their list: then they may go on."""
+        """Return whether `admin` created the team in an earlier call that was interrupted before the team was in their list. Then they may finish it."""
         member = self._find(self.access.as_server(team), admin)
         if member is None or member.role != "admin":
             return False
@@ -142,10 +150,10 @@ class Members:
         return not self._logs.has_account(admin) or team not in self.listed(who)
 
     def remove_organization(self, organization: str) -> int:
-        """Remove the members of an organization and of its teams, so that nobody sees them any more; return how many teams that were.
+        """Remove all members of an organization and of its teams. Return the number of teams, the organization included.
 
         Raises:
-            NotFound: if there is none of that name.
+            NotFound: there is no such organization.
         """
         teams = (*self.teams_of(organization), organization)
         for team in teams:
@@ -158,10 +166,12 @@ class Members:
         return len(teams)
 
     def remove_person(self, account: str) -> int:
-        """Remove a person from every team, before their account is removed: whoever has the name later is somebody else. Return from how many.
+        """Remove a person from all of their teams, and return the number of teams.
+
+        Call it before the account is removed: the next account with the same name belongs to somebody else.
 
         Raises:
-            InvalidInput: if they are the last administrator of an organization; then nothing is changed.
+            InvalidInput: the person is the last administrator of an organization; then nothing is changed.
         """
         if not self._logs.has_account(account):
             return 0
@@ -178,14 +188,14 @@ class Members:
     # --- memberships
 
     def teams(self, who: Principal) -> tuple[TeamMembership, ...]:
-        """The teams of a principal, by name, with what their devices have to know of them."""
+        """Return the teams of a principal, sorted by name."""
         found: list[TeamMembership] = []
         joined: dict[str, bool] = {}
         for team in self.listed(who):
             try:
                 database = self.access.enter(who, team).database
             except NotFound:
-                continue  # the list is a hint
+                continue  # the list is only a hint
             membership = database.reading(lambda t, team=team: _membership(t, who.account, team))
             organization = organization_of(team)
             if team == organization:
@@ -206,17 +216,17 @@ class Members:
         )
 
     def listed(self, who: Principal) -> tuple[str, ...]:
-        """Names of the teams that a principal may be in, by name: what the server wrote down for them."""
+        """Return the names of the teams in the list of a principal, sorted. The list may name teams that they are not in."""
         values = {"principal": who.account}
         database = self._list_of(who.account)
         rows = database.reading(lambda transaction: transaction.rows(_MEMBERSHIPS, values))
         return tuple(str(row[0]) for row in rows)
 
     def join(self, who: Principal, organization: str, *, now_ms: int) -> None:
-        """A member agrees to take what the organization and their teams share.
+        """Note that a member accepts the shared memories of the organization and of their teams in it.
 
         Raises:
-            NotFound: if they are no member.
+            NotFound: `who` is not a member.
         """
         self.access.enter(who, organization)
 
@@ -228,19 +238,27 @@ class Members:
         self.access.as_server(organization).writing(agree, durable=True, alone=False)
 
     def members(self, who: Principal, team: str) -> tuple[MemberView, ...]:
-        """The members of a team, by name."""
+        """Return the members of a team, sorted by name."""
         return self._members(self.access.enter(who, team).database)
 
     def put_member(
         self, who: Principal, team: str, principal: str, *, name: str, role: str, now_ms: int
     ) -> AddedMember:
-        """Add a person to a team, or give them another role or name.
+        """Add a person to a team, or change their role or name.
 
-        Whoever is in none of the organization's teams yet becomes a reader of the organization, too, which its administrators alone may decide.
+        A person who is not in the organization yet also becomes a reader of it. Only an administrator of the organization may do that.
+
+        Args:
+            who: the principal that asks.
+            team: a team or an organization.
+            principal: an account, or a service account that `put_service` created.
+            name: the name that teammates see; "" = the name that the organization knows, else the account.
+            role: the role in the team.
+            now_ms: the current time.
 
         Raises:
-            InvalidInput: for a role or a name that is none, or if the last administrator would become something else.
-            NotFound, NotPermitted: see `Access.manage`; a service account is made by `put_service`.
+            InvalidInput: there is no such role, the name has the wrong form, or the last administrator would lose their role.
+            NotFound, NotPermitted: see `Access.manage`.
         """
         database = self.access.manage(who, team)
         checked = checked_role(role)
@@ -257,7 +275,7 @@ class Members:
             if not self.access.administers(who, organization):
                 raise NotPermitted(
                     f"{principal} is not in {organization} yet.",
-                    hint=f"An administrator of {organization} adds them.",
+                    hint=f"An administrator of {organization} can add them.",
                 )
             code = self.put_member(who, organization, principal, name=name, role="reader", now_ms=now_ms).code
 
@@ -272,19 +290,20 @@ class Members:
 
         member = database.writing(put, durable=True, alone=True)
         if team != organization and self._find(self.access.as_server(organization), principal) is None:
-            self._forget(principal, team)  # somebody removed them from the organization meanwhile
+            self._forget(principal, team)  # somebody removed them from the organization in the meantime
             raise NotFound(f"{principal} was removed from {organization}.", hint="Add them there first.")
-        # Both once more, should an earlier call have been cut off.
+        # Both are repeated, because an earlier call may have been interrupted.
         code = self._welcome(principal, organization, now_ms=now_ms) or code
         self.remember(principal, team)
         return AddedMember(member=member, code=code)
 
     def remove_member(self, who: Principal, team: str, principal: str, *, now_ms: int) -> None:
-        """Remove a member from a team; from an organization, then from all of its teams. A member may remove themselves.
+        """Remove a member from a team. A member who is removed from an organization is removed from all of its teams. Members may remove themselves.
 
         Raises:
-            NotFound: if they are no member.
-            InvalidInput: if they are the last administrator of an organization.
+            NotFound: `principal` is not a member.
+            NotPermitted: `who` may not manage the team.
+            InvalidInput: `principal` is the last administrator of an organization.
         """
         if principal == who.account:
             self.access.enter(who, team)
@@ -295,7 +314,7 @@ class Members:
         def check(transaction: Transaction) -> None:
             if transaction.row(_MEMBER, {"principal": principal}) is None or principal == SERVER:
                 raise NotFound(
-                    f"{principal} is not in {team}.", hint=f"`tacit team members {team}` lists who is."
+                    f"{principal} is not in {team}.", hint=f"`tacit team members {team}` lists the members."
                 )
             _keep_an_admin(transaction, team, principal)
 
@@ -308,30 +327,34 @@ class Members:
             database.reading(check)
         except NotFound:
             if ACCOUNT.fullmatch(principal):
-                self.drop(principal, team)  # should an earlier call have been cut off
+                self.drop(principal, team)  # an earlier call may have been interrupted
             raise
-        # From the teams first: were it cut off in between, the organization still knows the member and it can be done again.
+        # The teams come first: if this is interrupted, the organization still has the member, and the call can be repeated.
         further = team == organization_of(team)
         for each in self.teams_of(team) if further else ():
             self._forget(principal, each)
         database.writing(remove, durable=True, alone=True)
-        for each in self.teams_of(team) if further else ():  # somebody may have added them to one meanwhile
+        for each in (
+            self.teams_of(team) if further else ()
+        ):  # somebody may have added them to a team in the meantime
             self._forget(principal, each)
         self.drop(principal, team)
 
     # --- projects
 
     def put_project(self, who: Principal, team: str, remote: str, *, now_ms: int) -> TeamProject:
-        """Let the memories of a project be shared with a team. Only an administrator of the organization may take it from another team.
+        """Assign a project to a team, so that its memories can be shared with the team.
+
+        Only an administrator of the organization may take a project from another team.
 
         Raises:
-            InvalidInput: if `remote` is no canonical name of a repository.
+            InvalidInput: `remote` is not the canonical name of a repository.
             NotFound, NotPermitted: see `Access.manage`.
         """
         self.access.manage(who, team)
         if not 3 <= len(remote) <= MAX_REMOTE or not remote.isprintable() or " " in remote:
             raise InvalidInput(
-                f"{remote[:60]!r} is no name of a repository.",
+                f"{remote[:60]!r} is not the name of a repository.",
                 hint="A project needs a git remote; `tacit team project` reads it.",
             )
         organization = organization_of(team)
@@ -348,7 +371,12 @@ class Members:
         return TeamProject(remote=remote, team=team)
 
     def remove_project(self, who: Principal, organization: str, remote: str, *, now_ms: int) -> None:
-        """No longer let the memories of a project be shared. What was shared stays until it is unshared."""
+        """Remove a project from an organization. Memories that were shared stay shared until somebody unshares them.
+
+        Raises:
+            NotFound: the organization has no such project.
+            NotPermitted: see `Access.manage`.
+        """
         database = self.access.manage(who, organization)
 
         def remove(transaction: Transaction) -> None:
@@ -359,12 +387,12 @@ class Members:
         database.writing(remove, durable=True, alone=True)
 
     def projects(self, organization: str) -> tuple[TeamProject, ...]:
-        """The projects of an organization. Only for whoever has checked who asks."""
+        """Return the projects of an organization. The caller must have checked the rights of the principal."""
         rows = self.access.as_server(organization).reading(lambda transaction: transaction.rows(_PROJECTS))
         return _projects(rows)
 
     def team_of(self, organization: str, remote: str) -> str:
-        """The team that the memories of a project are shared with; "" = the server does not know the project."""
+        """Return the team that a project belongs to; "" = the organization has no such project."""
         database = self.access.as_server(organization)
         row = database.reading(lambda transaction: transaction.row(_PROJECT, {"remote": remote}))
         return str(row[0]) if row is not None else ""
@@ -374,10 +402,10 @@ class Members:
     def put_service(
         self, who: Principal, organization: str, name: str, *, role: str, days: int, now_ms: int
     ) -> AddedMember:
-        """Make a service account of an organization, or give it a new token: the one before ends at once.
+        """Create a service account of an organization, or give it a new token. The token before ends at once.
 
         Raises:
-            InvalidInput: for a name, a role or a number of days that is none.
+            InvalidInput: the name or the role is not allowed, or `days` is not from 1 to `MOST_DAYS`.
             NotFound, NotPermitted: see `Access.manage`.
         """
         database = self.access.manage(who, organization)
@@ -387,7 +415,7 @@ class Members:
         checked = checked_role(role)
         check_service_role(checked)
         if not 1 <= days <= MOST_DAYS:
-            raise InvalidInput(f"A token lasts from 1 to {MOST_DAYS} days, not {days}.")
+            raise InvalidInput(f"A token is valid for 1 to {MOST_DAYS} days, not {days}.")
         token = f"{principal}.{secrets.token_urlsafe(32)}"
 
         def put(transaction: Transaction) -> MemberView:
@@ -407,10 +435,10 @@ class Members:
         return AddedMember(member=member, token=token)
 
     def service(self, token: str, *, now_ms: int) -> Principal:
-        """Which service account has this token.
+        """Return the service account that `token` belongs to.
 
         Raises:
-            NotLoggedIn: if none has, or its time is over.
+            NotLoggedIn: there is none, or the token has expired.
         """
         principal = token.rpartition(".")[0]
         if not SERVICE.fullmatch(principal):
@@ -431,7 +459,7 @@ class Members:
     # --- audit
 
     def audit(self, who: Principal, team: str, *, before: int, limit: int) -> tuple[AuditEntry, ...]:
-        """What was done in a team, newest first, for its administrators."""
+        """Return up to `limit` entries of the audit log with a number below `before`, newest first. `who` must be an administrator."""
         database = self.access.manage(who, team)
         rows = database.reading(
             lambda transaction: transaction.rows(_AUDITED, {"before": before, "limit": limit})
@@ -442,7 +470,7 @@ class Members:
         )  # fmt: skip
 
     def changes(self, team: str) -> int:
-        """A number that rises with every change of what a team shares or asks to share. Only for whoever has checked who asks."""
+        """Return a number that rises with every change in a team. The caller must have checked the rights of the principal."""
         return self.access.as_server(team).reading(lambda transaction: transaction.number(_CHANGE))
 
     # --- helpers
@@ -456,7 +484,7 @@ class Members:
         return _member(row) if row is not None else None
 
     def _forget(self, principal: str, team: str) -> None:
-        """Remove a member without asking who wants it; nothing where there is no such team."""
+        """Remove a member without a check of rights. Does nothing if there is no such team."""
         try:
             database = self.access.as_server(team)
         except NotFound:
@@ -475,13 +503,13 @@ class Members:
         )
 
     def teams_of(self, organization: str) -> tuple[str, ...]:
-        """The further teams of an organization."""
+        """Return the teams of an organization, without the organization itself."""
         database = self.access.as_server(organization)
         rows = database.reading(lambda transaction: transaction.rows(_MEMBERSHIPS, {"principal": SERVER}))
         return tuple(str(row[0]) for row in rows)
 
     def _welcome(self, principal: str, team: str, *, now_ms: int) -> str:
-        """Put a team into the list of a principal; the code of an invitation where a person has no account yet."""
+        """Add a team to the list of a principal. Return the code of an invitation for a person who has no account yet, else ""."""
         code = ""
         if not SERVICE.fullmatch(principal) and not self._logs.has_account(principal):
             code = self._logs.add_account(principal, now_ms=now_ms)
@@ -489,20 +517,20 @@ class Members:
         return code
 
     def _list_of(self, principal: str) -> Database:
-        """Where the list of the teams of a principal lies."""
+        """Open the tenant that holds the list of teams of a principal."""
         if SERVICE.fullmatch(principal):
             return self.access.as_server(organization_of(principal))
         return Database(self._connections, account_tenant(principal))
 
     def remember(self, principal: str, team: str) -> None:
-        """Put a team into the list of a principal. Only for whoever has checked that they are in it."""
+        """Add a team to the list of a principal. The caller must have checked that they are a member."""
         values = {"principal": principal, "team": team}
         self._list_of(principal).writing(
             lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), durable=True, alone=False
         )
 
     def drop(self, principal: str, team: str) -> None:
-        """Take a team out of the list of a principal."""
+        """Remove a team from the list of a principal."""
         if not SERVICE.fullmatch(principal) and not self._logs.has_account(principal):
             return
         values = {"principal": principal, "team": team}
@@ -546,10 +574,10 @@ def _member(row: tuple[Any, ...] | None) -> MemberView:
 
 
 def _keep_an_admin(transaction: Transaction, team: str, principal: str) -> None:
-    """Refuse what would leave an organization without an administrator, who could manage it and its teams.
+    """Refuse to remove the last administrator of an organization, or to change their role.
 
     Raises:
-        InvalidInput: then.
+        InvalidInput: `principal` is the last administrator of the organization `team`.
     """
     if team != organization_of(team):
         return
@@ -558,5 +586,6 @@ def _keep_an_admin(transaction: Transaction, team: str, principal: str) -> None:
         return
     if not transaction.number(_OTHER_ADMINS, {"principal": principal, "server": SERVER}):
         raise InvalidInput(
-            f"{principal} is the last administrator of {team}.", hint="Make somebody else one first."
+            f"{principal} is the last administrator of {team}.",
+            hint="Make somebody else an administrator first.",
         )

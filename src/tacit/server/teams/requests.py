@@ -1,8 +1,7 @@
-"""What teams share, in PostgreSQL: requests to share, decisions of reviewers, shared memories, searches. In: requests of principals. Out: views.
+"""What teams share, in PostgreSQL: share requests, decisions of reviewers, shared memories, searches. In: requests of principals. Out: views.
 
-A statement that somebody asks to share is seen by its author and by reviewers alone. When it is accepted it becomes a memory in the store of
-the team, which decides for everybody what becomes of it: devices apply its states and decide nothing anew. The author and the highest tier follow from
-who asks, never from what they send. What holds a secret is refused.
+Only its author and the reviewers see a request that waits. When it is accepted, the statement becomes a memory in the store of the team. That store
+decides for everybody what becomes of the memory: devices apply its states and reconcile nothing. See `statements` for what is refused.
 """
 
 from __future__ import annotations
@@ -64,18 +63,18 @@ from tacit.session.projects import project_id
 from tacit.sync.merging import own_memory_id
 
 MOST_WAITING = 200
-"""So many requests of one author may wait in a team."""
+"""At most this many requests of one author may wait in a team."""
 MAX_COMMENT = 500
 MAX_QUERY = 2_000
 MOST_LISTED = 500
-"""So many requests that wait are listed, and so many of those that were decided last."""
+"""A list holds at most this many waiting requests, and as many of the newest decided ones."""
 NEAR, NEAR_COSINE = 3, 0.5
-"""So many shared memories are shown beside a request, from this cosine on."""
+"""A request is shown with at most `NEAR` shared memories whose cosine is `NEAR_COSINE` or higher."""
 MOST_COMPARED = 100
-"""So many requests of a list are shown with what is shared already; each costs a search."""
+"""The first requests of a list, up to this many, are shown with the shared memories near them. Each one costs a search."""
 MOST_FOUND = 50
 SEARCHED = 50
-"""Hits of each arm of a search."""
+"""Hits that each arm of a search returns for one team."""
 
 _ADD = """
     INSERT INTO share_requests (tenant, id, author, state, created_at_ms, body)
@@ -84,7 +83,7 @@ _COUNT = """
     SELECT count(*) FROM share_requests WHERE tenant = %(tenant)s AND author = %(author)s AND state = 'waiting'"""
 _COLUMNS = "id, author, state, created_at_ms, decided_by, comment, memory_id, body"
 _MAY_SEE = "(author = %(principal)s OR %(reviews)s)"
-"""The database's policy says the same once more."""
+"""The row-level security policy of the table states the same condition again."""
 _WAITING = f"""
     SELECT {_COLUMNS} FROM share_requests WHERE tenant = %(tenant)s AND state = 'waiting' AND {_MAY_SEE}
     ORDER BY created_at_ms, id LIMIT %(limit)s"""
@@ -105,28 +104,28 @@ _OTHER_REVIEWERS = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Body:
-    """What a request holds while it waits."""
+    """The content of a request while it waits: the statement, and the name of its author."""
 
     statement: SharedStatement
     name: str
 
 
 class Requests:
-    """Requests to share and shared memories. Safe to share between threads and processes."""
+    """Share requests and shared memories. Safe to share between threads and processes."""
 
     def __init__(self, members: Members, reading: Reading) -> None:
-        """Keep what the teams of `members` share; `reading` reads statements."""
+        """Store what the teams of `members` share; `reading` reads statements."""
         self._members = members
         self._reading = reading
 
     # --- asking
 
     def ask(self, who: Principal, team: str, statement: SharedStatement, *, now_ms: int) -> ShareRequest:
-        """Ask that a team shares a statement.
+        """Ask a team to share a statement. Return the request.
 
         Raises:
-            InvalidInput: if it cannot be shared as it is; the message says what is wrong.
-            RefusedByRedaction: if it holds a secret.
+            InvalidInput: the statement cannot be shared; the message says why.
+            RefusedByRedaction: the statement holds a secret.
             NotFound, NotPermitted: see `Access.enter`.
         """
         entered = self._members.access.enter(who, team, "writer")
@@ -152,7 +151,7 @@ class Requests:
         return self._find(entered, who, request_id)
 
     def list(self, who: Principal, team: str, *, every: bool = False) -> tuple[ShareRequest, ...]:
-        """The requests that wait, oldest first: one's own, and for reviewers those of everybody. `every` = those that were decided, too."""
+        """Return the requests that wait, oldest first: the principal's own and, for reviewers, those of everybody. `every` = decided requests as well."""
         entered = self._members.access.enter(who, team)
         values = {**_seer(entered, who), "limit": MOST_LISTED}
         rows = entered.database.reading(lambda transaction: transaction.rows(_WAITING, values))
@@ -179,15 +178,25 @@ class Requests:
         comment: str = "",
         now_ms: int,
     ) -> ShareRequest:
-        """Accept a request, perhaps with other words or in the place of shared memories; or refuse or withdraw it.
+        """Accept, refuse or withdraw a request. Return the decided request.
 
-        Nobody decides on their own request where somebody else may.
+        A reviewer may decide on their own request only if the team has no other reviewer.
+
+        Args:
+            who: the principal that decides.
+            team: the team that was asked.
+            request_id: the id of the request.
+            decision: what to do; only the author may withdraw a request.
+            content: for `accept`: the words to share instead of those that were asked for; "" = the same words.
+            replaces: for `accept`: ids of shared memories that the new one supersedes.
+            comment: a comment for the author.
+            now_ms: the current time.
 
         Raises:
-            NotFound: if there is no such request that `who` may see, or a memory of `replaces` is not shared.
-            NotPermitted: if `who` may not decide on it.
-            InvalidInput: if it was decided already, or the new words cannot be shared.
-            RefusedByRedaction: if the new words hold a secret.
+            NotFound: `who` sees no such request, or the team does not share a memory of `replaces`.
+            NotPermitted: `who` may not decide on the request.
+            InvalidInput: the request was decided already, or the new words cannot be shared.
+            RefusedByRedaction: the new words hold a secret.
         """
         entered = self._members.access.enter(who, team)
         request = self._find(entered, who, request_id)
@@ -197,7 +206,7 @@ class Requests:
             raise InvalidInput(f"The comment is longer than {MAX_COMMENT} characters.")
         if decision == "withdraw":
             if not request.own:
-                raise NotPermitted("Only its author withdraws a request.", hint="Refuse it instead.")
+                raise NotPermitted("Only the author of a request can withdraw it.", hint="Refuse it instead.")
             return self._close(entered, who, request, "withdrawn", comment=comment, now_ms=now_ms)
         if not request.decidable:
             raise NotPermitted(
@@ -221,15 +230,15 @@ class Requests:
         comment: str,
         now_ms: int,
     ) -> ShareRequest:
-        """Store what a request asks for as a memory of the team and close it, in one transaction.
+        """Store the statement as a memory of the team and close the request, in one transaction.
 
-        So nothing is shared that was withdrawn or refused in the same moment, and of two reviewers one comes first.
+        Of two decisions at the same moment only the first one counts, and nothing is shared that was withdrawn or refused.
         """
         assert request.statement is not None
         team, old = entered.team, tuple(dict.fromkeys(replaces))
         store = self._store(who, team)
         statement = replace(request.statement, content=content.strip() or request.statement.content)
-        self._require_project(team, statement)  # it may be another team's by now
+        self._require_project(team, statement)  # the project may belong to another team by now
         memory = replace(
             self._reading.read(statement, author=request.author, name=request.name),
             id=own_memory_id(f"{team}\n{request.id}"),
@@ -241,7 +250,7 @@ class Requests:
             else Add(memory=memory, reason=accepted)
         )
         vectors, identity = None, None
-        with suppress(ProviderError):  # a search finds it by its words until vectors are made
+        with suppress(ProviderError):  # without vectors a search still finds the memory by its words
             vectors, identity = (
                 memory_vectors([memory], embedder=self._reading.embedder),
                 self._reading.embedder.identity,
@@ -274,11 +283,11 @@ class Requests:
     def unshare(
         self, who: Principal, team: str, memory_id: str, *, purge: bool = False, now_ms: int
     ) -> SharedMemory:
-        """Share a memory no longer: each device ends it at its next sync. `purge` = remove it for good, with all of its versions.
+        """Stop sharing a memory: each device ends it at its next sync. `purge` = remove it and all of its versions for good.
 
         Raises:
-            NotFound: if the team does not share it.
-            NotPermitted: if `who` is neither its author nor a reviewer.
+            NotFound: the team does not share the memory.
+            NotPermitted: `who` is neither its author nor a reviewer.
         """
         entered = self._members.access.enter(who, team)
         store = self._store(who, team)
@@ -286,7 +295,7 @@ class Requests:
         if memory is None or not (purge or memory.status == "active"):
             raise NotFound(f"{team} does not share {memory_id[:40]!r}.")
         if memory.provenance.source != who.account and not may(entered.role, "reviewer"):
-            raise NotPermitted("Its author and reviewers may unshare a memory.")
+            raise NotPermitted("Only the author of a memory and reviewers can unshare it.")
         action = "purged" if purge else "unshared"
 
         def noted(transaction: Transaction) -> None:
@@ -303,12 +312,13 @@ class Requests:
     # --- handing out
 
     def changes(self, who: Principal, team: str, *, after: str, limit: int) -> TeamChanges:
-        """What was written behind the cursor `after` ("" = the beginning), `limit` versions at most.
+        """Return the changes after the cursor `after` ("" = from the beginning), at most `limit` versions.
 
-        Where this database never gave out the cursor, because it was restored from a backup, everything comes once more.
+        If the entry of the cursor is not in this database, everything is returned from the beginning: the database was restored from a backup, the tenant
+        moved to another shard, or the entry was purged.
 
         Raises:
-            InvalidPayload: if `after` is no cursor.
+            InvalidPayload: `after` is not a cursor.
             NotFound: see `Access.enter`.
         """
         entered = self._members.access.enter(who, team)
@@ -319,7 +329,7 @@ class Requests:
             page = changes_after(transaction, start, limit=limit)
             return start, page, is_hiding(transaction, page[-1].cursor if page else start)
 
-        if entered.database.reading(is_to_come):  # the server was restored from a dump
+        if entered.database.reading(is_to_come):  # a dump of another server was restored here
             entered.database.writing(renumber, durable=True, alone=True)
         start, found, more = entered.database.reading(read)
         newest: dict[str, FeedEntry] = {entry.memory_id: entry for entry in found}
@@ -340,17 +350,18 @@ class Requests:
     def search(
         self, who: Principal, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
     ) -> tuple[TeamMemory, ...]:
-        """The shared memories of `teams` (none = all of the principal's) that fit `query`, best first: by meaning and by words, fused.
+        """Return the shared memories that fit `query`, best first. The rankings by meaning and by words are fused.
 
         Args:
-            who: sees the memories of their teams alone.
-            query: words of a question.
-            teams: names of teams.
-            remote: a project; memories of other projects are left out. "" = of every project.
-            limit: at most `MOST_FOUND`.
+            who: the principal that asks; only memories of their teams are found.
+            query: the text to search for.
+            teams: names of teams to search; none = all teams of the principal.
+            remote: the canonical remote of a project; memories of other projects are left out. "" = memories of every project.
+            limit: how many memories to return, at most `MOST_FOUND`.
 
         Raises:
-            NotFound: for a team that `who` is not in.
+            InvalidInput: the query is empty or too long.
+            NotFound: `who` is not a member of one of `teams`.
         """
         if not query.strip():
             raise InvalidInput("The query is empty.")
@@ -391,7 +402,7 @@ class Requests:
         )
 
     def owned(self, who: Principal) -> Owned:
-        """Everything that a principal has in their teams, for them to take along."""
+        """Return everything that a principal has in their teams: memberships, memories that they authored, and their requests."""
         memories: list[TeamMemory] = []
         requests: list[ShareRequest] = []
         teams = self._members.teams(who)
@@ -419,7 +430,7 @@ class Requests:
         )
 
     def _remotes(self, team: str) -> Mapping[str, str]:
-        """Canonical names of repositories by the id of their project."""
+        """Return the canonical names of the repositories of a team's organization, by project id."""
         projects = self._members.projects(organization_of(team))
         return {project_id(f"remote:{each.remote}"): each.remote for each in projects}
 
@@ -429,7 +440,12 @@ class Requests:
         return any(other.content_hash == memory.content_hash for other in alike)
 
     def _require_project(self, team: str, statement: SharedStatement) -> None:
-        """Refuse a statement about a project that is not the team's."""
+        """Refuse a statement about a project that does not belong to the team.
+
+        Raises:
+            InvalidInput: the project belongs to another team, or to none.
+            InvalidPayload: a statement of another scope names a remote.
+        """
         if statement.scope != "project":
             if statement.remote:
                 raise InvalidPayload("Only a statement of the scope `project` names a remote.")
@@ -439,7 +455,7 @@ class Requests:
             whose = f"belongs to {owner}" if owner else f"is not known to {organization_of(team)}"
             raise InvalidInput(
                 f"The project {statement.remote or 'without a remote'} {whose}.",
-                hint=f"An administrator adds it: `tacit team project {team}` in its folder.",
+                hint=f"An administrator can add it: run `tacit team project {team}` in the folder of the project.",
             )
 
     def _find(self, entered: Entered, who: Principal, request_id: str) -> ShareRequest:
@@ -478,7 +494,7 @@ class Requests:
         )
 
     def _near(self, who: Principal, team: str, statement: SharedStatement) -> tuple[NearMemory, ...]:
-        """Shared memories that speak of the same matter, for the reviewer to decide what becomes of both."""
+        """Return shared memories near the statement, so that a reviewer can decide whether it replaces one of them."""
         store = self._store(who, team)
         scope = ScopeFilter.of(UNIVERSAL, scope_of(statement))
         try:
@@ -500,7 +516,7 @@ class Requests:
         )
 
     def _is_only_reviewer(self, entered: Entered, who: Principal) -> bool:
-        """Whether nobody else may decide on the requests of `who`."""
+        """Return whether `who` is the only one in the team who may decide on requests."""
         if not may(entered.role, "reviewer"):
             return False
         values = {"principal": who.account, "server": SERVER, "now_ms": self._reading.clock.now_ms()}
@@ -508,7 +524,7 @@ class Requests:
 
 
 def _seer(entered: Entered, who: Principal) -> dict[str, object]:
-    """Who asks for requests, as the statements want it."""
+    """Return the values of `_MAY_SEE` for a principal in a team."""
     return {"principal": who.account, "reviews": may(entered.role, "reviewer")}
 
 
@@ -522,15 +538,17 @@ def _close(
     memory_id: str = "",
     now_ms: int,
 ) -> None:
-    """Write down what became of a request.
+    """Store the decision on a request, and add a line to the audit log.
 
     Raises:
-        InvalidInput: if something else did in the meantime.
+        InvalidInput: the request was decided in the meantime.
     """
     values: dict[str, object] = {"id": request.id, "state": state, "by": who.account, "now_ms": now_ms}
     values |= {"comment": comment, "memory_id": memory_id}
     if not transaction.execute(_DECIDE, values).rowcount:
-        raise InvalidInput(f"{request.id} was decided already.", hint="`tacit team requests --all` says how.")
+        raise InvalidInput(
+            f"{request.id} was decided already.", hint="`tacit team requests --all` shows the decision."
+        )
     note(transaction, who, state, request.id, now_ms=now_ms)
 
 
@@ -555,13 +573,13 @@ def _cursor(text: str) -> Cursor:
     try:
         cursor = Cursor.parse(text)
     except ValueError as error:
-        raise InvalidPayload(f"{text[:40]!r} is no cursor of the changes of a team.") from error
+        raise InvalidPayload(f"{text[:40]!r} is not a cursor of the changes of a team.") from error
     if not (0 <= cursor.xid < 2**64 and 0 <= cursor.seq < 2**63):
-        raise InvalidPayload(f"{text[:40]!r} is no cursor of the changes of a team.")
+        raise InvalidPayload(f"{text[:40]!r} is not a cursor of the changes of a team.")
     return cursor
 
 
 def _ranking(space: str, hits: Sequence[tuple[str, float]]) -> Ranking:
-    """The hits of several teams as one ranking: cosines can be compared, and the weights of words nearly so."""
+    """Merge the hits of several teams into one ranking by score. Cosines of different teams are comparable; scores of words are nearly so."""
     ordered = sorted(hits, key=lambda hit: (-hit[1], hit[0]))
     return Ranking(space=space, hits=tuple(Hit(name, score) for name, score in ordered))

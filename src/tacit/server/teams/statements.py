@@ -1,6 +1,6 @@
-"""Statements that somebody asks to share, as the server reads them. In: a statement, who asks. Out: a memory, or a refusal.
+"""How the server reads statements that somebody asks to share. In: a statement, the principal. Out: a memory, or a refusal.
 
-The author and the highest tier follow from who asks, never from what they send. What holds a secret is refused.
+The author and the highest trust tier follow from the principal, never from the request. A statement that holds a secret is refused.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from tacit.session.projects import project_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What statements are read with: redaction and kinds, and an embedder for vectors."""
+    """Reads statements: `preparer` checks and redacts them, `embedder` makes vectors."""
 
     preparer: Preparer
     embedder: Embedder
     clock: Clock
 
     def read(self, statement: SharedStatement, *, author: str, name: str) -> Memory:
-        """The memory that a statement makes.
+        """Return the memory that a statement becomes, stated by the principal `author`, who is shown as `name`.
 
         Raises:
-            InvalidInput: if it makes none.
-            RefusedByRedaction: if it holds a secret.
+            InvalidInput: the statement cannot be shared; the message says why.
+            RefusedByRedaction: the statement holds a secret.
         """
         check_lengths(statement)
         if statement.kind in SESSION_NOTES:
@@ -73,7 +73,11 @@ class Reading:
 
 
 def tier_of(who: Principal, statement: SharedStatement) -> TrustTier:
-    """Who vouches for a statement: what its author's device says, but no more than the author's token allows."""
+    """Return the trust tier of a statement: the tier that the device says, limited by the tier that the principal `who` may give.
+
+    Raises:
+        InvalidPayload: the device names an unknown tier.
+    """
     try:
         said = TrustTier[statement.tier.upper()]
     except KeyError as error:
@@ -83,10 +87,10 @@ def tier_of(who: Principal, statement: SharedStatement) -> TrustTier:
 
 
 def scope_of(statement: SharedStatement) -> Scope:
-    """Where a statement belongs.
+    """Return the scope of a statement.
 
     Raises:
-        InvalidInput: if that is no place that teams share memories of.
+        InvalidInput: memories of that scope cannot be shared.
     """
     if statement.scope == "project":
         return project_scope(project_id(f"remote:{statement.remote}"))
@@ -103,20 +107,20 @@ def scope_of(statement: SharedStatement) -> Scope:
 
 
 def check_lengths(statement: SharedStatement) -> None:
-    """Refuse what is too long, before anything reads it.
+    """Refuse a statement that is too long, before anything else reads it.
 
     Raises:
-        InvalidInput: then.
-        InvalidPayload: for a time that is none.
+        InvalidInput: a part of the statement is too long.
+        InvalidPayload: `said_at_ms` is not a time.
     """
     if why := too_long(statement):
         raise InvalidInput(why, hint="Share what one sentence can say.")
     if not 0 <= statement.said_at_ms < 2**53:
-        raise InvalidPayload("`said_at_ms` is no time.")
+        raise InvalidPayload("`said_at_ms` is not a time.")
 
 
 def shared_form(memory: Memory, remotes: Mapping[str, str]) -> SharedMemory:
-    """A memory of a team as it is handed out; `remotes` are canonical names of repositories by the id of their project."""
+    """Return a memory of a team in the form that devices get. `remotes` = canonical names of repositories by project id."""
     project = memory.scope.project_id
     return SharedMemory(
         id=memory.id,

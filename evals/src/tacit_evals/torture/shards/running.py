@@ -17,7 +17,6 @@ import multiprocessing
 import os
 import random
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -42,6 +41,7 @@ from tacit.errors import TacitError
 from tacit.providers.clock import SystemClock
 from tacit.server.shards import FROM_ENVIRONMENT, owner_url
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
+from tacit_evals.server_process import kill, start_server
 from tacit_evals.torture.shards.writers import PATIENCE_S, SEEN, Device, noted, write_stores
 
 NAMES = ("main", "b", "c")
@@ -147,14 +147,7 @@ class Torture:
         return done.stdout
 
     def _start_server(self, place: int | None = None) -> None:
-        with (self.folder / "server.log").open("ab") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "tacit.server.main", "serve", "--port", "0"],
-                env=self.environment, stdout=subprocess.PIPE, stderr=log,
-            )  # fmt: skip
-        assert process.stdout is not None
-        said = process.stdout.readline().decode()
-        url = said.split()[-1]
+        process, url = start_server(self.environment, log=self.folder / "server.log")
         if place is None:
             self._servers.append(process)
             self._urls.append(url)
@@ -184,13 +177,13 @@ class Torture:
 
     def _kill_server(self) -> None:
         place = self.chance.randrange(len(self._servers))
-        _kill(self._servers[place])
+        kill(self._servers[place])
         self._start_server(place)
         self.outcome.kills["server"] += 1
 
     def _kill_writer(self) -> None:
         place = self.chance.randrange(len(self._writers))
-        _kill(self._writers[place])
+        kill(self._writers[place])
         self._writers[place] = self._start_writer(place)
         self.outcome.kills["writer"] += 1
 
@@ -361,7 +354,7 @@ class Torture:
         """End every process."""
         self.stopped.set()
         for process in (*self._servers, *self._writers):
-            _kill(process)
+            kill(process)
         self.databases.end()
 
 
@@ -378,14 +371,6 @@ def _move(name: str, shard: str, tell: Connection) -> None:
 
 def _has_tables(databases: Databases, name: str) -> bool:
     return databases.rows(name, "SELECT to_regclass('tenants') IS NOT NULL")[0][0]
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.send_signal(signal.SIGKILL)
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -9,7 +9,6 @@ import random
 import threading
 import time
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +24,9 @@ from tacit.model.scope import ScopeFilter, project_scope
 from tacit.providers.clock import SystemClock
 from tacit.server.app import PREFIX
 from tacit.server.shards import FROM_ENVIRONMENT
-from tacit.sync.entry import Entry, EntryKind, digest_of
+from tacit.sync.entry import Entry, EntryKind
 from tacit.sync.keys import AccountKey, DeviceKey
+from tacit_evals.torture.devices import append_noise, login_body
 
 if TYPE_CHECKING:
     from tacit_evals.torture.shards.running import Torture
@@ -50,13 +50,7 @@ class Device(threading.Thread):
         self._token = ""
 
     def run(self) -> None:
-        login = {
-            "code": self._code,
-            "key": self._secret.account,
-            "device": self.key.device,
-            "name": "torture",
-            "signature": self.key.sign(self.key.device.encode()),
-        }
+        login = login_body(self._secret, self.key, self._code)
         with httpx.Client(timeout=20.0) as client:
             answer = self._ask(client, "POST", "/login", login)
             self._token = str(answer.get("token", ""))
@@ -74,23 +68,13 @@ class Device(threading.Thread):
                 time.sleep(self._chance.random() * 0.2)
 
     def _entry(self) -> Entry:
-        """The next entry; one in eight purges an earlier subject. The server cannot read bodies, so noise does."""
+        """Append an entry to the log, and return it. One in eight purges the subject of an earlier entry."""
         held = [entry.subject for entry in self.log if entry.kind == "state"]
         purges = held and self._chance.random() < 0.12
         kind: EntryKind = "purge" if purges else "state"
         sealed = self._chance.randbytes(self._chance.randrange(40, 400))
-        unsigned = Entry(
-            device=self.key.device,
-            number=len(self.log) + 1,
-            previous=self.log[-1].id if self.log else "",
-            kind=kind,
-            subject=self._chance.choice(held) if purges else self._chance.randbytes(16).hex(),
-            digest=digest_of(sealed),
-            sealed=sealed,
-            signature=b"",
-        )
-        self.log.append(replace(unsigned, signature=self.key.sign(unsigned.id.encode())))
-        return self.log[-1]
+        subject = self._chance.choice(held) if purges else self._chance.randbytes(16).hex()
+        return append_noise(self.log, self.key, kind=kind, subject=subject, sealed=sealed)
 
     def _ask(self, client: httpx.Client, method: str, path: str, body: object = None) -> dict[str, Any]:
         """Ask one server or the other until one answers."""
