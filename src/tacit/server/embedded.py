@@ -52,4 +52,4 @@ def embedded_database(folder: Path) -> Generator[str]:
         migrate(make_conninfo(**base, user=OWNER))
         yield make_conninfo(**base, user=APPLICATION)
     finally:
-        server.stop()  # also where a process that was killed is still counted as its user
+        server.stop()  # also if a killed process is still counted as a user of the server

@@ -178,5 +178,5 @@ def _shard_line(shard: Shard) -> str:
 def _move_line(move: Interrupted) -> str:
     return (
         f"{move.tenant} is on its way, or its move was interrupted ({move.shard}, {move.also_on}):"
-        f" `tacit-server move {move.tenant} SHARD` ends it."
+        f" `tacit-server move {move.tenant} SHARD` finishes it."
     )

@@ -88,8 +88,8 @@ def test_single_sign_on_as_it_is_written():
         ({"client_id": ""}, "needs --oidc-client-id and --public-url"),
         ({"public_url": ""}, "needs --oidc-client-id and --public-url"),
         ({"public_url": "http://tacit.example.org"}, "in the clear"),
-        ({"groups": []}, "Nothing says who may log in"),
-        ({"groups": ["eng=acme"]}, "maps no group"),
+        ({"groups": []}, "No option says who may log in"),
+        ({"groups": ["eng=acme"]}, "does not map a group"),
     ],
 )
 def test_single_sign_on_that_is_not_whole_is_refused(wrong, said):

@@ -1,9 +1,8 @@
-"""Connections, and how transactions begin and end. In: how to connect, a tenant, work to do. Out: what the work returns, in one transaction.
+"""Connections, and how transactions begin and end. In: a connection string, a tenant, work to do. Out: the result of the work, in one transaction.
 
-Every transaction begins by naming its tenant to row-level security, for itself alone, so that poolers in between may hand its
-connection to anybody afterwards. Every statement names the tenant as well. A lost connection is replaced: a read is done once more,
-a write only where it had not begun. A tenant that moved to another shard is followed there before the work begins. Never connects as a
-role that row-level security does not bind.
+Every transaction begins by setting its tenant for row-level security. The setting ends with the transaction, so that a pooler may give the connection
+to another tenant afterwards. Every statement names the tenant as well. A lost connection is replaced: a read is repeated, a write only if it had not
+begun. If a tenant has moved to another shard, the transaction begins there. Never connects as a role that row-level security does not bind.
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ _T = TypeVar("_T")
 _Connection = psycopg.Connection[tuple[Any, ...]]
 _State = tuple[list[int], int, list[int], str, str | None, int]
 _STATE = "placements, change, indexed, (SELECT version_num FROM alembic_version), moved_to, stay"
-"""What every transaction reads first: also whether somebody has migrated the database or moved the tenant meanwhile."""
+"""What every transaction reads first. It shows whether the database was migrated or the tenant was moved in the meantime."""
 WRITERS = 0x5441434D
-"""Every writer shares the advisory lock of this class and its tenant's number; who moves the tenant has it alone for a moment."""
+"""The class of an advisory lock on the number of a tenant. Writers of the tenant share it; a mover takes it exclusively for a moment."""
 WAIT_S = 30.0
-"""A writer waits so long for another writer of its tenant, and anybody for a connection."""
+"""How long a writer waits for another writer of its tenant, and any transaction for a connection."""
 
 _PROBE_S = 1.0
-"""Whoever waits so long for a connection looks whether there is a server."""
+"""After this wait for a connection, the caller checks whether the server can be reached."""
 
 _MOVES = 6
-"""A transaction follows its tenant so often from shard to shard."""
+"""A transaction follows its tenant to another shard at most this many times."""
 
 _ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING"
 _NAME_TENANT = "SELECT set_config('tacit.tenant_name', %(name)s, true)"
@@ -60,26 +59,26 @@ _ADD_MEMBER = """
     INSERT INTO members (tenant, principal, name, role, added_by, added_at_ms, joined_at_ms)
     VALUES (current_setting('tacit.tenant')::bigint, %(principal)s, %(name)s, 'admin', %(by)s, %(now_ms)s, %(now_ms)s)"""
 SERVER = "@server"
-"""The principal of what is done for a team by nobody of it; a member of every team."""
+"""The principal of transactions that the server itself does in a team. It is a member of every team."""
 PRINCIPAL = re.compile(r"[a-z0-9@][a-z0-9/-]{0,99}")
-"""What a transaction may name as the one it is done for."""
+"""The form of a principal: an account, a service account or `SERVER`."""
 
 
 class TenantUnseen(StoreError):
-    """The tenant is not there, or the principal of the transaction is not a member."""
+    """The tenant does not exist, or the principal of the transaction is not a member of it."""
 
 
 def observe_nothing(_statement: str) -> None:
-    """Look at no statement."""
+    """Ignore a statement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """Where other databases are.
+    """The connection strings of other databases, as the application's role.
 
     Attributes:
-        primary: the connection to the shard of a name, as the application's role; "" = there is none.
-        replica: the connection to a replica of that shard, or of the directory by the name `main`; "" = there is none.
+        primary: returns the connection string of a shard, by its name; "" = there is none.
+        replica: returns the connection string of a replica of a shard; the directory is the shard `main`. "" = there is none.
     """
 
     primary: Callable[[str], str] = lambda _shard: ""
@@ -87,13 +86,13 @@ class Addresses:
 
 
 ALONE = Addresses()
-"""One database, and nothing beside it."""
+"""A single database without shards and replicas."""
 
 
 class Connections:
     """A pool of connections that the stores of any number of tenants share. Safe to share between threads.
 
-    Where there are several shards it is the one to the directory, and opens those to the shards as they are asked for.
+    With several shards, this is the pool of the directory. It opens the pools of the other shards when they are first used.
     """
 
     def __init__(
@@ -110,20 +109,20 @@ class Connections:
         shard: str = HOME,
         directory: str = "",
     ) -> None:
-        """Connect once, check that the role, the schema and the database are the expected ones, and open a pool of connections.
+        """Connect once, check the role, the schema and the database, and open a pool of connections.
 
         Args:
-            dsn: how to connect as the application's role.
-            min_size: connections that stay open.
-            max_size: connections at most.
-            wait_s: how long to wait for a connection, and for another writer of the tenant.
-            prepare_threshold: after so many uses a statement is prepared; None = never, which is right behind poolers
-                and lets the planner see the tenant each time.
-            observe: told of every statement.
-            addresses: where shards and replicas are.
-            max_lag_s: a replica that is further behind is not asked.
-            shard: which shard the database is; the directory, unless something else is said.
-            directory: the id of its directory; "" = any.
+            dsn: connection string as the application's role.
+            min_size: number of connections that stay open.
+            max_size: largest number of connections.
+            wait_s: how long to wait for a connection, and for another writer of the tenant, in seconds.
+            prepare_threshold: number of uses after which a statement is prepared. None = never, which works with poolers and lets the planner
+                see the tenant each time.
+            observe: called with every statement.
+            addresses: the connection strings of shards and replicas.
+            max_lag_s: a replica that is further behind its primary, in seconds, is not used.
+            shard: the name of the shard that the database must be.
+            directory: the id of the directory that the database must belong to; "" = any.
 
         Raises:
             StoreNewer: a newer Tacit wrote the schema.
@@ -144,7 +143,7 @@ class Connections:
         self._pool: ConnectionPool[_Connection] = ConnectionPool(
             dsn, min_size=min_size, max_size=max_size, timeout=wait_s, kwargs=self._keywords, open=False
         )
-        # Once outside the pool: a wrong password or a server that is down says so now, and not by a timeout.
+        # Once outside the pool: a wrong password or a server that is down is reported at once, and not after a timeout.
         try:
             with psycopg.connect(dsn, **self._keywords) as connection:
                 refuse_other_schema(connection)
@@ -165,7 +164,7 @@ class Connections:
             )
 
     def borrow(self, *, extra: bool) -> _Connection:
-        """A connection; an `extra` one is opened beside the pool, for a thread that holds one of the pool's already."""
+        """Return a connection. `extra` = a new one outside the pool, for a thread that already holds a connection of the pool."""
         try:
             if extra:
                 return psycopg.connect(self.dsn, **self._keywords)
@@ -177,18 +176,18 @@ class Connections:
             raise translate(error) from error
 
     def _probe(self) -> None:
-        """Connect once: without a server the pool would try for as long as anybody waits."""
+        """Connect once, to fail at once if there is no server. The pool would retry until the wait is over."""
         psycopg.connect(self.dsn, **self._keywords).close()
 
     def give_back(self, connection: _Connection, *, extra: bool) -> None:
-        """Give back what was borrowed; what is broken is replaced."""
+        """Give a borrowed connection back. The pool replaces a broken one."""
         if extra:
             connection.close()
         else:
             self._pool.putconn(connection)
 
     def replace_broken(self) -> None:
-        """Look at every idle connection, and replace those that are gone.
+        """Check every idle connection, and replace the lost ones.
 
         Raises:
             psycopg.Error: no connection can be made at all.
@@ -198,7 +197,7 @@ class Connections:
 
     @contextmanager
     def named(self, name: str) -> Generator[_Connection]:
-        """A transaction on this database that may see the tenant called `name`, its number and its route; a lost connection is replaced before."""
+        """Run a transaction on this database that sees the row and the route of the tenant called `name`. A lost connection is replaced before it begins."""
         try:
             connection = self._begun_for(name)
             try:
@@ -227,14 +226,14 @@ class Connections:
         return connection
 
     def reaches(self, shard: str) -> bool:
-        """Whether there is a connection to the shard."""
+        """Return whether a connection to the shard is configured."""
         return shard == self._shard or bool(self._addresses.primary(shard))
 
     def shard(self, name: str) -> Connections:
-        """The connections to the shard called `name`, which are opened where nobody asked for them before.
+        """Return the connections to the shard called `name`. They are opened at the first call.
 
         Raises:
-            StoreError: it has no connection, cannot be reached, or is another database.
+            StoreError: the shard has no connection, cannot be reached, or the connection leads to another database.
         """
         if name == self._shard:
             return self
@@ -244,13 +243,13 @@ class Connections:
                 if not dsn:
                     raise StoreError(
                         f"The shard {name} has no connection here.",
-                        hint=f"Set {shard_variable(name)} for every process of the server, and start it again.",
+                        hint=f"Set {shard_variable(name)} for every process of the server, and restart the processes.",
                     )
                 self._shards[name] = Connections(dsn, shard=name, directory=self._directory, **self._as_here)
             return self._shards[name]
 
     def has_tenant(self, name: str) -> bool:
-        """Whether there is a tenant called `name`; asking makes none."""
+        """Return whether there is a tenant called `name`. Does not create one."""
         return find_place(self, name) is not None
 
     def locate(self, name: str) -> Place:
@@ -278,7 +277,7 @@ class Connections:
         forget_place(self, name)
 
     def add_tenant(self, name: str) -> bool:
-        """Add a tenant; False where there is one of that name already, even if somebody added it this very moment."""
+        """Add a tenant. Return False if one with this name exists already, even if it was added at the same moment."""
         added = False
 
         def add(connection: _Connection) -> None:
@@ -289,7 +288,7 @@ class Connections:
         return added
 
     def add_team(self, name: str, *, organization: str, admins: Mapping[str, str], now_ms: int) -> bool:
-        """Add the tenant of a team with its first administrators, names by principal; False where there is one already."""
+        """Add the tenant of a team with its first administrators (names by principal). Return False if the tenant exists already."""
         added = False
 
         def add(connection: _Connection) -> None:
@@ -317,18 +316,18 @@ class _Here(threading.local):
 
 
 class Database:
-    """What one tenant stores. Safe to share between threads."""
+    """The database of one tenant: runs transactions where the tenant lies. Safe to share between threads."""
 
     def __init__(self, connections: Connections, tenant: str, *, principal: str = "") -> None:
-        """Open what `tenant` stores.
+        """Open the database of `tenant`.
 
         Args:
-            connections: to the directory.
-            tenant: its name; it comes to be where it is new, but for a team.
-            principal: whom the transactions are done for: the database shows a team to its members alone. "" = nobody in particular.
+            connections: the connections to the directory.
+            tenant: the name of the tenant. Without a principal, a tenant that does not exist is added.
+            principal: the principal of the transactions; the database shows a team only to its members. "" = no principal.
 
         Raises:
-            TenantUnseen: if there is no such team.
+            TenantUnseen: a principal is given, and there is no such tenant.
         """
         self._directory = connections
         self._name = tenant
@@ -343,7 +342,7 @@ class Database:
 
     @property
     def tenant(self) -> int:
-        """The tenant's number, on the shard where it was last seen."""
+        """The number of the tenant on the shard where it was last found."""
         return self._place.tenant
 
     def close(self) -> None:
@@ -351,13 +350,13 @@ class Database:
         self._closed = True
 
     def reading(self, work: Callable[[Transaction], _T], *, stale: bool = False) -> _T:
-        """What `work` returns, in a transaction that shows one state; done once more where the connection is lost.
+        """Run `work` in a read-only transaction that shows one state, and return its result. If the connection is lost, it is run once more.
 
-        Inside `at_once` of the same thread it is that transaction, and is not repeated.
+        Inside `at_once` of the same thread, `work` runs in that transaction and is not repeated.
 
         Args:
-            work: reads, and may be done twice.
-            stale: a state of some seconds ago will do, so that a replica may serve it; what this object wrote is in it in any case.
+            work: reads; may be called twice.
+            stale: allow a state that is some seconds old, so that a replica may serve it. Writes of this object are always in it.
         """
         outer = self._here.transaction
         if outer is not None and not self._closed:
@@ -377,15 +376,15 @@ class Database:
                 return work(transaction)
 
     def writing(self, work: Callable[[Transaction], _T], *, durable: bool, alone: bool) -> _T:
-        """What `work` returns, in a transaction that is committed at the end, or undone when anything is raised.
+        """Run `work` in a transaction, commit it, and return the result. If anything is raised, the transaction is undone.
 
         Args:
-            work: never done twice.
-            durable: wait until it survives a crash of the server.
-            alone: no other writer of the tenant at the same time; for all that counts as a change of a memory.
+            work: reads and writes; never called twice.
+            durable: wait until the commit survives a crash of the server.
+            alone: exclude other writers of the tenant; for everything that counts as a change of a memory.
 
         Raises:
-            StoreError: see `translate`; nothing was written, unless it says that this is not known.
+            StoreError: see `translate`; nothing was written, unless the error says that this is unknown.
         """
 
         def begin(tenant: int) -> str:
@@ -399,7 +398,7 @@ class Database:
 
     @contextmanager
     def at_once(self) -> Generator[None]:
-        """Inside, all that this thread reads shows one state."""
+        """Inside the block, everything that this thread reads comes from one transaction and shows one state."""
         if self._here.transaction is not None:
             yield
             return
@@ -413,7 +412,7 @@ class Database:
     def _begin_reading(self, tenant: int) -> str:
         return (
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-            # Workers would take the processors of other tenants for a search that lasts some milliseconds.
+            # Parallel workers would take processors from other tenants for a search of some milliseconds.
             f" SELECT set_config('tacit.tenant', '{tenant}', true), set_config('max_parallel_workers_per_gather', '0', true)"
             f"{self._principal};"
             f" SELECT {_STATE} FROM tenants WHERE tenant = {tenant}"
@@ -425,14 +424,14 @@ class Database:
             "BEGIN ISOLATION LEVEL READ COMMITTED;"
             f" SELECT set_config('tacit.tenant', '{tenant}', true),"
             f" set_config('lock_timeout', '{int(self._directory.wait_s * 1000)}ms', true){lazily}{self._principal};"
-            # A statement of its own: what comes after it sees what a mover did meanwhile.
+            # A separate statement, so that the next one sees what a mover committed in the meantime.
             f" SELECT pg_advisory_xact_lock_shared({WRITERS}, {tenant % 2**31});"
             f" SELECT {_STATE} FROM tenants WHERE tenant = {tenant}"
             f"{' FOR NO KEY UPDATE' if alone else ''}"
         )
 
     def _reading_replica(self, work: Callable[[Transaction], _T]) -> tuple[_T] | None:
-        """What `work` returns on the replica; None where it cannot serve this now."""
+        """Return the result of `work` on the replica in a tuple; None = the replica cannot be used now."""
         place, replica = self._place, self._place.connections.replica
         if replica is None or self._closed:
             return None
@@ -452,7 +451,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: Callable[[int], str], *, again: bool = False) -> Generator[Transaction]:
-        """A transaction on a connection of the pool. `again`: where the connection turns out to be lost at the very beginning, take another."""
+        """Run a transaction where the tenant lies. `again` = if the connection turns out to be lost at the beginning, try another one."""
         if self._closed:
             raise closed()
         extra = self._here.transaction is not None
@@ -470,13 +469,13 @@ class Database:
     def _begun(
         self, begin: Callable[[int], str], *, extra: bool, again: bool
     ) -> tuple[Connections, _Connection, Transaction]:
-        """A transaction where the tenant lies, which is looked for again where it has moved."""
+        """Begin a transaction where the tenant lies. If the tenant has moved, look it up and begin there."""
         for _ in range(_MOVES):
             place = self._place
             try:
                 connection, transaction = self._begun_at(place, begin, extra=extra, again=again)
             except (psycopg.Error, StoreError):
-                # Its shard may be gone for good, with the tenant moved off long ago.
+                # The shard may have been removed after the tenant moved away.
                 if not self._follow_elsewhere(place):
                     raise
                 continue
@@ -493,7 +492,7 @@ class Database:
         raise StoreBusy("The tenant moves from shard to shard; nothing was stored.", hint="Try again.")
 
     def _follow_elsewhere(self, place: Place) -> bool:
-        """Whether the tenant lies on another shard now than it did; then it is looked for there from here on."""
+        """Return whether the directory names another shard than `place`. If so, later transactions begin there."""
         if place.connections is self._directory:
             return False
         with suppress(StoreError):
@@ -506,7 +505,7 @@ class Database:
     def _begun_at(
         self, place: Place, begin: Callable[[int], str], *, extra: bool, again: bool
     ) -> tuple[_Connection, Transaction | None]:
-        """A transaction at `place`; None for one that the tenant has left."""
+        """Begin a transaction at `place`; None in place of the transaction = the tenant is not there."""
         connections = place.connections
         connection = connections.borrow(extra=extra)
         try:
@@ -553,7 +552,7 @@ class Database:
 
 
 def _named_for(principal: str) -> str:
-    """What names the principal at the beginning of a transaction."""
+    """Return the SQL that sets the principal at the beginning of a transaction."""
     if not principal:
         return ""
     if not PRINCIPAL.fullmatch(principal):

@@ -1,14 +1,14 @@
-"""The feed of changes of a tenant, for whoever follows it from another process. In: a cursor. Out: what was written since, and a cursor.
+"""The change feed of a tenant, for readers in other processes. In: a cursor. Out: the changes after it, and a cursor.
 
-A number alone would lose writes: of two transactions the one that began first may end last, behind a reader that has gone on. So entries
-are ordered by their transaction, then by number, and shown only when no transaction that may still write before them is running.
+A sequence number alone would lose writes: of two transactions, the one that began first may commit last, after a reader has passed its number. So entries
+are ordered by transaction, then by number, and an entry is returned only when no transaction that may still write before it is running.
 
-Transactions are numbered by each server for itself. A tenant that moves to another shard gets new numbers there for all it holds, in the old
-order, and begins another stay. A cursor of an earlier stay says nothing there: whoever comes with one is told everything again.
+Each PostgreSQL server numbers its transactions independently. When a tenant moves to another shard, all of its entries get new numbers there in the old
+order, and its next stay begins. A cursor of an earlier stay is meaningless there, so its reader gets everything again.
 
-Numbers of transactions start again where a database is restored from a backup. So a cursor also says how the entry is recognized that it stands
-behind: where there is no such entry, the cursor is of another history (or the entry was purged), and whoever follows begins anew. Entries whose
-transaction this database has not come to were brought in by a dump; `renumber` puts them where new ones come behind them.
+Transaction numbers also start again when a database is restored from a backup. So a cursor holds a mark of the entry that it stands after. If there is no
+such entry, the cursor comes from another history (or the entry was purged), and the reader begins anew. Entries with a transaction number that this
+database has not reached were restored from a dump of another server; `renumber` gives them numbers that later entries exceed.
 """
 
 from __future__ import annotations
@@ -63,9 +63,13 @@ _RENUMBER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Cursor:
-    """A place in the feed, behind the entry of these numbers; keep it as text. `mark` tells that entry from one of another history.
+    """A position in the feed, after the entry with these numbers. Store it as text. `Cursor()` is the beginning.
 
-    `Cursor()` is the beginning.
+    Attributes:
+        stay: the stay of the tenant that the numbers belong to.
+        xid: the transaction of the entry.
+        seq: the number of the entry.
+        mark: a hash that distinguishes the entry from an entry with the same numbers in another history.
     """
 
     stay: int = 0
@@ -78,10 +82,10 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str) -> Cursor:
-        """Read what `str` wrote.
+        """Parse the text form of a cursor.
 
         Raises:
-            ValueError: if it was something else.
+            ValueError: the text is not a cursor.
         """
         stay, xid, seq, mark = text.split(".")
         return cls(stay=int(stay), xid=int(xid), seq=int(seq), mark=mark)
@@ -89,16 +93,16 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedEntry:
-    """Something that was written.
+    """A change.
 
     Attributes:
-        cursor: its place.
-        kind: a `version` of a memory; or a `purge`, after which nothing of it may be kept anywhere.
-        memory_id: of which memory.
-        at_ms: when.
+        cursor: the position after this entry.
+        kind: `version` = a version of a memory; `purge` = nothing of the memory may be kept anywhere.
+        memory_id: the id of the memory.
+        at_ms: when it was written, in milliseconds since the epoch.
         memory: the version; None for a purge.
-        reason: why.
-        change_id: what it was written with.
+        reason: the reason of the change; None for a purge.
+        change_id: the id that all versions of one write share.
     """
 
     cursor: Cursor
@@ -111,10 +115,10 @@ class FeedEntry:
 
 
 def changes_after(transaction: Transaction, cursor: Cursor, *, limit: int) -> tuple[FeedEntry, ...]:
-    """What was written behind `cursor`, in order, `limit` at most; go on from the last entry's cursor.
+    """Return the entries after `cursor` in order, at most `limit`. Continue with the cursor of the last entry.
 
-    What was written by a transaction comes when all that ran beside it have ended. A version whose text was cleaned comes again; when the
-    tenant has moved to another shard since, everything does.
+    The entries of a transaction are returned once all transactions that began before it have ended. A version whose text was cleaned is returned again.
+    If the tenant has moved to another shard since, everything is returned again.
     """
     if cursor.stay != transaction.stay:
         cursor = Cursor(stay=transaction.stay)
@@ -124,13 +128,13 @@ def changes_after(transaction: Transaction, cursor: Cursor, *, limit: int) -> tu
 
 
 def is_hiding(transaction: Transaction, cursor: Cursor) -> bool:
-    """Whether something behind `cursor` is stored and not shown yet, because a transaction that began before it still runs."""
+    """Return whether an entry after `cursor` is stored but not returned yet, because an earlier transaction is still running."""
     values = {"xid": str(cursor.xid), "seq": cursor.seq}
     return transaction.number(_BEHIND, values) > 0
 
 
 def is_known(transaction: Transaction, cursor: Cursor) -> bool:
-    """Whether the entry that `cursor` stands behind is one of this database. The beginning is."""
+    """Return whether the entry that `cursor` stands after is in this database. True for the beginning."""
     if cursor == Cursor():
         return True
     if cursor.stay != transaction.stay:
@@ -140,12 +144,12 @@ def is_known(transaction: Transaction, cursor: Cursor) -> bool:
 
 
 def is_to_come(transaction: Transaction) -> bool:
-    """Whether entries name a transaction that this database has not come to: they were brought in by a dump of another one."""
+    """Return whether entries have a transaction number that this database has not reached: they were restored from a dump of another server."""
     return transaction.number(_TO_COME) > 0
 
 
 def renumber(transaction: Transaction) -> None:
-    """Put such entries where all that is written from now on comes behind them. Cursors that stand behind one are not known any more."""
+    """Give such entries the number of this transaction, so that all later entries come after them. Cursors that stand after one become unknown."""
     for statement in _RENUMBER:
         transaction.execute(statement)
 

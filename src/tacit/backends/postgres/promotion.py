@@ -21,7 +21,7 @@ BATCH_MEMORIES = 200
 PARTITIONED = ("memories", "versions", "vectors", "postings")
 _STORAGE: dict[str, LiteralString] = {"vectors": " WITH (toast_tuple_target = 8160)"}
 LOCK = 0x54414350
-"""The advisory lock of promotions, and of moves to another shard: one at a time in a database."""
+"""The advisory lock of promotions and of moves to another shard. One at a time runs in a database."""
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -83,14 +83,14 @@ def _tenant_number(connection: _Connection, name: str) -> int:
 
 
 def partition_of(table: str, number: int) -> sql.Identifier:
-    """The partition of `table` for the tenant alone."""
+    """Return the name of the partition of `table` that holds only the tenant with this number."""
     return sql.Identifier(f"{table}_of_{number}")
 
 
 def make_partitions(connection: _Connection, number: int) -> None:
-    """Give the tenant partitions of its own; those that it has stay."""
-    # Made apart and attached: that takes a lock which neither readers nor writers wait for. A new value of the list has no
-    # rows elsewhere, so nothing is scanned.
+    """Create the tenant's own partitions that do not exist yet."""
+    # Created separately and then attached: this takes a lock that neither readers nor writers wait for. No row elsewhere has the new
+    # value of the list, so nothing is scanned.
     for table in PARTITIONED:
         partition, whole = partition_of(table, number), sql.Identifier(table)
         storage = _STORAGE.get(table, "")
@@ -113,8 +113,10 @@ def _place(connection: _Connection, number: int, placements: list[int]) -> None:
     with connection.transaction():
         as_tenant(connection, number)
         row = connection.execute(_LOCK_TENANT, {"tenant": number}).fetchone()
-        if row is None:  # rows that were moved now would be found by nobody
-            raise NotFound(f"The tenant {number} is not shown any more.", hint="It was removed meanwhile.")
+        if row is None:  # rows that are moved from here on would not be found
+            raise NotFound(
+                f"The tenant {number} is not shown any more.", hint="It was removed in the meantime."
+            )
         if row[0] != [number]:
             connection.execute(_PLACE, {"tenant": number, "placements": placements})
 
@@ -132,7 +134,7 @@ def _move(connection: _Connection, number: int, batch: int) -> int:
 
 
 def index_vectors(connection: _Connection, number: int) -> None:
-    """Make one HNSW index for each embedder. It is built beside the writers, and left out while it is not ready."""
+    """Build one HNSW index for each embedder while the tenant is read and written. A search uses it once it is ready."""
     with connection.transaction():
         as_tenant(connection, number)
         identities = cast(

@@ -1,7 +1,7 @@
-"""A read replica: a copy of a database that PostgreSQL keeps up to date. In: how to connect, how far behind it may be. Out: connections.
+"""A read replica: a copy of a database that PostgreSQL keeps up to date. In: a connection string, the largest lag. Out: connections.
 
-It serves reads for which a state of some seconds ago will do. One that is away, too far behind, or no replica any more is left alone
-for some seconds, and its readers go to the primary. Never waits long, and never serves as a role that row-level security does not bind.
+It serves reads that allow a state of some seconds ago. A replica that cannot be reached, is too far behind, or is no longer a replica is not used for
+some seconds, and its readers use the primary. Never waits long, and never connects as a role that row-level security does not bind.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tacit.backends.postgres.shards.routing import refuse_other_database
 from tacit.errors import StoreError
 
 MAX_LAG_S = 5.0
-"""A replica that is further behind is not asked."""
+"""A replica that is further behind is not used."""
 LOOK_S = 1.0
-"""So long a look at the replica holds, and so long a reader waits for a connection to it."""
+"""How long the result of a check of the replica is valid, and how long a reader waits for a connection to it."""
 _AWAY_S = 5.0
-"""A replica that failed is left alone for so long."""
+"""How long a replica that failed is not used."""
 
 _LOG = logging.getLogger(__name__)
 _Connection = psycopg.Connection[tuple[Any, ...]]
 
-# Where all that was received is shown, nothing is missing as long as the receiver runs: an idle primary does not look like a lag.
+# If everything that was received was replayed and the receiver runs, the lag is 0: an idle primary must not look like a lag.
 _LAG = """
     SELECT pg_is_in_recovery(), CASE
         WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() AND EXISTS (SELECT 1 FROM pg_stat_wal_receiver) THEN 0
@@ -50,15 +50,15 @@ class Replica:
         max_size: int,
         max_lag_s: float,
     ) -> None:
-        """Connect to nothing yet.
+        """Prepare a pool. Nothing is connected yet.
 
         Args:
-            dsn: how to connect as the application's role.
-            keywords: of every connection.
-            shard: whose replica it should be.
+            dsn: connection string as the application's role.
+            keywords: keyword arguments of every connection.
+            shard: the name of the shard that it must be a replica of.
             directory: the id of the directory of that shard.
-            max_size: connections at most.
-            max_lag_s: so far behind the primary it may be.
+            max_size: largest number of connections.
+            max_lag_s: the replica is not used if it is further behind its primary, in seconds.
         """
         self.max_lag_s = max_lag_s
         self._dsn = dsn
@@ -71,7 +71,7 @@ class Replica:
         self._good_until = self._away_until = 0.0
 
     def usable(self) -> bool:
-        """Whether it can be asked now; looks at it at most once in `LOOK_S`."""
+        """Return whether the replica can be used now. It is checked at most once in `LOOK_S` seconds."""
         now = time.monotonic()
         if now < self._away_until:
             return False
@@ -83,15 +83,15 @@ class Replica:
             self.leave_alone(str(error).strip())
             return False
         if lag_s is None or lag_s > self.max_lag_s:
-            self.leave_alone("it is no replica" if lag_s is None else f"it is {lag_s:.0f} s behind")
+            self.leave_alone("it is not a replica" if lag_s is None else f"it is {lag_s:.0f} s behind")
             return False
         self._good_until = time.monotonic() + LOOK_S
         return True
 
     def _look(self) -> float | None:
-        """How many seconds it is behind; None = it follows nobody."""
+        """Return how many seconds the replica is behind its primary; None = it is not a replica."""
         if not self._opened:
-            # Once outside the pool, as for the primary: the pool would hide why it cannot connect.
+            # Once outside the pool, as for the primary: the pool would hide the reason of a failure.
             with psycopg.connect(self._dsn, **self._keywords) as connection:
                 refuse_other_schema(connection)
                 refuse_unbound_role(connection)
@@ -109,22 +109,22 @@ class Replica:
         return self.max_lag_s + 1 if row[1] is None else float(row[1])
 
     def borrow(self) -> _Connection:
-        """A connection.
+        """Return a connection.
 
         Raises:
-            psycopg.Error: there is none.
+            psycopg.Error: no connection could be made.
         """
         return self._pool.getconn(timeout=LOOK_S)
 
     def give_back(self, connection: _Connection) -> None:
-        """Give back what was borrowed, out of its transaction."""
+        """End the transaction of a borrowed connection, and give it back."""
         with suppress(psycopg.Error):
             connection.rollback()
         self._pool.putconn(connection)
 
     def leave_alone(self, reason: str) -> None:
-        """Do not ask it for some seconds."""
-        _LOG.warning("The replica of the shard %s is not asked: %s.", self._shard, reason)
+        """Do not use the replica for some seconds, and log the reason."""
+        _LOG.warning("The replica of the shard %s is not used: %s.", self._shard, reason)
         self._good_until, self._away_until = 0.0, time.monotonic() + _AWAY_S
         if self._opened:
             with suppress(psycopg.Error):

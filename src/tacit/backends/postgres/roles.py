@@ -20,12 +20,12 @@ TENANT_TABLES = (
     "members", "memberships", "team_projects", "share_requests", "audit",
     "sso_logins", "sso_identities", "sso_links",
 )  # fmt: skip
-"""Every table that the application reads and writes; each has a policy for its tenant."""
+"""Every table with rows of tenants. The application reads and writes them, and each has a policy for its tenant."""
 SEQUENCES = ("memory_numbers", "version_numbers", "audit_numbers")
 APPEND_ONLY = ("audit",)
 """Tables whose rows the application may neither change nor delete."""
 DIRECTORY_TABLES = ("routes", "shards", "this_database")
-"""Which shard holds which tenant; nothing that a tenant stores. See `shards`."""
+"""The tables that say which shard holds which tenant. They hold no data of tenants. See `shards`."""
 
 _BOUND = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole) FROM pg_roles

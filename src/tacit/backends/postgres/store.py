@@ -63,7 +63,7 @@ from tacit.ports.store import (
 
 
 def _nothing(_transaction: Transaction) -> None:
-    """Do nothing besides."""
+    """Do nothing in the transaction."""
 
 
 def open_postgres_store(
@@ -142,7 +142,7 @@ class PostgresStore:
         expected: Mapping[str, str] | None = None,
         beside: Callable[[Transaction], None] = _nothing,
     ) -> None:
-        """See the port. The time of the transaction is the clock's; `beside` is done first in it, and what it raises undoes all."""
+        """See the port. The time of the changes is that of the clock. `beside` runs first in the same transaction; if it raises, nothing is written."""
         related = tuple(relations)
         if not (values or related) and all(isinstance(change, Skip) for change in changes):
             return
@@ -498,7 +498,7 @@ class PostgresStore:
         gone: Removal | None = None,
         beside: Callable[[Transaction], None] = _nothing,
     ) -> Mapping[str, int]:
-        """See the port. What is to change is worked out before other writers wait; `beside` is done in the transaction that writes.
+        """See the port. The changes are computed before other writers have to wait. `beside` runs first in the transaction that writes.
 
         Raises:
             StoreError: for a copy; an export is cleaned by restoring it, cleaning the tenant, and exporting it again.

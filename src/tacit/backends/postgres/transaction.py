@@ -1,4 +1,4 @@
-"""A transaction of one tenant, as the modules of the store use it. In: statements and values. Out: rows. Every statement gets the tenant's number."""
+"""A transaction of one tenant, as the modules of the store use it. In: statements and values. Out: rows. Every statement gets the number of the tenant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tacit.model.scope import ScopeFilter
 _Connection = psycopg.Connection[tuple[Any, ...]]
 Row = tuple[Any, ...]
 Observe = Callable[[str], None]
-"""Told of every statement before it is carried out."""
+"""Called with every statement before it is executed."""
 
 
 @dataclass(slots=True)
@@ -23,11 +23,11 @@ class Transaction:
     """A transaction of one tenant.
 
     Attributes:
-        tenant: its number.
-        placements: where its rows lie; the last is where new ones go.
-        change: its change counter as the transaction began.
-        indexed: identities of embedders whose vectors have an HNSW index of their own.
-        stay: how often the tenant moved to another shard.
+        tenant: the number of the tenant.
+        placements: the partitions that hold its rows; new rows go to the last one.
+        change: its change counter at the beginning of the transaction.
+        indexed: identities of embedders whose vectors have their own HNSW index.
+        stay: number of times the tenant has moved to another shard.
     """
 
     tenant: int
@@ -40,7 +40,7 @@ class Transaction:
     stay: int = 0
 
     def execute(self, statement: str, values: Mapping[str, object] | None = None) -> psycopg.Cursor[Row]:
-        """Carry out a statement; `tenant`, `placements` and `placement` (for new rows) are known to it."""
+        """Execute a statement. Besides `values` it may use `tenant`, `placements` and `placement` (for new rows)."""
         self._observe(statement)
         given = {
             "tenant": self.tenant,
@@ -51,37 +51,37 @@ class Transaction:
         return self._connection.execute(statement.encode(), given)
 
     def rows(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
-        """All rows that a statement gives."""
+        """Return all rows of a statement."""
         return self.execute(statement, values).fetchall()
 
     def row(self, statement: str, values: Mapping[str, object] | None = None) -> Row | None:
-        """The first row that a statement gives."""
+        """Return the first row of a statement; None = it has none."""
         return self.execute(statement, values).fetchone()
 
     def stream(self, statement: str, values: Mapping[str, object] | None = None) -> Generator[Row]:
-        """Row after row, for more of them than should be held at once."""
+        """Yield the rows of a statement one by one, without holding all of them in memory."""
         self._observe(statement)
         with self._connection.cursor(name="stream") as cursor:
             given = {"tenant": self.tenant, "placements": list(self.placements), **_cleaned(values or {})}
             yield from cursor.execute(statement.encode(), given)
 
     def number(self, statement: str, values: Mapping[str, object] | None = None) -> int:
-        """The number that a statement gives; 0 for none."""
+        """Return the number in the first row of a statement; 0 = there is no row, or it is NULL."""
         row = self.row(statement, values)
         return 0 if row is None or row[0] is None else int(row[0])
 
     def scopes(self, scope: ScopeFilter) -> tuple[StoredScope, ...]:
-        """The stored scopes that `scope` shows; asked for once in a transaction that only reads."""
+        """Return the stored scopes that `scope` shows. They are read once in a transaction."""
         known = self._scopes.get(scope)
         if known is None:
             known = self._scopes[scope] = stored_scopes(self, scope)
         return known
 
     def visible(self, scope: ScopeFilter) -> list[int]:
-        """The numbers of those scopes."""
+        """Return the numbers of the stored scopes that `scope` shows."""
         return [stored.number for stored in self.scopes(scope)]
 
 
 def _cleaned(values: Mapping[str, object]) -> dict[str, object]:
-    """Values with the texts that PostgreSQL takes: whoever asks for a name with a NUL finds nothing, and is told so."""
+    """Return `values` with texts that PostgreSQL accepts. So a search for a name with a NUL finds nothing and raises no error."""
     return {name: clean_text(value) if isinstance(value, str) else value for name, value in values.items()}

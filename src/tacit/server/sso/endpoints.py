@@ -1,6 +1,6 @@
 """The HTTP interface of single sign-on. In: requests of devices and of browsers. Out: JSON for devices, pages for browsers.
 
-A browser is known by a cookie that it gets with the page that asks; nobody agrees, and nobody comes back from the provider, without it.
+A browser gets a cookie with the page that asks for confirmation. Without this cookie it can neither confirm a login nor return from the provider.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tacit.server.sso.sign_ins import LOGIN_MS, MAX_DEVICE, no_login
 from tacit.sync.views import SignInBegun
 
 BEGUN, BEGUN_WINDOW_S = 20, 60.0
-"""So many logins of one address are begun in so many seconds."""
+"""One address may begin at most `BEGUN` logins in `BEGUN_WINDOW_S` seconds."""
 MAX_FORM_BYTES = 4096
 MAX_TEXT = 4096
 _BROWSER = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -44,24 +44,24 @@ _BROWSER = re.compile(r"[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginRequest:
-    """A device that wants to log in; `device` is its name."""
+    """A request of a device to begin a login. `device` is the name of the device."""
 
     device: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishRequest:
-    """A device that asks what became of its login."""
+    """A request of a device for the result of its login."""
 
     login: str
     secret: str
 
 
 class SsoEndpoints:
-    """The endpoints of one application."""
+    """The endpoints of single sign-on in one application."""
 
     def __init__(self, sso: SingleSignOn, service: Service, *, now_ms: Callable[[], int]) -> None:
-        """Answer for `sso`."""
+        """Answer requests for `sso`."""
         self._sso = sso
         self._service = service
         self._now_ms = now_ms
@@ -70,7 +70,7 @@ class SsoEndpoints:
         self._cookie = "__Host-tacit-login" if self._secure else "tacit-login"
 
     def paths(self) -> tuple[tuple[str, str, Handler], ...]:
-        """Methods, paths below `SSO_PREFIX`, handlers."""
+        """Return the method, the path below `SSO_PREFIX` and the handler of each endpoint."""
         return (
             ("POST", "/begin", self._begin),
             ("POST", "/finish", self._finish),
@@ -85,9 +85,9 @@ class SsoEndpoints:
         self._service.refuse_guessing(request)
         address = self._service.address(request)
         if self._lately.too_many(address):
-            raise TooManyRequests("Too many logins were begun at this address.", code="sync_error")
+            raise TooManyRequests("Too many logins were begun from this address.", code="sync_error")
         self._lately.add(address)
-        # A device that is logged in links or renews its own account; a token that is none is refused, not passed over.
+        # A device that is logged in links or renews its own account. An invalid token is refused and not ignored.
         account = (await self._service.device(request)).account if "authorization" in request.headers else ""
         asked = await read_body(request, BeginRequest)
         if not 0 < len(asked.device) <= MAX_DEVICE or not asked.device.isprintable():
@@ -130,7 +130,7 @@ class SsoEndpoints:
             path="/",
             secure=self._secure,
             httponly=True,
-            samesite="lax",  # the provider's redirect is a navigation from another site
+            samesite="lax",  # the redirect of the provider is a navigation from another site
         )
         return page
 
@@ -162,7 +162,7 @@ class SsoEndpoints:
     # --- helpers
 
     def _page(self, handler: Callable[[Request], Awaitable[Response]]) -> Handler:
-        """`handler` with its errors as pages."""
+        """Return `handler` with its errors turned into pages."""
 
         async def answer(request: Request) -> Response:
             try:
@@ -176,13 +176,13 @@ class SsoEndpoints:
         return answer
 
     def _browser(self, request: Request) -> str:
-        """The browser's own secret; "" = it has none."""
+        """Return the secret in the browser's cookie; "" = the browser has none."""
         value = request.cookies.get(self._cookie, "")
         return value if _BROWSER.fullmatch(value) else ""
 
     @contextmanager
     def _counting(self, request: Request) -> Generator[None]:
-        """Count what names no login against its address, so that nobody guesses."""
+        """Count a request that names no login as a failed login of its address, so that nobody can guess ids."""
         try:
             yield
         except NotLoggedIn:
@@ -195,5 +195,5 @@ def _text(request: Request, name: str) -> str:
 
 
 def _token(browser: str, login: str) -> str:
-    """Shows that a form came from the page of this browser and login."""
+    """Return the token of the confirmation form. It proves that the form came from the page of this browser and login."""
     return hash_of(f"agree {browser} {login}")

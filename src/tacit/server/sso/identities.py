@@ -1,8 +1,8 @@
-"""Which account belongs to whom at the provider, in PostgreSQL. In: an issuer and a subject. Out: an account.
+"""Which account belongs to which person at the provider, in PostgreSQL. In: an issuer and a subject. Out: an account.
 
-A person is the pair of issuer and subject, and nothing else: names and addresses change, and can be chosen. The account says in its own tenant whose it
-is; a list in a tenant of the provider says where to look. Both have to agree, so that an account which was removed and made again for somebody else
-opens to nobody from before.
+Only the pair of issuer and subject identifies a person: names and addresses change, and people can choose them. The tenant of an account holds a link to
+the person, and a list in the tenant of the provider maps each person to an account. Both must agree. So if an account is removed and created again for
+somebody else, the person from before does not get into it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tacit.server.sso.sign_ins import provider_tenant
 from tacit.server.teams.access import SERVER
 
 TRIES = 200
-"""So many names are tried for a new account: ana, ana-2, ana-3."""
+"""At most this many names are tried for a new account: ana, ana-2, ana-3."""
 
 _LISTED = "SELECT account FROM sso_identities WHERE tenant = %(tenant)s AND identity = %(identity)s"
 _LIST = """
@@ -38,20 +38,24 @@ _LINK = """
 
 
 class Identities:
-    """The accounts of the provider's people. Safe to share between threads and processes."""
+    """Maps people at a provider to accounts. Safe to share between threads and processes."""
 
     def __init__(self, connections: Connections, logs: Logs, issuer: str) -> None:
-        """Accounts are those of `logs`, in the database of `connections`; people are those of the provider `issuer`."""
+        """Map the people of the provider `issuer` to the accounts of `logs`, in the databases of `connections`."""
         self._connections = connections
         self._logs = logs
         self._list = Database(connections, provider_tenant(issuer))
 
     def find(self, claims: Claims) -> str:
-        """The account of a person; "" = none."""
+        """Return the account of a person; "" = they have none."""
         return self._look(claims)[0]
 
     def log_in(self, claims: Claims, *, now_ms: int) -> str:
-        """The account of a person, made where they have none, under a name that nobody has."""
+        """Return the account of a person. If they have none, create one with a name that is free.
+
+        Raises:
+            StoreError: the account could not be created.
+        """
         for _ in range(3):
             account, listed = self._look(claims)
             if account:
@@ -61,14 +65,15 @@ class Identities:
             self._link(made, claims, now_ms=now_ms)
             if self._claim(claims, made, instead_of=listed):
                 return made
-            self._logs.remove_account(made)  # the same person logged in elsewhere at the same moment
-        raise StoreError("The account could not be made.", hint="Log in again.")
+            self._logs.remove_account(made)  # the same person logged in on another device at the same moment
+        raise StoreError("The account could not be created.", hint="Log in again.")
 
     def link(self, claims: Claims, account: str, *, now_ms: int) -> None:
-        """Link an account to a person, or note that they logged in again. Only for whoever has proved both.
+        """Link an account to a person, or note that they logged in again. The caller must have checked the device and the person.
 
         Raises:
-            NotPermitted: if the account is another person's, or the person has another account.
+            NotPermitted: the account belongs to another person, or the person has another account.
+            StoreError: the account could not be linked.
         """
         other, listed = self._look(claims)
         if other and other != account:
@@ -87,7 +92,7 @@ class Identities:
     # --- helpers
 
     def _look(self, claims: Claims) -> tuple[str, str]:
-        """The account of a person, and what the list says; the first is "" where the account does not agree."""
+        """Return the account of a person and the account that the list names. The first is "" if the link of that account names somebody else."""
         identity = identity_of(claims)
         row = self._list.reading(lambda transaction: transaction.row(_LISTED, {"identity": identity}))
         listed = str(row[0]) if row is not None else ""
@@ -119,7 +124,7 @@ class Identities:
         return database.writing(write, durable=True, alone=False)
 
     def _new_account(self, claims: Claims) -> str:
-        """Make an account of a name that was free: the database decides, not a look before."""
+        """Create an account with a free name and return the name. The database decides whether a name is free, without a check before."""
         name = proposed_name(claims)
         for number in range(1, TRIES):
             tail = f"-{number}" if number > 1 else ""
@@ -133,12 +138,12 @@ class Identities:
 
 
 def identity_of(claims: Claims) -> str:
-    """What stands for a person: a hash of issuer and subject, which neither contains a line break that could make two pairs alike."""
+    """Return the stored form of a person: a hash of issuer and subject. The length of the issuer keeps two pairs from giving the same text."""
     return hashlib.sha256(f"{len(claims.issuer)}\n{claims.issuer}\n{claims.subject}".encode()).hexdigest()
 
 
 def proposed_name(claims: Claims) -> str:
-    """A name for the account of a person: how the provider calls them, else their verified address, in the letters of account names."""
+    """Return a name for the account of a person, from their preferred user name, else from their verified address."""
     for text in (claims.preferred_username, claims.email):
         plain = unicodedata.normalize("NFKD", text.partition("@")[0]).encode("ascii", "ignore").decode()
         name = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:MAX_ACCOUNT].strip("-")

@@ -1,4 +1,4 @@
-"""A login with the provider, from its beginning to the account. In: a device, a browser, the provider's answer. Out: an account, its teams, a code for the device."""
+"""A login with a provider, from its beginning to the account. In: requests of a device and a browser, the answer of the provider. Out: an account, its memberships, a code for the device."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tacit.sync.views import SignInResult
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SsoSettings:
-    """How people log in with a provider.
+    """The settings of single sign-on.
 
     Attributes:
-        client: this server, as the provider knows it.
-        rules: who may log in, and into which teams.
-        groups_claim: the claim that names a person's groups.
-        days: so long a membership that a group gave lasts without another login.
-        public_url: of this server, as browsers reach it.
+        client: this server as a client of the provider.
+        rules: who may log in, and with which roles.
+        groups_claim: the claim that lists the groups of a person.
+        days: days after the last login until a membership from a group ends.
+        public_url: the URL at which browsers reach this server.
     """
 
     client: Client
@@ -49,7 +49,7 @@ class SingleSignOn:
         *,
         provider: Provider | None = None,
     ) -> None:
-        """Let people into the accounts of `logs` and the teams of `teams`; `provider` other than the one of the settings."""
+        """Log people in to the accounts of `logs` and the teams of `teams`. `provider` None = the provider of the settings."""
         self.settings = settings
         self.provider = provider or Provider(settings.client)
         self._logs = logs
@@ -58,20 +58,24 @@ class SingleSignOn:
         self._memberships = GrantedMemberships(teams.members)
 
     def missing_teams(self) -> tuple[str, ...]:
-        """Teams that groups give and that are not there."""
+        """Return the teams that the rules name and that do not exist."""
         return self._memberships.missing(self.settings.rules.teams())
 
     def begin(self, *, device: str, address: str, account: str, now_ms: int) -> Begun:
-        """A device begins; `account` = its own where it is logged in. A provider that was never reached is told at once."""
+        """Begin a login for a device; see `SignIns.begin`.
+
+        Raises:
+            SyncError: the provider cannot be reached, or too many logins are under way.
+        """
         self.provider.metadata()
         return self._sign_ins.begin(device=device, address=address, account=account, now_ms=now_ms)
 
     def show(self, login: str, browser: str, *, now_ms: int) -> Shown:
-        """What a browser shows before somebody agrees; see `SignIns.show`."""
+        """Return what a browser shows before a person confirms the login; see `SignIns.show`."""
         return self._sign_ins.show(login, browser, now_ms=now_ms)
 
     def agree(self, login: str, browser: str, *, now_ms: int) -> str:
-        """Somebody agreed; returns the provider's address for their browser."""
+        """Note that a person confirmed the login in a browser. Return the address of the provider to which the browser is sent; see `SignIns.agree`."""
         self.provider.metadata()
         agreed = self._sign_ins.agree(login, browser, now_ms=now_ms)
         return self.provider.authorization_url(
@@ -79,20 +83,20 @@ class SingleSignOn:
         )
 
     def complete(self, *, state: str, code: str, error: str, issuer: str, browser: str, now_ms: int) -> str:
-        """A browser came back from the provider; returns the account.
+        """Complete a login after the browser returned from the provider. Return the account.
 
         Args:
-            state: of the login, which counts once.
-            code: for the provider; "" = it refused.
-            error: why it refused.
-            issuer: as the answer names it (RFC 9207); "" = it does not.
-            browser: that came back.
-            now_ms: the time.
+            state: the state in the answer of the provider; it is valid once.
+            code: the authorization code; "" = the provider refused.
+            error: the error code of a refusal.
+            issuer: the issuer in the answer (RFC 9207); "" = the answer has none.
+            browser: the secret of the browser.
+            now_ms: the current time.
 
         Raises:
-            NotLoggedIn: if the state is not this browser's, or counted already.
-            NotPermitted: if the person may not log in.
-            SyncError: if the provider's answer is not accepted.
+            NotLoggedIn: the state belongs to another browser, or was used before.
+            NotPermitted: the person may not log in.
+            SyncError: the provider cannot be reached, or its answer is not accepted.
         """
         returned = self._sign_ins.returned(state, browser, now_ms=now_ms)
         try:
@@ -138,11 +142,11 @@ class SingleSignOn:
         return account
 
     def finish(self, login: str, secret: str, *, now_ms: int) -> SignInResult:
-        """What became of a login, for its device; an end is told once.
+        """Return the result of a login to its device. A login that is done or refused is forgotten afterwards.
 
         Raises:
-            NotLoggedIn: if there is none of this id and secret.
-            NotPermitted: if it was refused.
+            NotLoggedIn: there is no login with this id and secret.
+            NotPermitted: the login was refused.
         """
         result = self._sign_ins.result(login, secret, now_ms=now_ms)
         match result.outcome:
@@ -150,12 +154,12 @@ class SingleSignOn:
                 return SignInResult(done=False)
             case "refused":
                 raise NotPermitted(
-                    result.text, hint="`tacit login URL --sso` begins again; the browser says more."
+                    result.text, hint="`tacit login URL --sso` begins again; the browser shows more."
                 )
             case "done":
                 account = result.text
         if not self._logs.has_account(account):
-            raise no_login()  # removed meanwhile
+            raise no_login()  # the account was removed in the meantime
         code = "" if result.linked else self._logs.add_account(account, now_ms=now_ms)
         return SignInResult(done=True, account=account, code=code, first=self._logs.is_new(account))
 
@@ -164,6 +168,6 @@ class SingleSignOn:
 
 
 def _shown_name(claims: Claims, account: str) -> str:
-    """The name that teammates see: the person's, if it can be shown."""
+    """Return the name that teammates see: the name of the person if it can be shown, else the account."""
     name = " ".join(claims.name.split())
     return name if is_name(name) else account

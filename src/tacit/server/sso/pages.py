@@ -1,4 +1,4 @@
-"""The pages that a browser shows during a login. In: words. Out: HTML without scripts, which nothing may frame and nothing keeps."""
+"""The pages that a browser shows during a login. In: texts. Out: HTML without scripts, which no page may frame and no cache may store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STYLE = (
 )
 _HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 _HEADERS = {
-    # Without `form-action`: browsers apply it to the provider's redirects as well, which may lead anywhere.
+    # Without `form-action`: browsers also apply it to the redirects of the provider, which may lead to any site.
     "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{_HASH}'; frame-ancestors 'none'; base-uri 'none'",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
@@ -26,7 +26,7 @@ _HEADERS = {
 
 
 def confirm_page(shown: Shown, *, login: str, token: str, address: str) -> HTMLResponse:
-    """Ask whether the person began this login themselves; `address` is the browser's."""
+    """Return the page that asks whether the person began this login. `address` is the address of the browser."""
     what = (
         f"The device “{shown.device}” wants to link the account “{shown.account}” to you, or to renew its teams."
         if shown.account
@@ -51,14 +51,14 @@ def confirm_page(shown: Shown, *, login: str, token: str, address: str) -> HTMLR
 
 
 def done_page(account: str) -> HTMLResponse:
-    """Say that the login worked."""
+    """Return the page that says that the login worked."""
     return _page(
         "Logged in", f"<p>You are logged in as {escape(account)}. You can close this window; your terminal goes on.</p>"
     )  # fmt: skip
 
 
 def failed_page(message: str, hint: str, *, status: int) -> HTMLResponse:
-    """Say why a login did not work."""
+    """Return the page that says why a login did not work."""
     return _page("Not logged in", f"<p>{escape(message)}</p><p>{escape(hint)}</p>", status=status)
 
 

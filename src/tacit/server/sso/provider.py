@@ -1,8 +1,8 @@
-"""The OpenID Connect provider, as its client. In: a code that a browser brought. Out: what the provider says of a person, checked.
+"""A client of the OpenID Connect provider. In: an authorization code. Out: the checked claims of a person.
 
-The signature, the issuer, the audience and the times of an ID token are PyJWT's to check; the nonce, the party that it was issued to and the subject
-of the answer about the user are checked here. Only asymmetric algorithms are accepted, so that no public key is ever taken for a shared secret.
-Metadata and keys are kept for an hour; a key that is not among them is looked for at once.
+PyJWT checks the signature, the issuer, the audience and the times of an ID token. This module checks the nonce, the authorized party and the subject of
+the user-info answer. Only asymmetric algorithms are accepted, so that a public key is never used as a shared secret. Metadata and keys are cached for an
+hour; if a token names an unknown key, the keys are fetched again at once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tacit.sync.connection import is_loopback
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 LEEWAY_S = 60
-"""Clocks may differ by so much."""
+"""The clocks of the provider and the server may differ by this many seconds."""
 KEPT_S = 3600.0
 ANSWER_S = 10.0
 MAX_SUBJECT = 255
@@ -34,7 +34,7 @@ MAX_SUBJECT = 255
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """What the provider says of itself (OpenID Connect Discovery 1.0, section 3)."""
+    """The metadata of a provider (OpenID Connect Discovery 1.0, section 3)."""
 
     issuer: str
     authorization_endpoint: str
@@ -48,7 +48,7 @@ class Metadata:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """This server, as the provider knows it. `secret` "" = a public client."""
+    """This server as a client of the provider. `secret` "" = a public client."""
 
     issuer: str
     client_id: str
@@ -57,7 +57,7 @@ class Client:
 
 
 class Provider:
-    """A provider. Safe to use from several threads."""
+    """A provider. Safe to share between threads."""
 
     def __init__(
         self,
@@ -66,14 +66,14 @@ class Provider:
         http: httpx.Client | None = None,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Speak to the provider as `client`.
+        """Talk to the provider as `client`. Nothing is sent yet.
 
         Raises:
-            InvalidInput: if the issuer is no address with TLS.
+            InvalidInput: the issuer is not an HTTPS URL, nor one on loopback.
         """
         if not _is_safe(client.issuer):
             raise InvalidInput(
-                f"{client.issuer!r} is no address of a provider.", hint="Expected https://HOST, as its ID tokens name it."
+                f"{client.issuer!r} cannot be the issuer of a provider.", hint="Expected https://HOST, exactly as the ID tokens of the provider name it."
             )  # fmt: skip
         self._client = client
         self._http = http or httpx.Client(timeout=ANSWER_S, follow_redirects=False)
@@ -83,10 +83,10 @@ class Provider:
         self._keys: tuple[float, jwt.PyJWKSet] | None = None
 
     def metadata(self) -> Metadata:
-        """What the provider says of itself.
+        """Return the metadata of the provider.
 
         Raises:
-            SyncError: if it cannot be reached, or is not the provider of this issuer.
+            SyncError: the provider cannot be reached, or has another issuer.
         """
         with self._lock:
             kept = self._metadata
@@ -97,21 +97,21 @@ class Provider:
         try:
             found = msgspec.json.decode(reply, type=Metadata)
         except msgspec.MsgspecError as error:
-            raise SyncError(f"{issuer} is no OpenID Connect provider: {error}.") from error
+            raise SyncError(f"{issuer} is not an OpenID Connect provider: {error}.") from error
         if found.issuer != issuer:
             raise SyncError(
                 f"The provider at {issuer} calls itself {found.issuer[:200]}.",
-                hint="Give --oidc-issuer exactly as the provider writes it. Entra: the address with the tenant's id and /v2.0.",
+                hint="Give --oidc-issuer exactly as the provider writes it. For Entra ID: the URL with the tenant's ID and /v2.0.",
             )
         used = (found.authorization_endpoint, found.token_endpoint, found.jwks_uri, found.userinfo_endpoint)
         if wrong := [url for url in used if url and not _is_safe(url)]:
-            raise SyncError(f"The provider names an address without TLS: {wrong[0][:200]}.")
+            raise SyncError(f"The provider names a URL without TLS: {wrong[0][:200]}.")
         with self._lock:
             self._metadata = (self._monotonic_s(), found)
         return found
 
     def authorization_url(self, *, state: str, nonce: str, verifier: str) -> str:
-        """Where a browser goes to log in (RFC 6749, section 4.1.1, with the code challenge of RFC 7636)."""
+        """Return the URL at which a browser logs in (RFC 6749, section 4.1.1, with the code challenge of RFC 7636)."""
         metadata = self.metadata()
         scopes = ["openid", "profile", "email"]
         scopes += ["groups"] if "groups" in metadata.scopes_supported else []
@@ -130,16 +130,16 @@ class Provider:
         return f"{metadata.authorization_endpoint}{joint}{urlencode(query)}"
 
     def identify(self, code: str, *, nonce: str, verifier: str, wanted: tuple[str, ...] = ()) -> Mapping[str, object]:  # fmt: skip
-        """What the provider says of the person whose browser brought `code`.
+        """Exchange an authorization code, and return the checked claims of the person.
 
         Args:
-            code: of the authorization response.
-            nonce: that the ID token must hold.
-            verifier: that fits the code challenge.
-            wanted: claims for which the user-info endpoint is asked where the ID token has not all of them.
+            code: the code of the authorization response.
+            nonce: the nonce that the ID token must hold.
+            verifier: the code verifier of this login.
+            wanted: claims to ask the user-info endpoint for if the ID token lacks one of them.
 
         Raises:
-            SyncError: if the provider cannot be reached, refuses, or its answer is not accepted.
+            SyncError: the provider cannot be reached, refuses, or its answer is not accepted.
         """
         tokens = self._exchange(code, verifier)
         token, access = tokens.get("id_token"), tokens.get("access_token")
@@ -150,8 +150,8 @@ class Provider:
         if endpoint and isinstance(access, str) and any(name not in claims for name in wanted):
             told = _object(self._ask("GET", endpoint, headers={"Authorization": f"Bearer {access}"}))
             if told.get("sub") != claims["sub"]:
-                raise _refused("it told of another user")
-            claims = {**told, **claims}  # what is signed holds
+                raise _refused("its user-info answer is about another user")
+            claims = {**told, **claims}  # signed claims take precedence
         return claims
 
     def _exchange(self, code: str, verifier: str) -> Mapping[str, object]:
@@ -173,7 +173,7 @@ class Provider:
         return _object(self._ask("POST", metadata.token_endpoint, data=form, auth=auth))
 
     def _checked(self, token: str, nonce: str) -> dict[str, object]:
-        """The claims of an ID token (OpenID Connect Core 1.0, section 3.1.3.7)."""
+        """Check an ID token (OpenID Connect Core 1.0, section 3.1.3.7), and return its claims."""
         try:
             claims = cast(
                 "dict[str, object]",
@@ -195,11 +195,11 @@ class Provider:
         if party != self._client.client_id and (party is not None or _count(claims["aud"]) > 1):
             raise _refused("its ID token was issued to another party")
         if not 0 < len(str(claims["sub"])) <= MAX_SUBJECT:
-            raise _refused("its ID token names nobody")
+            raise _refused("its ID token has no valid subject")
         return claims
 
     def _key_of(self, token: str) -> jwt.PyJWK:
-        """The key that a token says it is signed with; the keys are fetched again where it is none of those known."""
+        """Return the key that a token names in its header. If the key is unknown, the keys are fetched again."""
         kid = jwt.get_unverified_header(token).get("kid")
         for again in (False, True):
             keys = [key for key in self._key_set(again=again).keys if key.public_key_use in (None, "sig")]
@@ -237,12 +237,12 @@ class Provider:
 def _refused(why: str) -> SyncError:
     return SyncError(
         f"The login with the provider failed: {why}.",
-        hint="Begin again with `tacit login URL --sso`. If it stays so, show this to whoever runs the server.",
+        hint="Begin again with `tacit login URL --sso`. If it fails again, show this message to the person who runs the server.",
     )
 
 
 def _reason(raw: bytes) -> str:
-    """The error code of OAuth in an answer; not its description, which is the provider's to word."""
+    """Return the OAuth error code in an answer, without its description, which may hold any text."""
     try:
         code = _object(raw).get("error")
     except SyncError:
@@ -262,7 +262,7 @@ def _count(audience: object) -> int:
 
 
 def _is_safe(url: str) -> bool:
-    """Whether what is sent to an address is encrypted on its way, or does not leave the machine."""
+    """Return whether a URL uses TLS or is on loopback."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -1,4 +1,4 @@
-"""Who may log in with the provider, and into which teams. In: what the operator wrote, what the provider says of a person. Out: roles by team, or a refusal."""
+"""Who may log in with the provider, and with which roles. In: options of the operator, claims of a person. Out: roles by team, or a refusal."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from tacit.errors import InvalidInput, NotPermitted
 from tacit.model.shared import ROLES, TEAM, Role
 
 EVERYBODY = "*"
-"""Stands for a group that everybody is in whom the provider logs in."""
+"""A group with everybody whom the provider logs in."""
 GOOGLE = "https://accounts.google.com"
-"""Here a verified address may be of a domain whose owner does not know the account; the claim `hd` says that they do."""
+"""The issuer of Google. An account there may have a verified address of a domain that does not manage the account; only the claim `hd` proves that it does."""
 _MAPPED = re.compile(rf"(?P<group>.+)=(?P<team>{TEAM.pattern}):(?P<role>{'|'.join(ROLES)})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """Who is in `group` may log in, and has `role` in `team`; "" = in no team by that."""
+    """People in `group` may log in, and have `role` in `team`; `team` "" = the group gives no role."""
 
     group: str
     team: str = ""
@@ -27,32 +27,32 @@ class Grant:
 
     @classmethod
     def parse(cls, text: str) -> Grant:
-        """Read `engineering=acme/core:writer`, or `engineering`.
+        """Read a text such as `engineering=acme/core:writer` or `engineering`.
 
         Raises:
-            InvalidInput: if it is neither.
+            InvalidInput: the text has neither form.
         """
         if "=" not in text and text.strip():
             return cls(group=text)
         found = _MAPPED.fullmatch(text)
         if found is None:
             raise InvalidInput(
-                f"{text[:90]!r} maps no group.",
-                hint=f"Write GROUP=TEAM:ROLE, as in engineering=acme/core:writer. Roles: {', '.join(ROLES)}.",
+                f"{text[:90]!r} does not map a group to a role.",
+                hint=f"Write GROUP=TEAM:ROLE, such as engineering=acme/core:writer. Roles: {', '.join(ROLES)}.",
             )
         return cls(group=found["group"], team=found["team"], role=cast("Role", found["role"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claims:
-    """What the provider says of a person.
+    """The claims of a person, as the provider states them.
 
     Attributes:
-        issuer, subject: who they are; nothing else identifies them.
-        preferred_username, name: as they are called.
-        email: only if the provider has verified it.
+        issuer, subject: identify the person; nothing else does.
+        preferred_username, name: what the person is called.
+        email: their address, if the provider has verified it; else "".
         domain: the hosted domain (`hd`) of a Google account.
-        groups: names or ids.
+        groups: names or ids of their groups.
     """
 
     issuer: str
@@ -66,22 +66,22 @@ class Claims:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """Whom the provider lets into this server. Whoever has none of the groups and none of the domains stays outside."""
+    """Who may log in to this server: people in one of the groups, or with an address of one of the domains. Everybody else is refused."""
 
     grants: tuple[Grant, ...] = ()
     domains: tuple[str, ...] = ()
 
     @classmethod
     def parse(cls, groups: Sequence[str], domains: Sequence[str]) -> Rules:
-        """Read what the operator wrote.
+        """Read the options of the operator: groups (see `Grant.parse`) and domains.
 
         Raises:
-            InvalidInput: for what cannot be read, or if nobody could log in.
+            InvalidInput: an option cannot be read, or there is none, so that nobody could log in.
         """
         if not groups and not domains:
             raise InvalidInput(
-                "Nothing says who may log in with the provider.",
-                hint="Give --oidc-group GROUP=TEAM:ROLE, or --oidc-domain; --oidc-group '*' lets everybody in whom the provider knows.",
+                "No option says who may log in with the provider.",
+                hint="Give --oidc-group GROUP=TEAM:ROLE or --oidc-domain. --oidc-group '*' lets everybody log in whom the provider knows.",
             )
         return cls(
             grants=tuple(map(Grant.parse, groups)),
@@ -89,16 +89,16 @@ class Rules:
         )
 
     def roles(self, claims: Claims) -> Mapping[str, Role]:
-        """The role of a person in each team that their groups give them: the one with most rights.
+        """Return the role of a person in each team that their groups give them. Of several roles in a team, the one with the most rights counts.
 
         Raises:
-            NotPermitted: if they may not log in.
+            NotPermitted: the person may not log in.
         """
         granted = [grant for grant in self.grants if grant.group in (EVERYBODY, *claims.groups)]
         if not granted and not self._of_domain(claims):
             raise NotPermitted(
                 "Your account at the provider is in no group that may use this server.",
-                hint="Ask whoever runs the server, or manages the groups.",
+                hint="Ask the person who runs the server or manages the groups.",
             )
         roles: dict[str, Role] = {}
         for grant in sorted(granted, key=lambda one: ROLES.index(one.role)):
@@ -107,7 +107,7 @@ class Rules:
         return roles
 
     def teams(self) -> tuple[str, ...]:
-        """The teams that groups give, by name."""
+        """Return the teams in which groups give roles, sorted by name."""
         return tuple(sorted({grant.team for grant in self.grants if grant.team}))
 
     def _of_domain(self, claims: Claims) -> bool:
@@ -117,15 +117,15 @@ class Rules:
 
 
 def claims_of(told: Mapping[str, object], *, groups_claim: str) -> Claims:
-    """What the claims of an ID token (and of the provider's answer about the user) say of a person.
+    """Return the claims of a person from an ID token and the user-info answer.
 
     Raises:
-        NotPermitted: if the provider left the groups out because there are too many.
+        NotPermitted: the provider left the groups out because there are too many.
     """
     if groups_claim in _texts_of_keys(told.get("_claim_names")):
         raise NotPermitted(
             "The provider left your groups out, because you are in too many.",
-            hint="Let the provider name only the groups that are assigned to this application.",
+            hint="Configure the provider to send only the groups that are assigned to this application.",
         )
     verified = told.get("email_verified") is True
     return Claims(

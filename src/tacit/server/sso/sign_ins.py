@@ -1,8 +1,8 @@
-"""Logins that are under way, in PostgreSQL. In: a device that begins, a browser that agrees, the provider's answer. Out: what became of it, for the device.
+"""Logins that are under way, in PostgreSQL. In: a device begins, a browser confirms, the provider answers. Out: the result, for the device.
 
-A login is known by an id, which is in the address that the browser opens; what came of it is told to whoever has its secret, once. It belongs to the browser
-in which somebody agreed to it: nobody else's browser can end it, so that a provider's address that is passed on does nothing. Ids,
-secrets, states and browsers are kept as hashes, and everything for ten minutes at most.
+The id of a login is in the address that the browser opens. The result is told once, to the device that has the secret of the login. A login belongs to
+the browser in which a person confirmed it, and no other browser can complete it. So an address of the provider that somebody passes on has no effect.
+Ids, secrets, states and browsers are stored as hashes, and every login for at most ten minutes.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class Begun:
     """A login that a device began.
 
     Attributes:
-        login: its id, for the browser.
-        secret: with which the device asks what became of it.
-        code: is shown by the device and by the browser, for the person to compare.
-        until_ms: when it ends.
+        login: the id of the login, for the browser.
+        secret: the secret with which the device asks for the result.
+        code: the code that device and browser show, for the person to compare.
+        until_ms: when the login expires.
     """
 
     login: str
@@ -72,7 +72,7 @@ class Begun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What a browser shows of a login before somebody agrees. `account` = to be linked or renewed; "" = a device wants to join."""
+    """What a browser shows before a person confirms a login. `account` = the account to link or renew; "" = the device wants to join one."""
 
     code: str
     account: str
@@ -82,7 +82,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreed:
-    """What the provider is sent: one-time values of this login."""
+    """The one-time values of a login that was confirmed, for the provider."""
 
     state: str
     nonce: str
@@ -91,7 +91,7 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """A browser came back from the provider. `login` is the stored hash of the login's id."""
+    """A login whose browser returned from the provider. `login` = the stored hash of its id."""
 
     login: str
     nonce: str
@@ -101,7 +101,7 @@ class Returned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What became of a login: `text` is the account, or why it was refused. `linked` = it was begun by a device of the account."""
+    """The result of a login. `text` = the account, or the reason of a refusal. `linked` = a device of the account began the login."""
 
     outcome: Outcome
     text: str = ""
@@ -109,23 +109,23 @@ class Result:
 
 
 class SignIns:
-    """The logins under way. Safe to share between threads and processes."""
+    """Stores the logins that are under way. Safe to share between threads and processes."""
 
     def __init__(self, connections: Connections, issuer: str) -> None:
-        """Keep those with the provider `issuer` in the database of `connections`."""
+        """Store the logins with the provider `issuer` in the databases of `connections`."""
         self._database = Database(connections, provider_tenant(issuer))
 
     def begin(self, *, device: str, address: str, account: str, now_ms: int) -> Begun:
         """Begin a login.
 
         Args:
-            device: as its user calls it; shown to whoever agrees.
-            address: of the device; shown to whoever agrees.
-            account: of a device that is logged in and wants the account to be linked or renewed; "" = a device wants to join.
-            now_ms: the time.
+            device: the name of the device; the browser shows it.
+            address: the address of the device; the browser shows it.
+            account: the account of a device that is logged in, which is to be linked or renewed; "" = the device wants to join an account.
+            now_ms: the current time.
 
         Raises:
-            SyncError: if too many are under way.
+            SyncError: too many logins are under way.
         """
         code = encode_base32(secrets.randbits(40), 8).upper()
         begun = Begun(
@@ -154,10 +154,10 @@ class SignIns:
         return begun
 
     def show(self, login: str, browser: str, *, now_ms: int) -> Shown:
-        """What a browser shows of a login.
+        """Return what a browser shows of a login.
 
         Raises:
-            NotLoggedIn: if there is none of this id, it is over, or another browser has it.
+            NotLoggedIn: there is no login with this id, it is over, or it belongs to another browser.
         """
         values = {"login": hash_of(login), "browser": hash_of(browser), "now_ms": now_ms}
         row = self._database.reading(lambda transaction: transaction.row(_SHOW, values))
@@ -166,7 +166,7 @@ class SignIns:
         return Shown(code=row[0], account=row[1], device=row[2], address=row[3])
 
     def agree(self, login: str, browser: str, *, now_ms: int) -> Agreed:
-        """Somebody agreed in a browser, which has the login from now on.
+        """Note that a person confirmed a login in a browser, to which the login then belongs. Return the values for the provider.
 
         Raises:
             NotLoggedIn: see `show`.
@@ -187,10 +187,10 @@ class SignIns:
         return agreed
 
     def returned(self, state: str, browser: str, *, now_ms: int) -> Returned:
-        """A browser came back with `state`, which counts once.
+        """Return the login of a browser that returned from the provider with `state`. A state is valid once.
 
         Raises:
-            NotLoggedIn: if the state is none, was used, or belongs to another browser.
+            NotLoggedIn: the state is unknown, was used before, or belongs to another browser.
         """
         values = {"state": hash_of(state), "browser": hash_of(browser), "now_ms": now_ms}
 
@@ -204,15 +204,15 @@ class SignIns:
         return self._write(use)
 
     def end(self, returned: Returned, outcome: Literal["done", "refused"], text: str) -> None:
-        """Keep what became of a login until its device asks. `text` is the account, or why it was refused."""
+        """Store the result of a login until its device asks. `text` = the account, or the reason of a refusal."""
         values = {"login": returned.login, "outcome": outcome, "result": text[:500]}
         self._write(lambda transaction: transaction.execute(_END, values))
 
     def result(self, login: str, secret: str, *, now_ms: int) -> Result:
-        """What became of a login; an end is told once.
+        """Return the result of a login. A login that is done or refused is removed.
 
         Raises:
-            NotLoggedIn: if there is none of this id and secret, or it is over.
+            NotLoggedIn: there is no login with this id and secret, or it is over.
         """
         values = {"login": hash_of(login), "secret": hash_of(secret), "now_ms": now_ms}
         row = self._database.reading(lambda transaction: transaction.row(_RESULT, values))
@@ -229,13 +229,13 @@ class SignIns:
 
 
 def provider_tenant(issuer: str) -> str:
-    """The name of the tenant that holds what belongs to a provider and to no account."""
+    """Return the name of the tenant that holds the logins and the list of identities of a provider."""
     return f"provider:{hash_of(issuer)}"
 
 
 def no_login() -> NotLoggedIn:
-    """The error for a login that is not there, or no longer, or another browser's."""
+    """Return the error for a login that is unknown, over, or belongs to another browser."""
     return NotLoggedIn(
-        "This login is not known, is over, or was begun in another browser.",
+        "This login is unknown, is over, or was begun in another browser.",
         hint="Begin again with `tacit login URL --sso`.",
     )

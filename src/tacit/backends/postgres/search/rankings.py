@@ -272,7 +272,7 @@ class PostgresSearch:
         }
 
     def _identity(self, transaction: Transaction, identity: EmbedderIdentity) -> int:
-        """The number of an identity, which never changes as long as the tenant has its number; 0 = none is stored."""
+        """Return the number of an identity; 0 = it is not stored. The number is constant for a tenant on one shard, which the number of the tenant identifies."""
         key = (transaction.tenant, identity)
         number = self._identities.get(key, 0)
         if not number:

@@ -1,4 +1,4 @@
-"""Tenants spread over several databases: which shard holds which tenant, and how one moves while it writes.
+"""Tenants in several databases: which shard holds which tenant, and how a tenant moves to another shard while it is used.
 
-`routing` finds a tenant, `directory` names the shards, `moving` moves a tenant, `copying` carries its rows over.
+`routing` finds a tenant, `directory` manages the shards, `moving` moves a tenant, `copying` copies its rows.
 """

@@ -1,9 +1,8 @@
-"""Carries the rows of a tenant from one database to another, pass by pass. In: two connections of owners, numbers. Out: rows.
+"""Copies the rows of a tenant from one database to another, pass by pass. In: two connections of owners, the numbers of the tenant. Out: rows.
 
-A pass reads one state of the source and brings the target to it. Which rows have changed since the last pass is known by the transaction
-that wrote each (`xmin`): two versions of a row never have the same. The columns and keys of every table are read from the catalog, so that a
-new table is carried without a line here. Numbers that a database gives to its own transactions are given anew, in the old order. Never
-ends a transaction, never decides when a tenant has moved.
+A pass reads one state of the source and brings the target to that state. A row has changed since the last pass if another transaction wrote it (`xmin`):
+two versions of a row never have the same `xmin`. Columns and keys of every table are read from the catalog, so that a new table needs no code here. Rows
+that are numbered by their transaction get new numbers at the target, in the old order. Never commits, and never decides when a tenant has moved.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from tacit.errors import NotFound, StoreError
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 _ORDER = ("xid", "seq")
-"""Columns that number a row by its transaction; a table that has both is copied in their order, and gets new ones."""
+"""Columns that number a row by its transaction. A table with both is copied in their order, and the rows get new numbers."""
 _GIVEN = ("tenant", "placement")
-"""Columns whose values are the target's own."""
+"""Columns whose values the target decides."""
 AHEAD = 1_000_000
-"""So far a sequence of the target is set beyond the source's: nobody who takes a number meanwhile is passed."""
+"""How far a sequence of the target is set ahead of the source, so that numbers taken there in the meantime stay below it."""
 
 _COLUMNS = """
     SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class AS c
@@ -77,7 +76,7 @@ _DELETE = "DELETE FROM {table} WHERE tenant = %(tenant)s"
 _READ_TENANT = "SELECT {columns} FROM tenants WHERE tenant = %(tenant)s"
 _SET_TENANT = "UPDATE tenants SET {values} WHERE tenant = %(tenant)s"
 _TENANTS_OWN = ("tenant", "name", "placements", "indexed", "moved_to", "stay")
-"""Columns of the tenant's row that say where it lies; the others are copied."""
+"""Columns of the tenant's row that describe where the tenant lies; the others are copied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,9 +84,9 @@ class Table:
     """A table of tenants.
 
     Attributes:
-        name: of the table.
-        columns: all that are stored.
-        key: the primary key without the placement; the tenant comes first.
+        name: the name of the table.
+        columns: all stored columns.
+        key: the columns of the primary key without the placement; the tenant comes first.
     """
 
     name: str
@@ -96,15 +95,15 @@ class Table:
 
     @property
     def ordered(self) -> bool:
-        """Whether its rows are numbered by their transactions."""
+        """Return whether the rows are numbered by their transactions."""
         return all(name in self.columns for name in _ORDER)
 
 
 def read_tables(connection: _Connection) -> tuple[Table, ...]:
-    """Every table with rows of tenants, but for that of the tenants; what was purged comes first, so that nothing older follows it.
+    """Return every table with rows of tenants, except `tenants` itself. `purges` comes first, so that purges get lower numbers than versions.
 
     Raises:
-        StoreError: a table has no key that begins with the tenant.
+        StoreError: the primary key of a table does not begin with the tenant.
     """
     values = {"tables": [name for name in TENANT_TABLES if name != "tenants"]}
     columns = dict(cast("list[tuple[str, list[str]]]", connection.execute(_COLUMNS, values).fetchall()))
@@ -112,7 +111,7 @@ def read_tables(connection: _Connection) -> tuple[Table, ...]:
     for name in values["tables"]:
         if keys.get(name, [""])[0] != "tenant":
             raise StoreError(
-                f"The table {name} has no key that begins with the tenant; nothing was moved.",
+                f"The primary key of the table {name} does not begin with the tenant; nothing was moved.",
                 hint="Run `tacit-server migrate` on both shards.",
             )
     return tuple(
@@ -126,10 +125,10 @@ def read_tables(connection: _Connection) -> tuple[Table, ...]:
 
 
 def refuse_hidden_rows(connection: _Connection) -> None:
-    """Refuse to copy where a policy might hide rows of the tenant from the owner.
+    """Refuse to copy if a policy may hide rows of the tenant from the owner of the tables.
 
     Raises:
-        StoreError: naming the tables.
+        StoreError: a policy may do so; the message names the tables.
     """
     rows = connection.execute(_POLICIES, {"tables": list(TENANT_TABLES)}).fetchall()
     whole = {str(name) for name, permissive, shown in rows if permissive and _shows_whole_tenant(shown)}
@@ -144,7 +143,7 @@ def refuse_hidden_rows(connection: _Connection) -> None:
 
 
 def _shows_whole_tenant(condition: str) -> bool:
-    """Whether a condition holds for every row of the tenant."""
+    """Return whether the condition of a policy is true for every row of the tenant."""
     plain = condition
     while plain.startswith("(") and plain.endswith(")") and _closes_at_end(plain):
         plain = plain[1:-1]
@@ -155,7 +154,7 @@ def _shows_whole_tenant(condition: str) -> bool:
 
 
 def _closes_at_end(text: str) -> bool:
-    """Whether the parenthesis at the beginning is closed by the last one."""
+    """Return whether the last character closes the parenthesis at the beginning."""
     depth = 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -165,19 +164,22 @@ def _closes_at_end(text: str) -> bool:
 
 
 class Copy:
-    """The copying of one tenant. Every method works inside transactions that its caller began and ends."""
+    """Copies one tenant. Every method works inside transactions that its caller begins and ends."""
 
     def __init__(
         self, source: _Connection, target: _Connection, *, old: int, new: int, placement: int
     ) -> None:
-        """Copy nothing yet.
+        """Compare the tables of both databases. Nothing is copied yet.
 
         Args:
-            source: shows the tenant `old` in each of its transactions.
-            target: shows the tenant `new` in each of its transactions.
-            old: the tenant's number at the source.
-            new: its number at the target.
-            placement: where its rows lie at the target.
+            source: connection whose transactions see the tenant `old`.
+            target: connection whose transactions see the tenant `new`.
+            old: the number of the tenant at the source.
+            new: the number of the tenant at the target.
+            placement: the partition for its rows at the target.
+
+        Raises:
+            StoreError: the databases have different tables.
         """
         self.connections = (source, target)
         self._source, self._target = source, target
@@ -191,7 +193,7 @@ class Copy:
             )
 
     def prepare(self) -> None:
-        """Make the temporary tables, which end with the connections."""
+        """Create the temporary tables. They end with the connections."""
         for table in self._tables:
             names = _names(table)
             for statement in (_MAKE_COPIED, _MAKE_COPIED.replace("{copied}", "{changed}"), _MAKE_STALE):
@@ -200,7 +202,7 @@ class Copy:
                 _run(self._target, statement, names, self._new)
 
     def bring_up(self) -> int:
-        """Bring the target to the state that the source's transaction shows; how many rows were carried or removed."""
+        """Bring the target to the state that the transaction of the source shows. Return the number of rows that were copied or removed."""
         return sum(self._bring_up(table) for table in self._tables)
 
     def _bring_up(self, table: Table) -> int:
@@ -231,10 +233,10 @@ class Copy:
                 into.write(part)
 
     def copy_tenant_row(self) -> None:
-        """Copy what the tenant's own row says of it, but for where it lies.
+        """Copy the tenant's row in `tenants`, except the columns that describe where the tenant lies.
 
         Raises:
-            NotFound: the source has no such row any more.
+            NotFound: the row is gone from the source.
         """
         values = {"tables": ["tenants"]}
         row = self._source.execute(_COLUMNS, values).fetchone()
@@ -255,10 +257,10 @@ class Copy:
         )
 
     def compare(self) -> None:
-        """Compare how many rows both have.
+        """Compare the number of rows in both databases.
 
         Raises:
-            StoreError: a number differs.
+            StoreError: the numbers of a table differ.
         """
         for table in self._tables:
             names = _names(table)
@@ -266,12 +268,12 @@ class Copy:
             there = _number(_run(self._target, _COUNT, names, self._new))
             if here != there:
                 raise StoreError(
-                    f"Of {table.name} {there} rows arrived, and {here} were sent; the tenant stays where it is.",
-                    hint="Run the command again; if this comes again, look into the logs of both servers.",
+                    f"{here} rows of {table.name} were sent, but {there} arrived; the tenant stays where it is.",
+                    hint="Run the command again. If it fails again, look into the logs of both servers.",
                 )
 
     def advance_sequences(self) -> None:
-        """Let the target give numbers that the tenant does not have yet."""
+        """Advance the sequences of the target, so that it gives numbers that no row of the tenant has."""
         tables = {"tables": list(TENANT_TABLES)}
         identities = [str(row[0]) for row in self._source.execute(_NUMBERED_COLUMNS, tables)]
         for name in (*SEQUENCES, *identities):
@@ -279,13 +281,13 @@ class Copy:
                 "sequence": sql.SQL(".").join(map(sql.Identifier, name.split(".")))
             }
             last = _number(_run(self._source, _LAST, names, {}))
-            # Equal is not enough: of a sequence that nobody used the next number is this one.
+            # Equal is not enough: the next number of a sequence that was never used is its last value.
             if _number(_run(self._target, _LAST, names, {})) <= last:
                 _run(self._target, _ADVANCE, names, {"name": name, "least": last + AHEAD})
 
 
 def remove_rows(connection: _Connection, tenant: int) -> None:
-    """Remove every row of a tenant but its own in `tenants`, each table in a transaction. Partitions of its own go before."""
+    """Remove every row of a tenant except its row in `tenants`, one transaction for each table. The caller drops its own partitions before."""
     for name in TENANT_TABLES:
         if name != "tenants":
             with connection.transaction():
@@ -294,7 +296,7 @@ def remove_rows(connection: _Connection, tenant: int) -> None:
 
 
 def _names(table: Table) -> dict[str, sql.Composable]:
-    """What the statements name of a table."""
+    """Return the parts of the statements that depend on the table."""
     others = [name for name in table.columns if name not in (*_GIVEN, *(_ORDER if table.ordered else ()))]
     beyond = [part for part in table.key if part != "tenant"]
     placed = "placement" in table.columns

@@ -1,6 +1,6 @@
-"""The shards that a directory knows. In: connections of owners. Out: shards with their counts, and moves that were interrupted.
+"""The shards of a directory. In: connections of owners. Out: shards with their counts, and moves that have not ended.
 
-A shard is a database with the tables of this version, which knows its own name and its directory. Never stores how to connect.
+A shard is a database with the tables of this version. It holds its own name and the id of its directory. Never stores a connection string.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _REMOVE = "DELETE FROM shards WHERE name = %(shard)s AND name <> 'main' RETURNIN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
-    """A database that tenants lie on.
+    """A database that holds tenants.
 
     Attributes:
-        name: of the shard; `main` is the directory itself.
-        accepts: whether new tenants come to it.
-        tenants: how many lie on it.
+        name: the name of the shard; `main` is the directory itself.
+        accepts: whether new tenants are put on it.
+        tenants: the number of tenants on it.
     """
 
     name: str
@@ -51,12 +51,12 @@ class Shard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interrupted:
-    """A move that has begun and not ended: it goes on, or its mover was killed.
+    """A move that has not ended: it is running, or its mover was killed.
 
     Attributes:
-        tenant: its name.
-        shard: where the directory says that it lies.
-        also_on: the other shard that may hold rows of it.
+        tenant: the name of the tenant.
+        shard: the shard that the directory names for the tenant.
+        also_on: the other shard, which may hold rows of the tenant.
     """
 
     tenant: str
@@ -65,10 +65,10 @@ class Interrupted:
 
 
 def list_shards(directory_dsn: str) -> tuple[tuple[Shard, ...], tuple[Interrupted, ...]]:
-    """The shards, the directory first, and the moves that have not ended.
+    """Return the shards, the directory first, and the moves that have not ended.
 
     Raises:
-        StoreError: the directory cannot be reached, or is none.
+        StoreError: the directory cannot be reached, or the database is not a directory.
     """
     with _directory(directory_dsn) as (connection, _):
         shards = tuple(
@@ -83,12 +83,12 @@ def list_shards(directory_dsn: str) -> tuple[tuple[Shard, ...], tuple[Interrupte
 
 
 def add_shard(directory_dsn: str, shard: str, *, owner_dsn: str, application_dsn: str) -> bool:
-    """Let the directory know a shard; whether it is new. Once more changes nothing.
+    """Add a shard to the directory. Return whether it is new; a shard that exists stays as it is.
 
     Args:
         directory_dsn: connection to the directory as the owner.
-        shard: its name.
-        owner_dsn: connection to the shard as the owner; its tables are those of this version.
+        shard: the name of the shard.
+        owner_dsn: connection to the shard as the owner; the database has the tables of this version.
         application_dsn: connection to the shard as the application's role.
 
     Raises:
@@ -108,7 +108,11 @@ def add_shard(directory_dsn: str, shard: str, *, owner_dsn: str, application_dsn
 
 
 def _take(there: _Connection, shard: str, directory: str) -> None:
-    """Tell a database which shard it is."""
+    """Store in a database which shard it is.
+
+    Raises:
+        InvalidInput: the database is the directory or another shard, or it is not empty.
+    """
     row = there.execute(_WHAT_IT_IS).fetchone()
     assert row is not None
     its_directory, its_shard = str(row[0]), str(row[1])
@@ -118,7 +122,7 @@ def _take(there: _Connection, shard: str, directory: str) -> None:
         which = "the directory itself" if its_shard == HOME else f"the shard {its_shard} already"
         raise InvalidInput(
             f"The database is {which}; it cannot be the shard {shard}.",
-            hint="Give every shard a database of its own.",
+            hint="Give every shard its own database.",
         )
     with there.transaction():
         there.execute(_LOCK_ROUTES)
@@ -126,17 +130,17 @@ def _take(there: _Connection, shard: str, directory: str) -> None:
         if tenants or others:
             raise InvalidInput(
                 f"The database holds {tenants} tenants and knows {others} other shards; only an empty one can become a shard.",
-                hint="Make a new database with `tacit-server set-up`.",
+                hint="Create a new database with `tacit-server set-up`.",
             )
         there.execute(_BECOME, {"directory": directory, "shard": shard})
 
 
 def let_in(directory_dsn: str, shard: str, *, accepts: bool) -> None:
-    """Say whether new tenants come to a shard.
+    """Set whether new tenants are put on a shard.
 
     Raises:
         NotFound: there is no such shard.
-        StoreError: the directory cannot be reached, or is none.
+        StoreError: the directory cannot be reached, or the database is not a directory.
     """
     with _directory(directory_dsn) as (connection, _):
         if connection.execute(_ACCEPT, {"shard": shard, "accepts": accepts}).fetchone() is None:
@@ -144,19 +148,19 @@ def let_in(directory_dsn: str, shard: str, *, accepts: bool) -> None:
 
 
 def remove_shard(directory_dsn: str, shard: str) -> None:
-    """Forget a shard that holds no tenant. Its database stays.
+    """Remove a shard without tenants from the directory. Its database stays.
 
     Raises:
         NotFound: there is no such shard.
-        Conflict: it holds tenants, or one moves from or to it.
-        InvalidInput: it is the directory.
-        StoreError: the directory cannot be reached, or is none.
+        Conflict: the shard holds tenants, or a tenant is moving from or to it.
+        InvalidInput: the shard is the directory.
+        StoreError: the directory cannot be reached, or the database is not a directory.
     """
     with _directory(directory_dsn) as (connection, _), connection.transaction():
         if shard == HOME:
             raise InvalidInput(
                 "The directory cannot be removed.",
-                hint=f"`tacit-server shards close {HOME}` keeps new tenants away.",
+                hint=f"`tacit-server shards close {HOME}` puts no new tenants on it.",
             )
         try:
             with connection.transaction():
@@ -165,7 +169,7 @@ def remove_shard(directory_dsn: str, shard: str) -> None:
             used = _number(connection, _IS_USED, shard)
             raise Conflict(
                 f"The shard {shard} holds {used} tenants, or they are being moved; it was not removed.",
-                hint=f"`tacit-server shards close {shard}`, then `tacit-server move` for each of them.",
+                hint=f"Run `tacit-server shards close {shard}`, then `tacit-server move` for each tenant.",
             ) from error
         if removed is None:
             raise _unknown(connection, shard)
@@ -186,7 +190,7 @@ def _number(connection: _Connection, statement: str, shard: str = "") -> int:
 
 @contextmanager
 def _directory(dsn: str) -> Generator[tuple[_Connection, str]]:
-    """The directory, and its id."""
+    """Connect to the directory; yield the connection and the id of the directory."""
     try:
         with psycopg.connect(dsn, autocommit=True) as connection:
             refuse_other_schema(connection)

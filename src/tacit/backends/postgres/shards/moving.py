@@ -1,12 +1,11 @@
-"""Moves a tenant to another shard while it writes. In: connections of owners, a tenant, a shard. Out: the tenant there.
+"""Moves a tenant to another shard while it is used. In: connections of owners, a tenant, a shard. Out: the tenant on that shard.
 
-Its rows are copied beside its writers, then what they changed meanwhile, until little is left. Then they wait on the tenant's lock for a
-moment, the rest is copied, and its row at the old shard is marked as moved: from there on, and not before, the tenant lies at the new
-one. Whoever comes to the old shard with an old route finds the mark before it reads or writes, and goes on at the new one.
+The mover copies the rows while the tenant is written, then the rows that changed in the meantime, until few are left. Then it takes the tenant's lock, so
+that writers wait for a moment, copies the rest, and marks the tenant's row at the old shard as moved. From that commit on, and not before, the tenant lies
+on the new shard. A transaction that comes to the old shard with an old route finds the mark before it reads or writes, and begins at the new shard.
 
-The route names the other shard for as long as rows of the tenant may lie there. So a mover that was killed leaves nothing unknown: the next one
-finishes the move where the mark is set, and removes the copy where it is not. One move or promotion at a time in a database. Never touches
-another tenant.
+The route names the other shard as long as rows of the tenant may lie there. So the next mover can finish what a killed one began: if the mark is set, it
+finishes the move; if not, it removes the copy. One move or promotion runs in a database at a time. Never touches another tenant.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from tacit.errors import NotFound, StoreBusy, StoreError
 from tacit.ports.store import Step, no_step
 
 FEW_ROWS = 500
-"""So few rows are copied while the writers wait; before that, more passes beside them."""
+"""The writers are made to wait when a pass copied at most this many rows, or after `MAX_PASSES` passes."""
 MAX_PASSES = 8
 _STOPS = 20
 _STOP_WAIT_MS, _STOP_MS = 2_000, 20_000
-"""So long the mover waits for writers that hold the lock, while others wait behind it; so long the writers may wait for the mover."""
+"""How long the mover waits for writers that hold the lock, while other writers wait behind it; and how long a statement of the mover may make writers wait."""
 
 OwnerUrl = Callable[[str], str]
-"""The connection to a shard as the role that owns its tables."""
+"""Returns the connection string of a shard as the role that owns its tables."""
 _Connection = psycopg.Connection[tuple[Any, ...]]
 
 _IS_SHARD = "SELECT name FROM shards WHERE name = %(shard)s"
@@ -63,13 +62,13 @@ _PARTITION_STATE = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What a move did.
+    """The result of a move.
 
     Attributes:
-        source: the shard that the tenant lay on.
-        rows: how many rows were carried, those that changed meanwhile counted again.
-        passes: how often what had changed was carried.
-        stopped_ms: how long its writers waited.
+        source: the shard that held the tenant before.
+        rows: number of rows that were copied; rows that changed during the move count again.
+        passes: number of passes over the changed rows.
+        stopped_ms: how long the writers of the tenant waited, in milliseconds.
     """
 
     source: str
@@ -90,24 +89,24 @@ class _Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Route:
-    """What the directory says of a tenant: its shard, and another one that may hold rows of it."""
+    """The route of a tenant: its shard, and the other shard that may hold rows of it."""
 
     shard: str
     also_on: str | None
 
 
 def move_tenant(name: str, shard: str, *, owner_url: OwnerUrl, step: Step = no_step) -> Moved:
-    """Move the tenant called `name` to `shard`. Called again after an interruption it finishes or undoes what was begun, and goes on.
+    """Move the tenant called `name` to `shard`. If an earlier move was interrupted, it is first finished or undone.
 
     Args:
-        name: of the tenant.
-        shard: where it should lie.
-        owner_url: direct connections as the owner (no pooler in between), by shard; the directory is `main`.
-        step: told of every step.
+        name: the name of the tenant.
+        shard: the shard to move it to.
+        owner_url: returns a direct connection string as the owner (no pooler in between), by shard; the directory is `main`.
+        step: called with the name of every step.
 
     Raises:
         NotFound: there is no such tenant or shard.
-        StoreBusy: the tenant's writers never left a gap, or its changes were too many for a short stop; it stays where it is.
+        StoreBusy: the writers of the tenant left no gap, or changed too many rows for a short stop. The tenant stays where it is.
         StoreError: a database cannot be reached or written; call again.
     """
     try:
@@ -118,7 +117,7 @@ def move_tenant(name: str, shard: str, *, owner_url: OwnerUrl, step: Step = no_s
 
 
 def move_to_end(name: str, *, owner_url: OwnerUrl, step: Step = no_step) -> str:
-    """Finish or undo a move that was interrupted; return the shard that the tenant lies on.
+    """Finish or undo a move that was interrupted. Return the shard that then holds the tenant.
 
     Raises:
         NotFound: there is no such tenant.
@@ -132,7 +131,7 @@ def move_to_end(name: str, *, owner_url: OwnerUrl, step: Step = no_step) -> str:
 
 
 class _Mover:
-    """A tenant that moves, with connections to the directory and to both shards."""
+    """Moves one tenant, with connections to the directory and to both shards."""
 
     def __init__(self, opened: ExitStack, name: str, owner_url: OwnerUrl, step: Step) -> None:
         self._opened, self._name, self._owner_url, self._step = opened, name, owner_url, step
@@ -141,7 +140,7 @@ class _Mover:
         self._shards: dict[str, _Connection] = {}
 
     def move(self, shard: str) -> Moved:
-        """Move it, or see that it is there."""
+        """Move the tenant to `shard`, unless it is there already."""
         if self._directory.execute(_IS_SHARD, {"shard": shard}).fetchone() is None:
             known = ", ".join(str(row[0]) for row in self._directory.execute(_SHARD_NAMES))
             raise NotFound(
@@ -161,7 +160,7 @@ class _Mover:
         return moved
 
     def settle(self) -> str:
-        """Finish or undo what was begun."""
+        """Finish or undo an interrupted move. Return the shard that then holds the tenant."""
         return self._settled(self._held_route())
 
     # --- the directory
@@ -171,12 +170,12 @@ class _Mover:
         if row is None:
             raise NotFound(
                 f"No tenant {self._name!r}.",
-                hint="The tenant of an account is called account:NAME; a tenant comes to be at its first use.",
+                hint="The tenant of an account is called account:NAME. A tenant is added when it is first used.",
             )
         return _Route(shard=str(row[0]), also_on=None if row[1] is None else str(row[1]))
 
     def _held_route(self, *further: str) -> _Route:
-        """The route, with the locks of every database that it names, taken in the order of their names so that no two movers block each other."""
+        """Return the route, and lock every database that it or `further` names. The order of names keeps two movers from blocking each other."""
         while True:
             route = self._route()
             names = {route.shard, route.also_on or route.shard, *further}
@@ -208,9 +207,9 @@ class _Mover:
         (opened or self._opened).callback(connection.close)
         refuse_other_schema(connection)
         self._directory_id = refuse_other_database(connection, shard, self._directory_id)
-        # What is acknowledged here decides where a tenant lies: it must survive a crash of the server.
+        # These commits decide where a tenant lies, so they must survive a crash of the server.
         connection.execute("SET synchronous_commit = on")
-        # Of temporary tables and of a tenant that was filled a moment ago the planner knows nothing, and takes loops that never end.
+        # The planner has no statistics of temporary tables and of a tenant that was filled a moment ago. It would choose nested loops that take hours.
         connection.execute("SET enable_nestloop = off")
         connection.execute("SET work_mem = '64MB'")
         return connection
@@ -218,7 +217,7 @@ class _Mover:
     # --- ending what was begun
 
     def _settled(self, route: _Route) -> str:
-        """Finish or undo an interrupted move; the shard that the tenant lies on."""
+        """Finish or undo an interrupted move with this route. Return the shard that then holds the tenant."""
         row = self._row(route.shard)
         if row is not None and row.moved_to is not None and row.moved_to == route.also_on:
             route = self._switch(route.shard, row.moved_to)
@@ -228,13 +227,11 @@ class _Mover:
             with self._directory.transaction():
                 for (shard,) in self._directory.execute(_REMOVE_ROUTE, {"name": self._name}).fetchall():
                     self._directory.execute(_ADD_TO_COUNT, {"shard": shard, "more": -1})
-            raise NotFound(
-                f"The tenant {self._name!r} was removed, or never came to be; there is nothing to move."
-            )
+            raise NotFound(f"The tenant {self._name!r} was removed or never added; there is nothing to move.")
         return route.shard
 
     def _switch(self, source: str, target: str) -> _Route:
-        """Let the directory say what the mark at the source says."""
+        """Change the route to what the mark at the source says. Return the new route."""
         values = {"name": self._name, "shard": target, "other": source}
         with self._directory.transaction():
             if self._directory.execute(_SWITCH_ROUTE, values).fetchone():
@@ -244,7 +241,7 @@ class _Mover:
         return _Route(shard=target, also_on=source)
 
     def _end(self, route: _Route) -> None:
-        """Remove what lies on the other shard, and say that nothing does."""
+        """Remove the rows on the other shard, then the other shard from the route."""
         if route.also_on is None:
             return
         row = self._row(route.also_on)
@@ -261,7 +258,7 @@ class _Mover:
             connection.execute(_PARTITION_STATE, {"partition": each}).fetchone()
             for each in partitions.values()
         ):
-            # Waits until every transaction has ended that began before the mark: it would miss the rows, whatever its snapshot is.
+            # Waits until every transaction that began before the mark has ended. Without its partition it would miss rows, whatever its snapshot is.
             connection.execute("REINDEX INDEX CONCURRENTLY this_database_pkey")
             for table, partition in partitions.items():
                 _drop_partition(connection, table, partition)
@@ -284,7 +281,7 @@ class _Mover:
         self._directory.execute(_BEGIN_MOVE, {"name": self._name, "shard": source, "other": target})
         self._step("begun")
         leftover = self._row(target)
-        if leftover is not None:  # of a tenant that was removed there
+        if leftover is not None:  # the rest of a tenant that was removed there
             self._remove(target, leftover.tenant)
         new, placement = self._make_row(there, source, row)
         copy = Copy(here, there, old=row.tenant, new=new, placement=placement)
@@ -310,15 +307,15 @@ class _Mover:
             rows, passes = rows + self._pass(copy, row.tenant, new), passes + 1
         else:
             raise StoreBusy(
-                f"Transactions of {self._name} left no gap to move it in; it stays on {source}.",
-                hint="Try again; `SELECT * FROM pg_stat_activity` shows which ones last long.",
+                f"The transactions of {self._name} left no gap to move it; it stays on {source}.",
+                hint="Try again. `SELECT * FROM pg_stat_activity` shows transactions that last long.",
             )
         self._step("switched")
         self._switch(source, target)
         return Moved(source=source, rows=rows, passes=passes, stopped_ms=stopped_ms)
 
     def _make_row(self, there: _Connection, source: str, row: _Row) -> tuple[int, int]:
-        """The tenant's row at the target, which leads back to the source as long as the tenant is there; its number and its placement."""
+        """Add the tenant's row at the target. Until the move it points back to the source. Return the number and the placement of the tenant there."""
         values = {"name": self._name, "source": source, "stay": row.stay + 1}
         made = there.execute(_ADD_ROW, values).fetchone()
         assert made is not None
@@ -331,14 +328,14 @@ class _Mover:
         return new, new
 
     def _pass(self, copy: Copy, old: int, new: int) -> int:
-        """Bring the target up to a state of the source that nobody waits for."""
+        """Bring the target to the present state of the source, while writers continue."""
         here, there = copy.connections
         with _showing(there, new), _snapshot(here, old):
             copy.advance_sequences()
             return copy.bring_up()
 
     def _last_pass(self, copy: Copy, old: int, new: int, target: str) -> int:
-        """Bring the target up to the last state of the source, and set the mark. Its writers wait."""
+        """Bring the target to the last state of the source, and set the mark. The writers of the tenant wait during this."""
         here, there = copy.connections
         try:
             with _snapshot(here, old):
@@ -354,7 +351,7 @@ class _Mover:
                 here.execute(_LEAVE, {"shard": target, "tenant": old})
         except errors.QueryCanceled as error:
             raise StoreBusy(
-                f"What {self._name} changed could not be copied within a short stop; it stays where it is.",
+                f"The changes of {self._name} could not be copied within a short stop; it stays where it is.",
                 hint="Move it while it writes less.",
             ) from error
         return changed
@@ -362,7 +359,7 @@ class _Mover:
 
 @contextmanager
 def _showing(connection: _Connection, tenant: int) -> Generator[None]:
-    """A transaction that sees the rows of a tenant."""
+    """Run a transaction that sees the rows of a tenant."""
     with connection.transaction():
         as_tenant(connection, tenant)
         yield
@@ -370,7 +367,7 @@ def _showing(connection: _Connection, tenant: int) -> Generator[None]:
 
 @contextmanager
 def _snapshot(connection: _Connection, tenant: int) -> Generator[None]:
-    """A transaction that sees one state of the rows of a tenant."""
+    """Run a transaction that sees the rows of a tenant in one state."""
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         as_tenant(connection, tenant)
@@ -379,10 +376,10 @@ def _snapshot(connection: _Connection, tenant: int) -> Generator[None]:
 
 @contextmanager
 def _alone(connection: _Connection, tenant: int) -> Generator[None]:
-    """Without any writer of the tenant; those who come wait.
+    """Exclude all writers of the tenant inside the block; they wait.
 
     Raises:
-        LockNotAvailable: writers hold the lock for too long.
+        LockNotAvailable: writers held the lock for longer than `_STOP_WAIT_MS`.
     """
     values = {"kind": WRITERS, "tenant": tenant % 2**31}
     connection.execute(f"SET lock_timeout = {_STOP_WAIT_MS}".encode())
@@ -397,7 +394,7 @@ def _alone(connection: _Connection, tenant: int) -> Generator[None]:
 
 
 def _drop_partition(connection: _Connection, table: str, partition: str) -> None:
-    """Take a partition away without a lock that readers or writers of others wait for."""
+    """Drop a partition without a lock that other tenants wait for."""
     row = connection.execute(_PARTITION_STATE, {"partition": partition}).fetchone()
     if row is None:
         return

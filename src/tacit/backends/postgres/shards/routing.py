@@ -1,8 +1,8 @@
 """Which shard holds a tenant. In: the connections of the directory, the name of a tenant. Out: its place.
 
-The directory says where a tenant lies; the tenant's row on its shard has the last word. A row that is marked as moved leads on to the next
-shard, so that a mover which was killed between two steps stops nobody. A tenant comes to be on its shard while its route is held: a mover,
-who must change the route before it removes anything, cannot come in between.
+The directory has a route for every tenant, but the tenant's row on its shard is authoritative. A row that is marked as moved names the next shard, so that
+a mover that was killed between two steps blocks nobody. A new tenant is added to its shard while its route is locked: a mover has to change the route
+before it removes anything, so it cannot interfere.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     _Connection = psycopg.Connection[tuple[Any, ...]]
 
 HOME = "main"
-"""The name of the database that is the directory, as a shard."""
+"""The name of the directory as a shard."""
 _LOOKS = 6
-"""So often a tenant is looked for that moves on meanwhile."""
+"""How often a tenant that keeps moving is looked for."""
 
 _IDENTITY = "SELECT directory::text, shard FROM this_database"
 _ROUTE = "SELECT shard FROM routes WHERE name = %(name)s"
@@ -47,22 +47,22 @@ class Place:
 
 
 def refuse_other_database(connection: _Connection, shard: str, directory: str) -> str:
-    """Refuse a database that is not the shard that it is taken for; return the id of its directory.
+    """Refuse a database that is not the expected shard. Return the id of its directory.
 
     Args:
-        connection: to the database.
-        shard: which shard it should be.
-        directory: the id that its directory should have; "" = any.
+        connection: connection to the database.
+        shard: the name of the expected shard.
+        directory: the id of the expected directory; "" = any.
 
     Raises:
-        StoreError: naming which it is.
+        StoreError: the database is another shard, or belongs to another directory.
     """
     row = connection.execute(_IDENTITY).fetchone()
     assert row is not None
     its_directory, its_shard = str(row[0]), str(row[1])
     if its_shard != shard:
         hint = (
-            "Connect to the directory: the database that knows all shards."
+            "Connect to the directory, the database that lists all shards."
             if shard == HOME
             else f"Correct the connection of the shard {shard}."
         )
@@ -76,10 +76,10 @@ def refuse_other_database(connection: _Connection, shard: str, directory: str) -
 
 
 def find_place(directory: Connections, name: str) -> Place | None:
-    """Where the tenant called `name` lies; None where there is none. Asking makes none.
+    """Return where the tenant called `name` lies; None = there is no such tenant. Does not add one.
 
     Raises:
-        StoreBusy: it moved on each time that it was looked for.
+        StoreBusy: the tenant moved each time it was looked for.
         StoreError: a database cannot be reached, or the tenant's shard has no connection.
     """
     missed = ""
@@ -94,7 +94,7 @@ def find_place(directory: Connections, name: str) -> Place | None:
             return Place(connections=connections, tenant=int(row[0]))
         if row is not None:
             shard = str(row[1])
-        elif missed == shard:  # twice at the same place: it is not only on its way
+        elif missed == shard:  # missing twice at the same shard: it is not just moving
             return None
         else:
             missed, shard = shard, _route(directory, name)
@@ -104,15 +104,15 @@ def find_place(directory: Connections, name: str) -> Place | None:
 def make_place(
     directory: Connections, name: str, *, add: Callable[[_Connection], None] | None = None
 ) -> Place:
-    """Where the tenant called `name` lies. A new one comes to be on the shard that takes new ones and has the fewest.
+    """Return where the tenant called `name` lies. A new tenant is added to the shard with the fewest tenants among those that take new ones.
 
     Args:
-        directory: its connections.
-        name: of the tenant.
-        add: adds its row, in a transaction on its shard that may see it by name; None = the name alone.
+        directory: the connections of the directory.
+        name: the name of the tenant.
+        add: adds the tenant's row, in a transaction on its shard that sees the tenant by its name; None = add a row with the name only.
 
     Raises:
-        StoreBusy: it was removed or moved on each time that it was looked for.
+        StoreBusy: the tenant was removed or moved each time it was looked for.
         StoreError: a database cannot be reached, no shard takes new tenants, or the tenant's shard has no connection.
     """
 
@@ -143,7 +143,7 @@ def make_place(
 
 
 def forget_place(directory: Connections, name: str) -> None:
-    """Remove the route of a tenant that was removed from its shard. That of one that is there, or is being moved, stays."""
+    """Remove the route of a tenant that was removed from its shard. The route stays if the tenant exists or is being moved."""
     with directory.named(name) as connection:
         row = connection.execute(_LOCKED_ROUTE, {"name": name}).fetchone()
         if row is None or row[1] is not None:
@@ -160,10 +160,10 @@ def forget_place(directory: Connections, name: str) -> None:
 
 
 def refuse_unreachable_shards(directory: Connections) -> None:
-    """Refuse to go on without a connection to a shard that holds tenants. Whether its database answers is not asked.
+    """Refuse to start without a connection to a shard that holds tenants. Does not check whether the database answers.
 
     Raises:
-        StoreError: naming what to set.
+        StoreError: a connection is missing; the hint names the variable to set.
     """
     with directory.named("") as connection:
         names = [str(row[0]) for row in connection.execute(_HOLDING)]
@@ -179,14 +179,14 @@ def _route(directory: Connections, name: str) -> str | None:
 
 
 def _add_route(directory: Connections, name: str) -> None:
-    """Choose a shard for a new tenant, among those that this process has a connection to."""
+    """Choose a shard for a new tenant among those that this process has a connection to, and add its route."""
     with directory.named(name) as connection:
         names = [str(row[0]) for row in connection.execute(_SHARDS)]
         shard = next((shard for shard in names if directory.reaches(shard)), None)
         if shard is None:
             raise StoreError(
                 f"No shard takes new tenants: {name} was not added.",
-                hint="`tacit-server shards open NAME` lets one take them; `tacit-server shards` lists all.",
+                hint="`tacit-server shards open NAME` opens one; `tacit-server shards` lists all.",
             )
         if connection.execute(_ADD_ROUTE, {"name": name, "shard": shard}).fetchone():
             connection.execute(_COUNT, {"shard": shard, "more": 1})

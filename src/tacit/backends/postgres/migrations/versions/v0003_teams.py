@@ -1,7 +1,7 @@
 """The tables of organizations and teams. In: schema 2, as the owner. Out: schema 3.
 
-An organization and each of its teams are tenants, so that their memories lie in the tables of every store. Their row in `tenants` is shown to
-a transaction only if its principal is a member: without that row no transaction begins.
+An organization and each of its teams are tenants, so that their memories lie in the same tables as those of every store. A transaction sees the row of a
+team in `tenants` only if its principal is a member, and no transaction begins without that row.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _TABLES = {
 
 
 def upgrade() -> None:
-    """Make the tables, each with a policy for its tenant."""
+    """Create the tables, each with a policy for its tenant."""
     op.execute("CREATE SEQUENCE audit_numbers")
     op.execute(f"ALTER TABLE tenants ADD COLUMN organization {_TEXT} NOT NULL DEFAULT ''")
     for table, columns in _TABLES.items():
@@ -79,7 +79,10 @@ def upgrade() -> None:
     op.execute(
         f"CREATE POLICY own_tenant ON tenants USING ({_MAY_SEE_TENANT}) WITH CHECK ({_MAY_SEE_TENANT})"
     )
-    for table in ("tenants", "share_requests"):  # whoever moves a tenant sees all of it
+    for table in (
+        "tenants",
+        "share_requests",
+    ):  # the owner of the tables promotes and moves tenants, and must see every row of a tenant
         op.execute(
             f"CREATE POLICY whole_tenant ON {table} TO CURRENT_USER USING ({_OWN}) WITH CHECK ({_OWN})"
         )

@@ -1,7 +1,7 @@
 """The directory: which shard holds which tenant. In: schema 3, as the owner. Out: schema 4.
 
-Every database has these tables; only in the directory they are used. There every tenant has a route. Who knows the name of a tenant may
-learn its shard; the owner, who moves tenants, sees all routes.
+Every database has these tables, but only the directory uses them: it has a route for every tenant. A transaction that knows the name of a tenant can read
+its route. The owner of the tables, who moves tenants, sees all routes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _NAMED = "name = nullif(current_setting('tacit.tenant_name', true), '')"
 
 
 def upgrade() -> None:
-    """Make the tables, and a route for every tenant that is here."""
+    """Create the tables, and a route for every tenant in this database."""
     op.execute("ALTER TABLE tenants ADD COLUMN moved_to text, ADD COLUMN stay int NOT NULL DEFAULT 0")
     op.execute(
         "CREATE TABLE this_database (one boolean PRIMARY KEY DEFAULT true CHECK (one),"
@@ -33,7 +33,7 @@ def upgrade() -> None:
         f" also_on {_TEXT} REFERENCES shards)"
     )
     op.execute("CREATE INDEX routes_on_the_way ON routes (name) WHERE also_on IS NOT NULL")
-    # The policy of tenants shows their owner one tenant at a time; within this transaction it is to see them all.
+    # The policy on `tenants` shows the owner one tenant at a time; this transaction has to see all of them.
     op.execute("ALTER TABLE tenants NO FORCE ROW LEVEL SECURITY")
     op.execute("INSERT INTO shards (name, tenants) SELECT 'main', count(*) FROM tenants")
     op.execute("INSERT INTO routes (name, shard) SELECT name, 'main' FROM tenants")

@@ -1,7 +1,7 @@
 """The tables of single sign-on. In: schema 4, as the owner. Out: schema 5.
 
-Logins that are under way and the list of who has which account lie in a tenant of the provider. Which identity an account belongs to is
-written in the account's tenant, and goes with it.
+The logins that are under way, and the list of accounts by identity, lie in a tenant of the provider. The link of an account to an identity lies in the
+tenant of the account, and is removed with it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TABLES = {
 
 
 def upgrade() -> None:
-    """Make the tables, each with a policy for its tenant; let a membership end."""
+    """Create the tables, each with a policy for its tenant, and add the end of a membership."""
     for table, columns in _TABLES.items():
         op.execute(f"CREATE TABLE {table} (tenant bigint NOT NULL, {columns})")
         op.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
