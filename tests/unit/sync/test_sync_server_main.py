@@ -41,7 +41,7 @@ def test_a_plain_name_is_kept():
 
 
 def test_what_is_no_network():
-    with pytest.raises(InvalidInput, match="no network"):
+    with pytest.raises(InvalidInput, match="not a network"):
         checked_networks(["10.0.0.1/8"])
 
 

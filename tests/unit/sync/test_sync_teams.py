@@ -190,7 +190,7 @@ def test_authors_and_reviewers_unshare_and_a_purge_leaves_no_words(acme):
         (replace(RULE, scope="session:claude/1"), InvalidInput, "not shared"),
         (replace(RULE, scope="project", remote="example.org/unknown"), InvalidInput, "not known"),
         (replace(RULE, when=("nonsense_action",)), InvalidInput, "nonsense_action"),
-        (replace(RULE, said_at_ms=-1), InvalidPayload, "no time"),
+        (replace(RULE, said_at_ms=-1), InvalidPayload, "not a time"),
     ],
 )
 def test_what_cannot_be_shared_is_refused_with_a_reason(acme, statement, error, says):

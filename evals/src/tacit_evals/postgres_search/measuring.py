@@ -6,9 +6,10 @@ Run: `python -m tacit_evals.postgres_search --tenants 50 --rows 50000`, with `[-
 It starts a PostgreSQL of its own, fills it through the store, and ends it. Tenants have sizes by Zipf's law. A vector is a mixture of
 three of 400 random directions and noise; a statement has 18 words of a vocabulary of 20,000 by Zipf's law. A query is a statement of
 the tenant whose vector is moved and of whose words eight are kept. Recall is the share of the ten best that were found: beside
-the cosines of all vectors as they are stored, beside BM25 over all terms, and for both arms beside the fusion of these two by reciprocal ranks. Processor time is that of the backend process, out of
-/proc. Every client of the last figure is a process; each of its queries asks both arms in one transaction, of any tenant but the largest.
-With `--first` a tenant is measured before and after the others are there. `--promote` gives the largest tenant partitions of its own before it is measured.
+the cosines of all vectors as they are stored, beside BM25 over all terms, and for both arms beside the fusion of these two by reciprocal ranks.
+Processor time is that of the backend process, read from /proc. Every client of the last figure is a process; each of its queries asks both arms in one
+transaction, of any tenant except the largest. With `--first`, a small tenant is measured before and after the other tenants are stored. `--promote` gives
+the largest tenant its own partitions before it is measured.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ SEEN = ScopeFilter.of(SCOPE)
 DIRECTIONS, VOCABULARY, WORDS_EACH, WORDS_ASKED = 400, 20_000, 18, 8
 K1, B = 1.2, 0.75
 BATCH, DEPTH, FUSED = 500, 10, 50
-"""Memories of a transaction; of an answer; of each arm where both are fused."""
+"""Memories in one transaction, in one answer, and in the ranking of each arm that is fused."""
 FILLERS = 2
-"""Processes that store."""
+"""Number of processes that fill the database."""
 SMALL = 5_000
-"""The largest tenant of at most so many memories is measured, too."""
+"""The largest tenant with at most this many memories is measured as well."""
 _START_S = 60.0
 """A client that has not answered so long after its time has failed."""
 _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
@@ -140,7 +141,7 @@ def memory_of(name: str, text: str) -> Memory:
 
 
 def make_tenants(world: World, *, tenants: int, rows: int) -> list[Tenant]:
-    """What is to be stored, the largest tenant first."""
+    """Return the tenants to store, the largest first."""
     shares = 1 / np.arange(1, tenants + 1)
     sizes = np.maximum((rows * shares / shares.sum()).astype(int), 50)
     return [
@@ -155,8 +156,8 @@ def make_tenants(world: World, *, tenants: int, rows: int) -> list[Tenant]:
 
 
 def fill(dsn: str, made: Sequence[Tenant]) -> None:
-    """Store everything, the tenants by turns, by several processes."""
-    context = multiprocessing.get_context("fork")  # so that nothing has to be sent
+    """Store all tenants with several processes, batches of different tenants in turn."""
+    context = multiprocessing.get_context("fork")  # so that the tenants need not be sent to the processes
     workers = [
         context.Process(target=_fill_some, args=(dsn, made[place::FILLERS])) for place in range(FILLERS)
     ]
@@ -203,7 +204,7 @@ class Exact:
         self._norms = (K1 + 1) / (1 + K1 * (1 - B + B * lengths / lengths.mean()))
 
     def best(self, arm: str, text: str, vector: Vectors) -> list[str]:
-        """The ids of the ten best; of `hybrid`, by the fused ranks of both arms."""
+        """Return the ids of the ten best memories; for `hybrid`, by the fused ranks of both arms."""
         match arm:
             case "vector":
                 return self._nearest(vector, DEPTH)
@@ -269,7 +270,7 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
 
 
 def _fused(*arms: Sequence[str]) -> list[str]:
-    """The ten best by reciprocal ranks, as the server's own search fuses them."""
+    """Return the ten best ids by reciprocal ranks, fused as the search of the server does."""
     rankings = [
         Ranking(space=str(place), hits=tuple(Hit(name, -rank) for rank, name in enumerate(arm)))
         for place, arm in enumerate(arms)
@@ -391,7 +392,7 @@ def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
 
 
 def _settle(superuser: str) -> int:
-    """Let PostgreSQL tidy up and count; the bytes of the database."""
+    """Vacuum and analyze the database. Return its size in bytes."""
     with psycopg.connect(superuser, autocommit=True) as connection:
         connection.execute("VACUUM (ANALYZE)")
         size = connection.execute("SELECT pg_database_size(current_database())").fetchone()
@@ -429,7 +430,7 @@ def main() -> None:
     parser.add_argument("--buffers", default="512MB")
     parser.add_argument("--promote", action="store_true")
     parser.add_argument(
-        "--first", type=int, default=0, help="store so many tenants, measure one, then store the others"
+        "--first", type=int, default=0, help="number of tenants to store before one is measured; the others are stored afterwards"
     )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()

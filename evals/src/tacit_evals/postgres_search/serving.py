@@ -1,8 +1,8 @@
-"""How fast the server answers searches of agents: eight clients, one process of `tacit-server` and four.
+"""How fast the server answers searches of agents: eight clients with one process of `tacit-server`, and with four.
 
-Run: `python -m tacit_evals.postgres_search.serving [--memories 5000] [--clients 8] [--seconds 8]`. Starts a PostgreSQL of its own, makes an organization whose
-team shares so many statements, and asks `POST /team/v1/search` over HTTP on loopback with the tokens of service accounts. The server makes the vectors of
-the questions with the shipped model. Out: questions a second, median and 99th percentile of the time of one, for each number of processes.
+Run: `python -m tacit_evals.postgres_search.serving [--memories 5000] [--clients 8] [--seconds 8]`. It starts PostgreSQL, creates an organization that shares
+`--memories` statements, and sends `POST /team/v1/search` over loopback with the tokens of service accounts. The server makes the vectors of the questions
+with the shipped model. Out: questions per second, and the median and 99th percentile of their times, for each number of processes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tacit.server.teams import open_teams
 from tacit.server.teams.access import SERVER, team_tenant
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 from tacit_evals.postgres_search.measuring import World
-from tacit_evals.server_process import kill, start_server
+from tacit_evals.postgres_search.server_process import kill, start_server
 from tacit_evals.timing import Row, print_rows
 
 BATCH = 500
@@ -49,7 +49,7 @@ QUESTIONS = (
 
 
 def fill(dsn: str, memories: int, *, clients: int) -> list[str]:
-    """Make a team that shares so many statements; tokens of service accounts that read them, one for each client."""
+    """Create an organization that shares `memories` statements. Return the tokens of service accounts that may read them, one for each client."""
     connections = Connections(dsn, min_size=1, max_size=2)
     teams = open_teams(connections, PostgresLogs(connections))
     now_ms = int(time.time() * 1000)
@@ -97,7 +97,7 @@ def servers(dsn: str, count: int, *, log: Path) -> Generator[list[str]]:
 
 
 def ask(urls: list[str], tokens: list[str], *, seconds: float) -> list[float]:
-    """Milliseconds of every question that clients, one for each token, asked within so many seconds."""
+    """Let one client for each token ask questions for `seconds`. Return the time of every question in milliseconds."""
     times: list[float] = []
     lock = threading.Lock()
     until = time.monotonic() + seconds

@@ -1,9 +1,9 @@
 """What one tenant, one memory, one exchange and one search cost a server: `python -m tacit_evals.postgres_search.units [--tenants 2000]`.
 
-It starts a PostgreSQL of its own and one process of `tacit-server serve`, and fills both through the product's own ways. Bytes are what the database grows
-by, with indexes, after a vacuum. Processor time is that of all processes of PostgreSQL and of the server's process, out of /proc. The database
-does not wait for its disk here, so times are of processors and not of disks. A device pushes real encrypted entries of 120 characters
-each, one at a time, and reads the heads after each push as a syncing device does.
+It starts PostgreSQL and one process of `tacit-server serve`, and fills both through the product's own interfaces. Bytes are the growth of the database with
+indexes, after a vacuum. Processor time is that of all processes of PostgreSQL, and of the server's process, read from /proc. The database does not wait for
+its disk, so times are of processors and not of disks. A device pushes real encrypted entries of 120 characters, one at a time, and reads the heads after
+each push as a syncing device does. A device that waits for news waits for `--seconds`; use 30 to measure what real devices cost, which wait that long.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tacit.sync.entry import Entry, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 from tacit_evals.postgres_search.measuring import EMBEDDER, SEEN, World, memory_of
-from tacit_evals.server_process import kill, start_server
+from tacit_evals.postgres_search.server_process import kill, start_server
 
 WAITING = 50
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -51,7 +51,7 @@ _NOW_MS = int(time.time() * 1000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A figure and its unit."""
+    """A measured figure with its unit."""
 
     what: str
     value: str
@@ -74,7 +74,7 @@ class Device:
         self.who = logs.principal(self.token, now_ms=_NOW_MS)
 
     def entry(self, text: str) -> Entry:
-        """The next entry of its log."""
+        """Append an encrypted entry to the log of the device, and return it."""
         previous = self.log[-1].id if self.log else ""
         body = StateBody(memory=memory_of(f"mem_{len(self.log)}", text))
         made = append_entry(
@@ -85,7 +85,7 @@ class Device:
 
 
 class Bench:
-    """One server and what is measured on it."""
+    """One server, and the measurements on it."""
 
     def __init__(self, folder: Path) -> None:
         folder.chmod(0o755)
@@ -112,7 +112,7 @@ class Bench:
         self.units.append(Unit(what=what, value=f"{value:,.{digits}f} {unit}"))
 
     def grown(self, work: Callable[[], None]) -> int:
-        """By how many bytes the database grows."""
+        """Return by how many bytes `work` makes the database grow."""
         before = self._size()
         work()
         return self._size() - before
@@ -127,7 +127,7 @@ class Bench:
         return int(row[0])
 
     def postgres_s(self) -> float:
-        """The processor time of all processes of PostgreSQL that run."""
+        """Return the processor time of all running processes of PostgreSQL, in seconds."""
         return sum(map(_used_s, [self.postgres.pid, *_children(self.postgres.pid)]))
 
     def end(self) -> None:
@@ -138,7 +138,7 @@ class Bench:
     # --- what is measured
 
     def bytes_of_accounts(self, tenants: int) -> list[Device]:
-        """Accounts with one device; then thirty entries for some."""
+        """Create `tenants` accounts with one device each, then push thirty entries to some of them. Return the devices."""
         devices: list[Device] = []
         grown = self.grown(
             lambda: devices.extend(Device(self.logs, f"u{number}") for number in range(tenants))
@@ -197,7 +197,7 @@ class Bench:
         )
 
     def exchange(self, devices: Sequence[Device], seconds: float) -> None:
-        """Pushes over HTTP, one entry each, with the heads after it."""
+        """Measure pushes of one entry over HTTP with a look at the heads after each, looks alone, and waiting devices."""
         environment = {**os.environ, DATABASE: self.dsn(APPLICATION)}
         self._server, address = start_server(environment, log=self._postgres_folder.parent / "server.log")
         url = f"{address}{PREFIX}"
@@ -239,7 +239,7 @@ class Bench:
         self.note("tacit-server, resident", _status_kb(self._server.pid, "VmRSS") / 1024, "MB")
 
     async def _waiting(self, url: str, devices: Sequence[Device], seconds: float) -> None:
-        """Devices that wait for news, as each does that is online."""
+        """Measure devices that wait for news, as every device does that is online."""
         assert self._server is not None
         limits = httpx.Limits(max_connections=len(devices))
         async with httpx.AsyncClient(timeout=60, limits=limits) as client:
@@ -284,7 +284,7 @@ class Bench:
         return len(times), float(np.median(times))
 
     def connection(self) -> None:
-        """What an idle connection takes beyond what all share."""
+        """Measure the memory of an idle connection, without what all connections share."""
         kept = [psycopg.connect(self.dsn(APPLICATION), autocommit=True) for _ in range(10)]
         for connection in kept:
             connection.execute("SELECT count(*) FROM memories WHERE tenant = 1")
@@ -322,7 +322,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def _used_s(pid: int) -> float:
-    """Processor time of a process."""
+    """Return the processor time of a process, in seconds."""
     fields = _stat(pid)
     return (int(fields[11]) + int(fields[12])) * _TICK_S
 
@@ -351,7 +351,7 @@ def _private_kb(pid: int) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the units."""
+    """Measure, and print the costs as a table."""
     parser = argparse.ArgumentParser(prog="python -m tacit_evals.postgres_search.units", description=__doc__)
     parser.add_argument("--tenants", type=int, default=2_000)
     parser.add_argument("--seconds", type=float, default=20)

@@ -32,7 +32,7 @@ from tacit.config.environment import one_thread_for_arrays
 from tacit.errors import SyncError, TacitError
 from tacit.ports.store import MemoryFilter
 from tacit.server.embedded import embedded_database
-from tacit_evals.server_process import first_line, kill, start_server
+from tacit_evals.postgres_search.server_process import first_line, kill, start_server
 
 SETTINGS = {"embedder": {"provider": "fake"}}
 _ME = "tacit_evals.torture.sync"

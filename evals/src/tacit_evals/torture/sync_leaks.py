@@ -42,7 +42,7 @@ from tacit_evals.torture.devices import append_noise, login_body
 
 NOW = 1_770_000_000_000
 _GUARDS = re.compile(r"\b(?:\w+\.)?tenant = %\(tenant\)s|\(author = %\(principal\)s OR %\(reviews\)s\)")
-"""What statements ask for that the database's policies guard, too: the tenant, and whose requests they are."""
+"""The conditions in statements that the policies of the database also check: the tenant, and who may see a share request."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -91,7 +91,7 @@ class LeakRun:
         teams: Teams | None = None,
         now_ms: Callable[[], int] = lambda: NOW,
     ) -> None:
-        """Make accounts with two devices and some entries each; `teams` = those of the server."""
+        """Create accounts with two devices and some entries each. `teams` = the teams of the server."""
         self._logs = logs
         self._chance = random.Random(seed)
         self._client = TestClient(
@@ -254,7 +254,7 @@ class LeakRun:
         return reply.status_code, answer
 
     def _send(self, name: str, token: str, method: str, path: str, *, content: bytes | None) -> Response:
-        """The answer to a request in the name of `name`; the server must never fail at one."""
+        """Send a request of the principal `name` and return the answer. An answer of 500 or more counts as an error."""
         headers = {
             "X-Forwarded-Proto": "https",
             "X-Forwarded-For": ".".join(str(self._chance.randrange(256)) for _ in range(4)),
@@ -293,7 +293,7 @@ class LeakRun:
 
 @contextlib.contextmanager
 def only_row_level_security() -> Generator[None]:
-    """Inside, no statement of a transaction asks for its tenant: the database's policies are the only guard."""
+    """Inside the block, no statement asks for its tenant, so that only the policies of the database protect it."""
     meant = Transaction.execute
 
     def execute(self: Transaction, statement: str, values: Mapping[str, object] | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""How a leak run asks a server with teams, and looks at the answers. In: who asks for what, and whether the model allows it. Out: what is wrong."""
+"""How a leak run sends requests to a server with teams and checks the answers. In: a request, and whether the model allows it. Out: errors."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ ODD = (
 
 
 class TeamAsking(LeakRun):
-    """Asks one server with teams."""
+    """Sends requests to one server with teams."""
 
     def __init__(self, connections: Connections, *, people: int, seed: int) -> None:
-        """Make people with two devices each, and no teams yet."""
+        """Create people with two devices each, and no teams yet."""
         self._connections = connections
         self._clock = FakeClock(now_ms=NOW, seed=seed)
         logs = PostgresLogs(connections)
@@ -45,7 +45,7 @@ class TeamAsking(LeakRun):
         self._principals = re.compile(rf"leak-{seed}-\d+|{self._tag}o\d+/bot\d+")
         self._people = {account.name: account for account in self.accounts}
         self._calls: list[tuple[str, str, str, str]] = []
-        """Who asked, where, what was sent, and the answer; not looked at yet."""
+        """Calls that were not checked yet: principal, path, what was sent, answer."""
         self._cursors: list[str] = []
 
     # --- what is named in requests
@@ -64,7 +64,7 @@ class TeamAsking(LeakRun):
         return "zq" + "".join(self._chance.choice(_LETTERS) for _ in range(12))
 
     def _team(self, who: str, forged: bool) -> str:
-        """A team: one's own, or forged another one, often of the own organization, or a string that is none."""
+        """Return one of the principal's teams. Forged: another team, often of the same organization, or a string that is not a team."""
         own = list(self.model.teams_of(who))
         if not forged and own:
             return self._chance.choice(own)
@@ -88,7 +88,7 @@ class TeamAsking(LeakRun):
         )
 
     def _other(self, team: str, forged: bool) -> str:
-        """A principal: one of the team, or anybody."""
+        """Return a principal: a member of the team, or anybody."""
         known = list(self.model.members.get(team, ()))
         if known and not (forged and self._chance.random() < 0.6):
             return self._chance.choice(known)
@@ -96,7 +96,7 @@ class TeamAsking(LeakRun):
         return self._chance.choice([*anybody, *ODD]) if forged else self._chance.choice(anybody)
 
     def _named(self, known: Sequence[str], everything: Sequence[str], forged: bool) -> str:
-        """An id: a known one, or forged any other or a string that is none."""
+        """Return an id of `known`. Forged: any id of `everything`, or a string that is not an id."""
         if forged or not known:
             return self._chance.choice([*everything, *ODD]) if everything else self._chance.choice(ODD)
         return self._chance.choice(known)
@@ -119,7 +119,7 @@ class TeamAsking(LeakRun):
         raw: bytes | None = None,
         token: str = "",
     ) -> Any:
-        """What is answered; None where it was refused. `allowed` by the model; None = either way."""
+        """Send a request and return the answer; None = it was refused. `allowed` = what the model says; None = both are right."""
         service = self.model.services.get(who)
         if service is not None and service.until_ms <= self._clock.now_ms():
             allowed = False
@@ -147,7 +147,7 @@ class TeamAsking(LeakRun):
     # --- looking
 
     def _inspect(self) -> None:
-        """Whether the answers since hold nothing that who asked may not see. Names that they sent themselves are none."""
+        """Check that no new answer holds something that its principal may not see. Names that the principal sent do not count."""
         for who, path, sent, text in self._calls:
             for marker in set(MARKER.findall(text)):
                 echoed = marker in sent and not text.startswith('{"found"')
@@ -165,7 +165,7 @@ class TeamAsking(LeakRun):
         self._calls.clear()
 
     def _look_at_values(self, who: str, path: str, value: Any) -> None:
-        """Whether memories and requests in an answer have their author and no tier above theirs."""
+        """Check that memories and requests in an answer have the right author, and a tier that the author may give."""
         if isinstance(value, list):
             for each in value:  # pyright: ignore[reportUnknownVariableType]
                 self._look_at_values(who, path, each)
@@ -183,6 +183,6 @@ class TeamAsking(LeakRun):
 
 
 def is_allowed(author: str, tier: TrustTier) -> bool:
-    """Whether a memory of this author may have this tier."""
+    """Return whether a memory of this author may have this tier."""
     most = TrustTier.ASSISTANT if SERVICE_MARK in author else TrustTier.TEAMMATE
     return tier is not TrustTier.USER and not most < tier

@@ -1,13 +1,13 @@
 """Random requests to a server with teams, half of them forged: `python -m tacit_evals.torture.team_leaks [--principals 200] [--requests 20000]`.
 
-Many tenants in one PostgreSQL: organizations, teams of them, accounts of people. Principals are people with random roles, some of whom left, and
-service accounts. They ask on every endpoint of teams and of sync, over HTTP. Forged requests name foreign teams, requests and memories, other teams
-of the own organization, roles and tiers above the own, cursors of others, tokens that were altered or have ended, and strings that are none.
-A model in plain Python (`team_model`) says what each may see and do.
+Many tenants lie in one PostgreSQL: organizations, their teams, and accounts of people. Principals are service accounts, and people with random roles, some
+of whom have left. They send requests to every endpoint of teams and of sync, over HTTP. Forged requests name foreign teams, requests and memories, other
+teams of the own organization, roles and tiers above the own, cursors of others, altered or expired tokens, and strings that name nothing.
+A model in plain Python (`team_model`) says what each principal may see and do.
 
-Out: how many requests were answered with which status, and what was wrong: a word, a name or a number of a team in an answer to somebody who may not see it;
-something allowed or refused against the model; a memory above the tier of its author, or that nobody accepted. `--only-row-level-security` takes the condition on
-the tenant out of every statement and lets everybody pass the application's own look at memberships. Exit code 1 where anything is wrong.
+Out: the number of answers by status, and every error: a word, a name or a number of a team in an answer to a principal who may not see it; something that was
+allowed or refused against the model; a memory above the tier of its author, or one that nobody accepted. `--only-row-level-security` removes the condition
+on the tenant from every statement, and the application's own check of memberships. Exit code 1 if there is any error.
 """
 
 from __future__ import annotations
@@ -41,26 +41,26 @@ _WORDS = "The release notes of the ledger say how a refund is written down befor
 
 
 class TeamLeakRun(TeamAsking):
-    """Random requests to one server with teams."""
+    """Sends random requests to one server with teams."""
 
     def __init__(
         self, connections: Connections, *, organizations: int, teams: int, principals: int, seed: int
     ) -> None:
-        """Make organizations with teams, members, requests and memories."""
+        """Create organizations with teams, members, requests and memories."""
         services = principals // 6
         super().__init__(connections, people=principals - services, seed=seed)
         self._populate(organizations, teams, services)
 
     @property
     def tenants(self) -> int:
-        """Teams and organizations, and accounts of people."""
+        """The number of teams, organizations and accounts of people."""
         return len(self.model.members) + len(self.accounts)
 
     def run(self, requests: int) -> Found:
-        """Ask so many times, then compare what the server holds with the model."""
+        """Send `requests` random requests, then compare what the server holds with the model."""
         ways = self._ways()
         for number in range(requests):
-            if number == requests // 2:  # some tokens of service accounts end
+            if number == requests // 2:  # here some tokens of service accounts expire
                 self._clock.advance(2 * DAY_MS)
             forged = self._chance.random() < 0.5
             self.found.forged += forged
@@ -134,7 +134,7 @@ class TeamLeakRun(TeamAsking):
         self.found.statuses.clear()
 
     def _share_in(self, team: str) -> None:
-        """Somebody asks to share something, and mostly somebody accepts it."""
+        """Let a member ask to share something, and in most cases let a reviewer accept it."""
         writers = [who for who in self.model.members[team] if self.model.may(who, team, "writer")]
         if not writers:
             return
@@ -445,7 +445,7 @@ class TeamLeakRun(TeamAsking):
             self._wrong(who, f"a search for {query} did not find it in {sought.team}")
 
     def _nonsense(self, who: str, forged: bool) -> None:
-        """Bodies that are none, on any endpoint."""
+        """Send an invalid body to a random endpoint."""
         if not forged:
             return self._list_teams(who, forged)
         path = self._chance.choice(
@@ -478,7 +478,7 @@ class TeamLeakRun(TeamAsking):
         return None
 
     def _with_bad_token(self, who: str) -> None:
-        """A token that was altered, ended, or is of somebody else's account."""
+        """Send a token that was altered, has expired, or belongs to another account."""
         token, other = self._token(who), self._chance.choice([*self._people, *self.model.services])
         revoked = [device.token for account in self.accounts for device in account.devices if device.revoked]
         ended = [old for service in self.model.services.values() for old in service.old]
@@ -499,7 +499,7 @@ class TeamLeakRun(TeamAsking):
         self._call(who, "GET", path, params={"team": self._team(who, False)}, allowed=False, token=bad)
 
     def _compare_team(self, team: str) -> None:
-        """Whether a team holds what the model says: memories that somebody accepted, with their authors, and members with their roles."""
+        """Check that a team holds what the model says: accepted memories with their authors, and members with their roles."""
         store = PostgresStore(self._connections, team_tenant(team), clock=self._clock, principal=SERVER)
         everything = MemoryFilter(statuses=None)
         stored = {
@@ -536,7 +536,7 @@ def _called(account: str) -> str:
 
 @contextlib.contextmanager
 def only_the_database() -> Generator[None]:
-    """Inside, no statement asks for its tenant, and the application lets everybody into every team as a reader: the policies are the only guard."""
+    """Inside the block, no statement asks for its tenant, and the application lets everybody into every team as a reader. Only the policies of the database protect it."""
 
     def enter(self: Access, who: Principal, team: str, least: Role = "reader") -> Entered:
         database = self._open(team, who.account)  # pyright: ignore[reportPrivateUsage]

@@ -1,4 +1,4 @@
-"""Who may see and do what in teams, in plain Python: what a leak run compares the server with. In: what was done. Out: what is allowed. Pure."""
+"""Who may see and do what in teams, in plain Python. A leak run compares the server with it. In: what was done. Out: what is allowed. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tacit.server.logs import ACCOUNT
 
 SERVICE_MARK = "/"
 MARKER = re.compile(r"zq[a-z]{12}")
-"""A word that stands in one statement alone."""
+"""The form of a marker: a word that occurs in exactly one statement."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Asked:
-    """A request to share; `remote` = of its project."""
+    """A share request; `remote` = the remote of its project."""
 
     team: str
     author: str
@@ -27,7 +27,7 @@ class Asked:
 
 @dataclass(slots=True, kw_only=True)
 class Shared:
-    """A shared memory; `decided_by` = who accepted it."""
+    """A shared memory; `decided_by` = the principal who accepted it."""
 
     team: str
     author: str
@@ -38,7 +38,7 @@ class Shared:
 
 @dataclass(slots=True, kw_only=True)
 class Service:
-    """The tokens of a service account: the one that holds, those before it, and until when."""
+    """The tokens of a service account: the valid one, when it expires, and the earlier ones."""
 
     token: str
     until_ms: int
@@ -47,7 +47,7 @@ class Service:
 
 @dataclass(slots=True)
 class TeamModel:
-    """What there is by the model."""
+    """The members, projects, requests, memories and service accounts that the server must hold."""
 
     members: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """Roles by principal, by team."""
@@ -64,25 +64,25 @@ class TeamModel:
     # --- who is what
 
     def role(self, who: str, team: str) -> str:
-        """The role of a principal in a team, or ""."""
+        """Return the role of a principal in a team; "" = they are not a member."""
         return self.members.get(team, {}).get(who, "")
 
     def may(self, who: str, team: str, least: str) -> bool:
-        """Whether they have the rights of `least` there."""
+        """Return whether a principal has the role `least` or one with more rights in a team."""
         return may(self.role(who, team), "reader") and ROLES.index(self.role(who, team)) >= ROLES.index(least)  # pyright: ignore[reportArgumentType]
 
     def manages(self, who: str, team: str) -> bool:
-        """Whether they are an administrator of the team or of its organization."""
+        """Return whether a principal is an administrator of the team or of its organization."""
         return team in self.members and (
             self.may(who, team, "admin") or self.may(who, organization_of(team), "admin")
         )
 
     def teams_of(self, who: str) -> dict[str, str]:
-        """Their roles by team."""
+        """Return the roles of a principal, by team."""
         return {team: roles[who] for team, roles in self.members.items() if who in roles}
 
     def others(self, team: str, who: str, least: str) -> int:
-        """How many people besides `who` have the rights of `least`."""
+        """Return how many people except `who` have the role `least` or one with more rights."""
         return sum(
             self.may(other, team, least) and SERVICE_MARK not in other and other != who
             for other in self.members[team]
@@ -91,11 +91,11 @@ class TeamModel:
     # --- what they may see
 
     def sees_team(self, who: str, team: str) -> bool:
-        """Whether they may know that there is a team of this name: it is in an organization of theirs."""
+        """Return whether a principal may know that the team exists: it belongs to an organization of theirs."""
         return bool(self.role(who, organization_of(team)))
 
     def sees_principal(self, who: str, other: str) -> bool:
-        """Whether they may know of another one: both are, or were, named in the same team or organization."""
+        """Return whether a principal may know another one: both are, or were, named in the same team or organization."""
         if who == other:
             return True
         organizations = {team for team in self.teams_of(who) if team == organization_of(team)}
@@ -107,7 +107,7 @@ class TeamModel:
         )
 
     def sees_marker(self, who: str, marker: str) -> bool:
-        """Whether they may read a statement: a shared one of a team of theirs; a waiting one as its author or a reviewer."""
+        """Return whether a principal may read a statement: a shared one of their teams, or a waiting one as its author or as a reviewer."""
         shared = any(
             memory.marker == marker and self.role(who, memory.team) for memory in self.memories.values()
         )
@@ -117,14 +117,14 @@ class TeamModel:
         )
 
     def sees_request(self, who: str, asked: Asked) -> bool:
-        """Whether they may see a request."""
+        """Return whether a principal may see a request."""
         member = bool(self.role(who, asked.team))
         return member and (asked.author == who or self.may(who, asked.team, "reviewer"))
 
     # --- what they may do
 
     def may_put_member(self, who: str, team: str, other: str, role: str, name: str) -> bool:
-        """Whether they may give somebody a role, or another name."""
+        """Return whether a principal may give `other` this role and name."""
         organization = organization_of(team)
         known = bool(self.role(other, organization))
         if not self.manages(who, team) or role not in ROLES:
@@ -141,7 +141,7 @@ class TeamModel:
         return role == "admin" or not self._is_last_admin(other, team)
 
     def put_member(self, team: str, other: str, role: str) -> None:
-        """Give a role."""
+        """Give `other` a role in a team."""
         organization = organization_of(team)
         if team != organization:
             self.members[organization].setdefault(other, "reader")
@@ -150,12 +150,12 @@ class TeamModel:
         self.ever[team].add(other)
 
     def may_remove_member(self, who: str, team: str, other: str) -> bool:
-        """Whether they may remove somebody, or leave."""
+        """Return whether a principal may remove `other` from a team, or leave it."""
         allowed = bool(self.role(who, team)) if who == other else self.manages(who, team)
         return allowed and bool(self.role(other, team)) and not self._is_last_admin(other, team)
 
     def remove_member(self, team: str, other: str) -> None:
-        """Remove somebody; from an organization, then from its teams."""
+        """Remove `other` from a team; from an organization, also from its teams."""
         for each in self.members:
             if each == team or (team == organization_of(team) and organization_of(each) == team):
                 self.members[each].pop(other, None)
@@ -169,13 +169,13 @@ class TeamModel:
         return not self.others(team, who, "admin")
 
     def may_put_project(self, who: str, team: str, remote: str) -> bool:
-        """Whether they may let the memories of a project be shared with a team."""
+        """Return whether a principal may assign a project to a team."""
         organization = organization_of(team)
         owner = self.projects.get(organization, {}).get(remote, team)
         return self.manages(who, team) and (owner == team or self.may(who, organization, "admin"))
 
     def may_decide(self, who: str, team: str, name: str, decision: Decision, replaces: list[str]) -> bool:
-        """Whether they may decide so on a request."""
+        """Return whether a principal may take this decision on a request."""
         asked = self.requests.get(name)
         if (
             asked is None
@@ -200,7 +200,7 @@ class TeamModel:
         return memory is not None and memory.team == team and memory.holds
 
     def may_unshare(self, who: str, team: str, memory_id: str, *, purge: bool) -> bool:
-        """Whether they may let a team share a memory no longer."""
+        """Return whether a principal may unshare or purge a memory of a team."""
         memory = self.memories.get(memory_id)
         if memory is None or memory.team != team or not (purge or memory.holds):
             return False

@@ -236,6 +236,6 @@ def provider_tenant(issuer: str) -> str:
 def no_login() -> NotLoggedIn:
     """Return the error for a login that is unknown, over, or belongs to another browser."""
     return NotLoggedIn(
-        "This login is unknown, is over, or was begun in another browser.",
+        "This login is not known, is over, or was begun in another browser.",
         hint="Begin again with `tacit login URL --sso`.",
     )

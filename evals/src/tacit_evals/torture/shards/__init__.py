@@ -1,1 +1,1 @@
-"""Tenants that move between databases while they write: `python -m tacit_evals.torture.shards`, see `running`."""
+"""Tenants that move between databases while they are written: `python -m tacit_evals.torture.shards`, see `running`."""

@@ -1,12 +1,11 @@
 """Accounts and stores over three PostgreSQL servers, moved while they write: `python -m tacit_evals.torture.shards [--seconds 60] [--seed 1]`.
 
-Two processes of `tacit-server serve` answer devices of several accounts, which push entries and purges over HTTP. Processes of their own add, edit and purge
-memories of several stores. Meanwhile a third shard is added, movers move accounts and stores back and forth, and half of the movers,
-servers and writers are killed (-9). A writer notes what it is about to do, and that it was acknowledged.
+Two processes of `tacit-server serve` answer devices of several accounts, which push entries and purges over HTTP. Writer processes add, edit and purge
+memories of several stores. Meanwhile a third shard is added, movers move accounts and stores back and forth, and movers, servers and writers are killed
+(SIGKILL). A writer notes what it is about to do, and that it was acknowledged.
 
-Out: counts, and what is wrong at the end, when `tacit-server move` has ended the interrupted moves: acknowledged writes that are lost, rows
-that are there twice (on one shard or on two), purged ones that have returned, and stores whose examination finds something. Exit code 1
-where anything is wrong.
+Out: counts, and every error that is found after `tacit-server move` has finished the interrupted moves: acknowledged writes that are lost, rows that exist
+twice (on one shard or on two), purged rows that have returned, and stores whose check reports a problem. Exit code 1 if there is any error.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ from tacit.errors import TacitError
 from tacit.providers.clock import SystemClock
 from tacit.server.shards import FROM_ENVIRONMENT, owner_url
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
-from tacit_evals.server_process import kill, start_server
+from tacit_evals.postgres_search.server_process import kill, start_server
 from tacit_evals.torture.shards.writers import PATIENCE_S, SEEN, Device, noted, write_stores
 
 NAMES = ("main", "b", "c")
 MOVERS = 2
 _PROCESSES = multiprocessing.get_context("forkserver")
-"""Movers are processes, so that they can be killed; they are forked, so that there are many of them."""
+"""Movers are processes, so that they can be killed. They are forked, because starting Python for each would take too long."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,7 +65,7 @@ class Outcome:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """Return whether there is no error."""
         return not (self.lost or self.doubled or self.returned or self.unsound)
 
 
@@ -91,7 +90,7 @@ class Databases:
         return f"host={self._folders[name]} user={user} dbname={database}"
 
     def environment(self) -> dict[str, str]:
-        """What every process of the server is started with."""
+        """Return the environment variables of every process of the server."""
         found = {}
         for name in NAMES:
             middle = "DATABASE" if name == "main" else f"SHARD_{name.upper()}"
@@ -100,7 +99,7 @@ class Databases:
         return found
 
     def rows(self, name: str, statement: str) -> list[tuple[Any, ...]]:
-        """What a superuser sees."""
+        """Return the rows of a statement as a superuser sees them."""
         with psycopg.connect(self.dsn(name, "postgres")) as connection:
             return connection.execute(statement.encode()).fetchall()
 
@@ -137,7 +136,7 @@ class Torture:
     # --- processes
 
     def command(self, *arguments: str) -> str:
-        """What `tacit-server` prints."""
+        """Run `tacit-server` and return what it prints."""
         done = subprocess.run(
             [sys.executable, "-m", "tacit.server.main", *arguments],
             env=self.environment, capture_output=True, text=True, check=False,
@@ -223,13 +222,13 @@ class Torture:
         return [line for line in self.command("shards").splitlines() if " is on its way" in line]
 
     def _move_on(self, seed: int) -> None:
-        """Move somebody, then the next."""
+        """Move one tenant after another until the run is over."""
         chance = random.Random(seed)
         while not self.stopped.is_set():
             self._move(chance)
 
     def _move(self, chance: random.Random) -> None:
-        """Move somebody; half of the movers are killed."""
+        """Move a random tenant. Half of the movers are killed at a random step."""
         shard = chance.choice(self.shards)
         name = chance.choice(
             [
@@ -305,7 +304,7 @@ class Torture:
 
     @staticmethod
     def _purged_later(device: Device, entry_id: str) -> bool:
-        """Whether a purge that was not acknowledged may have taken the body."""
+        """Return whether a purge that was not acknowledged may have removed the body of an entry."""
         subjects = {entry.subject for entry in device.log if entry.kind == "purge"}
         return any(entry.id == entry_id and entry.subject in subjects for entry in device.log)
 
@@ -340,7 +339,7 @@ class Torture:
             self.outcome.doubled.append(f"{name} lies on {held_on}")
 
     def _examine_leftovers(self, name: str) -> None:
-        """Rows of tenants that a shard does not have."""
+        """Look for rows of tenants that a shard does not have."""
         if not _has_tables(self.databases, name):
             return
         for table in ("memories", "versions", "postings", "entries", "devices", "scopes", "purges"):
@@ -359,7 +358,7 @@ class Torture:
 
 
 def _move(name: str, shard: str, tell: Connection) -> None:
-    """A process that moves a tenant: tells every step, and at last what became of it."""
+    """Move a tenant in a process of its own. Send every step to `tell`, then the result."""
     try:
         moved = move_tenant(
             name, shard, owner_url=lambda each: owner_url(os.environ[OWNER_DATABASE], each), step=tell.send
@@ -374,7 +373,7 @@ def _has_tables(databases: Databases, name: str) -> bool:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what was found; 1 where anything is wrong."""
+    """Run with the options of the command line. Return the exit code: 1 if there is any error."""
     parser = argparse.ArgumentParser(prog="python -m tacit_evals.torture.shards", description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)

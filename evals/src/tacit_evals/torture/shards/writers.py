@@ -1,4 +1,4 @@
-"""Who writes while tenants move: devices over HTTP, and processes with stores. In: where to write. Out: what was begun, what was acknowledged."""
+"""The writers of the torture of shards: devices over HTTP, and processes that write to stores. In: a run. Out: what was begun and what was acknowledged."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PATIENCE_S = 60.0
 
 
 class Device(threading.Thread):
-    """A device of an account: pushes entries, again and again until they are acknowledged."""
+    """A device of an account. It pushes entries, and repeats each push until it is acknowledged."""
 
     def __init__(self, run: Torture, account: str, code: str, seed: int) -> None:
         super().__init__(name=account)
@@ -77,7 +77,7 @@ class Device(threading.Thread):
         return append_noise(self.log, self.key, kind=kind, subject=subject, sealed=sealed)
 
     def _ask(self, client: httpx.Client, method: str, path: str, body: object = None) -> dict[str, Any]:
-        """Ask one server or the other until one answers."""
+        """Send a request to a random server, and repeat it until a server answers. Return the answer."""
         content = None if body is None else msgspec.json.encode(body)
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         began = time.monotonic()
@@ -109,7 +109,7 @@ class Device(threading.Thread):
 
 
 def noted(folder: Path, store: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What was acknowledged at a store, and all that was begun."""
+    """Return the notes of all writers about a store: those of acknowledged writes, and those of all writes that began."""
     notes = [
         json.loads(line)
         for file in sorted(folder.glob("noted-*"))
@@ -124,7 +124,7 @@ def noted(folder: Path, store: str) -> tuple[list[dict[str, Any]], list[dict[str
 
 
 def write_stores(folder: Path, number: int, *, seed: int, stores: int) -> None:
-    """Add, edit and purge memories of several stores until told to stop; what is begun and what is acknowledged is noted first and last."""
+    """Add, edit and purge memories of several stores until the file `stop` exists. Each write is noted before it begins and after it was acknowledged."""
     chance = random.Random(seed)
     connections = Connections(os.environ["TACIT_DATABASE_URL"], max_size=3, addresses=FROM_ENVIRONMENT)
     opened = {
