@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tacit.app.maintenance.review_queue import ReviewFilter
+from tacit.app.maintenance.review_queue import ReviewCause, ReviewFilter
 from tacit.errors import InvalidInput, TacitError
 from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Surface
@@ -346,7 +346,6 @@ class Edit(Request):
         return Scope.parse(self.scope) if self.scope is not None else None
 
 
-ReviewCauseName = Literal["contradiction", "agent", "import", "unconfirmed", "branch"]
 ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Field(max_length=100)]
 
 
@@ -357,7 +356,7 @@ class ReviewWhere(Request):
     kind: ReviewValues = Field(default=(), description="only these kinds")
     source: ReviewValues = Field(default=(), description="only from these sources, such as an imported file")
     tier: ReviewValues = Field(default=(), description="only with these trust tiers")
-    cause: tuple[ReviewCauseName, ...] = Field(
+    cause: tuple[ReviewCause, ...] = Field(
         default=(),
         max_length=4,
         description="only these causes: a contradiction, added by an agent, imported, captured and not confirmed",

@@ -9,7 +9,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.reasons import change_text
 from tacit.capture.amend import with_amended_digests
-from tacit.capture.branches.marks import ended_for, replaced_here
+from tacit.capture.branches.marks import ended_for, replaced_on_branch
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import checked_text, clean_trigger, secrets_in, words_of
 from tacit.capture.relate import link_entities
@@ -172,8 +172,7 @@ class Memories:
             self._write([Edit(memory=changed)])
             return changed
         why = ChangeReason(cause=ChangeCause.HOLDS_ON_ALL)
-        stored = self._parts.store.get(list(memory.branch.replaces), scope=self._parts.store.scopes())
-        old = replaced_here(memory, {other.id: other for other in stored})
+        old = replaced_on_branch(self._parts.store, memory)
         changes, relations = ended_for(changed, old, why, changed.updated_at_ms)
         self._write([Edit(memory=changed, reason=why), *changes], relations=relations)
         return changed

@@ -49,9 +49,9 @@ def work_tree_of(root: str | Path) -> WorkTree | None:
     checkout = find_checkout(Path(root)) if root else None
     if checkout is None or checkout.own is None or checkout.common is None:
         return None
-    common, remote = checkout.common, has_remotes(checkout.common)
+    remote = has_remotes(checkout.common)
     try:
-        default = _default_branch(common, remote=remote)
+        default = default_branch(checkout.common, remote=remote)
     except OSError:
         default = ""
     if not default:
@@ -82,8 +82,8 @@ def stand_of(tree: WorkTree) -> tuple[str, ...]:
     common = tree.checkout.common
     if common is None:
         return ()
-    home = _REMOTE if tree.remote else _HEADS
-    files = (common / "packed-refs", *(common / f"{home}{name}" for name in tree.shared))
+    refs = (merged_ref(name, remote=tree.remote) for name in tree.shared)
+    files = (common / "packed-refs", *(common / ref for ref in refs))
     return head_branch(tree.checkout), *map(_changed_at, files)
 
 
@@ -122,14 +122,25 @@ def has_remotes(common: Path) -> bool:
     return named or (common / "refs" / "remotes").is_dir()
 
 
-def _default_branch(common: Path, *, remote: bool) -> str:
-    """The name of the default branch, as it was fetched, else as it stands in the repository; "" = none is known."""
-    if not remote:
-        return next((name for name in _DEFAULTS if resolve_ref(common, common, _HEADS + name)), "")
-    head = small_text(common / _REMOTE / "HEAD").removeprefix("ref:").strip()
-    if head.startswith(_REMOTE):
-        return head.removeprefix(_REMOTE)
-    return next((name for name in _DEFAULTS if resolve_ref(common, common, _REMOTE + name)), "")
+def merged_ref(name: str, *, remote: bool) -> str:
+    """The reference that says what is merged into the branch `name`: with a remote the fetched branch, else the local one."""
+    return f"{_REMOTE if remote else _HEADS}{name}"
+
+
+def default_branch(common: Path, *, remote: bool) -> str:
+    """The name of the default branch of a repository; "" if none is known.
+
+    Args:
+        common: the git folder that all work trees share.
+        remote: whether the repository has a remote.
+
+    Raises:
+        OSError: if a file of git cannot be read.
+    """
+    head = small_text(common / _REMOTE / "HEAD").removeprefix("ref:").strip() if remote else ""
+    named = (head.removeprefix(_REMOTE),) if head.startswith(_REMOTE) else ()
+    refs = ((name, merged_ref(name, remote=remote)) for name in (*named, *_DEFAULTS))
+    return next((name for name, ref in refs if resolve_ref(common, common, ref)), "")
 
 
 def resolve_ref(common: Path, own: Path, name: str) -> str:
@@ -152,6 +163,18 @@ def resolve_ref(common: Path, own: Path, name: str) -> str:
             if ref == name and OBJECT_ID.fullmatch(commit):
                 return commit
     return ""
+
+
+def log_lines(path: Path, *, max_bytes: int) -> list[str]:
+    """The lines in the last `max_bytes` of a log of git. Only a line feed ends a line, because a commit message can hold any other separator.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - max_bytes))
+        return file.read().decode("utf-8", "replace").split("\n")
 
 
 def small_text(path: Path) -> str:

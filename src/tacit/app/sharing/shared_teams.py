@@ -18,6 +18,7 @@ from tacit.app.sharing.shareable import require_shareable
 from tacit.capture.shared_memories import own_memory
 from tacit.errors import InvalidInput, NotFound, NotPermitted, SyncError, TacitError
 from tacit.model.change_reason import ChangeCause
+from tacit.model.ids import ids_called
 from tacit.model.memory import Memory, TrustTier, team_source
 from tacit.model.scope import ScopeKind
 from tacit.model.shared import (
@@ -177,17 +178,16 @@ class SharedTeams:
         """
 
         def ask(server: TeamServer) -> ShareRequest:
-            waiting = [request for each in server.teams() for request in server.requests(each.team)]
-            fitting = [
-                request
-                for request in waiting
-                if request.id.removeprefix("req_").startswith(request_id.removeprefix("req_"))
-                or (len(request_id) >= 4 and request.id.endswith(request_id))
-            ]
-            if len(fitting) != 1:
-                what = "No request" if not fitting else f"{len(fitting)} requests"
-                raise NotFound(f"{what} fit {request_id!r}.", hint="`tacit team requests` lists them.")
-            found = fitting[0]
+            waiting = {
+                request.id.removeprefix("req_"): request
+                for each in server.teams()
+                for request in server.requests(each.team)
+            }
+            called = ids_called(request_id.removeprefix("req_"), waiting)
+            if len(called) != 1:
+                what = "No waiting request is" if not called else f"{len(called)} waiting requests are"
+                raise NotFound(f"{what} called {request_id!r}.", hint="`tacit team requests` lists them.")
+            found = waiting[called[0]]
             return server.decide(
                 found.team, found.id, decision, content=content, replaces=replaces, comment=comment
             )

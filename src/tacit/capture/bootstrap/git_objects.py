@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tacit.session.branches import OBJECT_ID, has_remotes, resolve_ref
+from tacit.session.branches import OBJECT_ID, default_branch, has_remotes, merged_ref, resolve_ref
 from tacit.session.projects import find_checkout
 
 MAX_COMMITS = 300
@@ -24,8 +24,6 @@ MAX_OBJECT_BYTES = 200_000
 """A larger commit says more than anybody wrote by hand."""
 MAX_DELTAS = 60
 MAX_PACKS = 200
-_REMOTE_BRANCHES = ("refs/remotes/origin/main", "refs/remotes/origin/master")
-_LOCAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
 _COMMIT, _TREE, _BLOB, _OFS_DELTA, _REF_DELTA = 1, 2, 3, 6, 7
 _FILE_MODES = (b"100644", b"100755")
 _KINDS = {b"commit": _COMMIT, b"tree": _TREE, b"blob": _BLOB}
@@ -76,11 +74,9 @@ def default_branch_of(root: Path) -> Head | None:
         return None
     shared = checkout.common
     try:
-        names = [*_REMOTE_BRANCHES, *(() if has_remotes(shared) else _LOCAL_BRANCHES)]
-        head = shared / "refs" / "remotes" / "origin" / "HEAD"
-        if head.is_file():
-            names.insert(0, head.read_text("utf-8", "replace").strip().removeprefix("ref:").strip())
-        commit = next(filter(None, (resolve_ref(shared, shared, name) for name in names)), "")
+        remote = has_remotes(shared)
+        name = default_branch(shared, remote=remote)
+        commit = resolve_ref(shared, shared, merged_ref(name, remote=remote)) if name else ""
     except OSError:
         return None
     return Head(commit=commit, objects=shared / "objects") if commit else None
@@ -142,10 +138,7 @@ def parents_of(objects: Path, commit: str) -> tuple[str, ...]:
     Raises:
         Unreadable: if it cannot be read.
     """
-    parsed = _parse(commit, _whole(objects, commit, _COMMIT))
-    if parsed is None:
-        raise Unreadable(commit)
-    return parsed.parents
+    return ObjectReader(objects).commit(commit).parents
 
 
 def author_of(objects: Path, commit: str) -> str:

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Literal
 
 from tacit.capture.bootstrap.git_objects import Commit, ObjectReader, Unreadable
-from tacit.session.branches import WorkTree, is_branch_name, resolve_ref
+from tacit.session.branches import WorkTree, is_branch_name, log_lines, merged_ref, resolve_ref
 from tacit.state.captured import BranchState
 
 MAX_WALKED = 5_000
@@ -92,8 +92,7 @@ class History:
         assert own is not None and common is not None  # noqa: PT018 - as `work_tree_of` says
         self._common = common
         self._objects = ObjectReader(common / "objects")
-        home = _REMOTE if tree.remote else _HEADS
-        tips = (resolve_ref(common, common, home + name) for name in tree.shared)
+        tips = (resolve_ref(common, common, merged_ref(name, remote=tree.remote)) for name in tree.shared)
         self.targets = tuple(dict.fromkeys(filter(None, tips)))
         """What the branches that count as merged stand on."""
         self._logged = read_log(own / "logs" / "HEAD")
@@ -124,7 +123,9 @@ class History:
             told = f"\tBranch: renamed {_HEADS}{name} to {_HEADS}"
             for log in islice((path for path in logs.rglob("*") if path.is_file()), MAX_LOGS):
                 now = log.relative_to(logs).as_posix()
-                if any(line.endswith(f"{told}{now}") for line in _tail(log)) and self.tip_of(now):
+                if any(
+                    line.endswith(f"{told}{now}") for line in log_lines(log, max_bytes=MAX_LOG_BYTES)
+                ) and self.tip_of(now):
                     return now
         except OSError:
             return ""
@@ -307,25 +308,13 @@ def _merges(commit: Commit, name: str) -> bool:
     )
 
 
-def _tail(path: Path) -> list[str]:
-    """The last lines of a log.
-
-    Raises:
-        OSError: if it cannot be read.
-    """
-    with path.open("rb") as file:
-        file.seek(0, 2)
-        file.seek(max(0, file.tell() - MAX_LOG_BYTES))
-        return file.read().decode("utf-8", "replace").splitlines()
-
-
 def read_log(path: Path, *, branch: str = "") -> dict[str, Logged]:
     """What the log of HEAD in a file says of each branch that HEAD left, or stands on; nothing where there is none.
 
     With `branch` it is the log of that branch. What was thrown away by a reset does not count as its own.
     """
     try:
-        lines = _tail(path)
+        lines = log_lines(path, max_bytes=MAX_LOG_BYTES)
     except OSError:
         return {}
     found: dict[str, Logged] = {}

@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.capture.branches.history import BranchFate, History
-from tacit.capture.branches.marks import back, changes_of_merge, gone, renamed, replaced_by
+from tacit.capture.branches.marks import (
+    back,
+    changes_of_merge,
+    gone,
+    renamed,
+    replaced_by,
+    replaced_on_branch,
+)
 from tacit.capture.reconcile import Neighbor
 from tacit.capture.store import Reconciler
 from tacit.model.change_reason import ChangeCause
@@ -152,12 +159,10 @@ class BranchLook:
         def decide(memory: Memory, near: Sequence[Neighbor]) -> _Decided:
             match fates[memory.branch_name][0]:
                 case "merged":
-                    ids = memory.branch.replaces if memory.branch is not None else ()
-                    named = {m.id: m for m in self._store.get(list(ids), scope=self._store.scopes())}
                     return changes_of_merge(
                         memory,
                         near,
-                        by_id=named,
+                        replaced=replaced_on_branch(self._store, memory),
                         near_duplicate_cosine=near_duplicate_cosine,
                         kinds=self._kinds,
                         now_ms=now_ms,

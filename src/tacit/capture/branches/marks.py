@@ -6,7 +6,7 @@ says the same takes it in, what may contradict it is asked about. Of a branch th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tacit.capture.reconcile import Neighbor, reconcile
@@ -15,7 +15,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Relation
-from tacit.ports.store import Store, ValueChanges, ValueName
+from tacit.ports.store import MemoryStore, Store, ValueChanges, ValueName
 from tacit.state.captured import BranchState
 from tacit.state.registry import BRANCHES
 
@@ -54,7 +54,7 @@ def changes_of_merge(
     memory: Memory,
     neighbours: Sequence[Neighbor],
     *,
-    by_id: Mapping[str, Memory],
+    replaced: Sequence[Memory],
     near_duplicate_cosine: float,
     kinds: KindRegistry,
     now_ms: int,
@@ -65,7 +65,7 @@ def changes_of_merge(
     Args:
         memory: learned on the branch.
         neighbours: stored memories near to it.
-        by_id: what it replaces on its branch, as far as that is stored.
+        replaced: the memories that it replaces on its branch; see `replaced_on_branch`.
         near_duplicate_cosine: as everywhere.
         kinds: the known kinds.
         now_ms: the time.
@@ -77,7 +77,7 @@ def changes_of_merge(
     held = replace(memory, branch=None, status=status, updated_at_ms=now_ms)
     if memory.is_session_note or held.status != "active":
         return [Edit(memory=held, reason=why)], []
-    ended = replaced_here(memory, by_id)
+    ended = list(replaced)
     unbound = [near for near in neighbours if near.memory.branch is None and near.memory not in ended]
     decided = reconcile(held, unbound, near_duplicate_cosine=near_duplicate_cosine, judge=judge, kinds=kinds)
     questions: list[Relation] = []
@@ -100,11 +100,12 @@ def changes_of_merge(
     return [Edit(memory=held, reason=why), *changes], [*relations, *questions]
 
 
-def replaced_here(memory: Memory, by_id: Mapping[str, Memory]) -> list[Memory]:
-    """What `memory` replaces on its branch and what still holds on all others, of the stored memories `by_id`."""
-    names = memory.branch.replaces if memory.branch is not None else ()
-    named = [by_id[name] for name in names if name in by_id]
-    return [old for old in named if old.status == "active" and old.branch is None]
+def replaced_on_branch(store: MemoryStore, memory: Memory) -> tuple[Memory, ...]:
+    """The memories that `memory` replaces on its branch and that are still active on all other branches."""
+    ids = memory.branch.replaces if memory.branch is not None else ()
+    named = {old.id: old for old in store.get(list(ids), scope=store.scopes())} if ids else {}
+    in_order = (named[name] for name in ids if name in named)
+    return tuple(old for old in in_order if old.status == "active" and old.branch is None)
 
 
 def ended_for(
