@@ -129,7 +129,7 @@ class Remember(Request):
     )
     all_branches: bool = Field(
         default=False,
-        description="it holds on all branches, although the folder stands on one that is not merged",
+        description="whether it holds on all branches, even if an unmerged one is checked out in the folder",
     )
     tier: Literal["user", "assistant", "tool", "import"] | None = Field(
         default=None,
@@ -326,7 +326,8 @@ class Edit(Request):
     pinned: bool | None = Field(default=None, description="packed first in presets that pin")
     sensitivity: SensitivityName | None = Field(default=None, description="where it may appear")
     all_branches: Literal[True] | None = Field(
-        default=None, description="it holds on all branches from now on, not only where it was learned"
+        default=None,
+        description="true = from now on it holds on all branches, not only on the one it was learned on",
     )
 
     @property

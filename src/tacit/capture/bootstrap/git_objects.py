@@ -39,7 +39,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit: its id, its parents, its message, its tree, and when it was committed, in seconds since the epoch (0 = unknown)."""
+    """A commit. `tree` = the id of its tree; `at_s` = when it was committed, in seconds since the epoch, 0 = unknown."""
 
     id: str
     parents: tuple[str, ...]
@@ -87,7 +87,7 @@ class Unreadable(Exception):
 
 
 class ObjectReader:
-    """Commits and trees of one repository; what was read is kept, and packs are listed once. For one look, by one thread."""
+    """Reads commits and trees of one repository and caches them. It lists the packs once, so make a new one when the repository may have changed. For one thread."""
 
     def __init__(self, objects: Path) -> None:
         self._objects = objects
@@ -109,7 +109,7 @@ class ObjectReader:
         return self._commits[name]
 
     def tree(self, name: str) -> dict[bytes, tuple[bytes, str]]:
-        """Mode and id of the entries of the tree called `name`, by their names.
+        """The mode and id of each entry of the tree called `name`, by the name of the entry.
 
         Raises:
             Unreadable: if it cannot be read.
