@@ -358,7 +358,9 @@ def sign_in_advice(sync: SyncStatus, *, before: str = "") -> str:
     if not by_ms or by_ms > now_ms + SOON_MS:
         return ""
     what = "ended" if by_ms <= now_ms else "end"
-    return f"{before}your teams {what} on {format_day(by_ms)}; renew it with `tacit login {sync['url']} --sso`"
+    return (
+        f"{before}your teams {what} on {format_day(by_ms)}; renew it with `tacit login {sync['url']} --sso`"
+    )
 
 
 def _preset_line(facts: StatusFacts) -> str:

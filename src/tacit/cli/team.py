@@ -55,7 +55,7 @@ def share(
     if not ask("GET", "/v1/sync")["sync"]["logged_in"]:
         raise InvalidInput(
             "This home is not logged in at a server.",
-            hint="Use `tacit login URL`, or `tacit share ID --git` to write a file that you commit.",
+            hint="`tacit login URL` logs it in; `tacit share ID --git` writes a file that you commit.",
         )
     made = ask("POST", "/v1/teams/requests", {"id": memory, "team": team})
     if as_json:
