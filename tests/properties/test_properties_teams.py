@@ -1,4 +1,4 @@
-"""Whatever a team, its server and two devices of a person do: nothing that the person made their own is lost, and all else is as the team says."""
+"""After any actions of a team, its server and two devices of a person, the person's own memories are kept and all others are as the team shares them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ STEPS = st.lists(
 )
 _FOLLOWED = [("share", 0, 0), ("share", 0, 0), ("follow", 0, 0), ("follow", 1, 0)]
 PURGED_ELSEWHERE = [*_FOLLOWED, ("edit", 0, 0), ("purge", 0, 0), ("follow", 1, 0), ("sync", 0, 0)]
-"""One device has made it its own, and the other one purges it for the team before it hears of that."""
+"""The user makes a memory their own on one device. The other device purges it for the team before it has synced that edit."""
 RESTORED = [("save", 0, 0), *_FOLLOWED, ("restore", 0, 0), ("share", 0, 0), ("share", 0, 0)]
 
 
 class Team:
-    """What a server holds of a team, and the feed of it; `history` differs after it was restored."""
+    """A fake of a team on a server with its feed of changes. `history` changes when the server is restored from a backup."""
 
     def __init__(self) -> None:
         self.feed: list[str] = []
@@ -101,7 +101,7 @@ class Team:
 
 
 class World:
-    """Two devices of a person, both members, and what the person made their own or ended on purpose."""
+    """Two devices of a member. `own` = ids of memories that the person made their own; `ended` = ids of those that they forgot or purged."""
 
     def __init__(self, folder: Path) -> None:
         account = AccountKey.new()

@@ -163,7 +163,7 @@ def etag_of(memory: Memory) -> str:
     version = _versions().dump_python(view, mode="json", exclude={"etag", "use_count", "shown_count"})
     if not memory.provenance.author:  # as written before there were teammates
         del version["provenance"]["author"]
-    if memory.branch is None:  # as written before there were branches
+    if memory.branch is None:  # so that the etags of earlier versions stay valid
         del version["branch"]
     return hashlib.blake2b(json.dumps(version).encode("ascii"), digest_size=10).hexdigest()
 
@@ -595,13 +595,13 @@ class LoggedInView(_Answer):
 
 
 class SignInView(_Answer):
-    """A login with the server's provider that was begun."""
+    """A single sign-on that was begun."""
 
     sign_in: SignInBegun
 
 
 class SignedInView(_Answer):
-    """What became of a login with the server's provider."""
+    """The result of a single sign-on."""
 
     sign_in: SignInResult
 
@@ -647,7 +647,7 @@ class MembersView(_Answer):
 
 
 class AddedMemberView(_Answer):
-    """A member that was added or changed."""
+    """A member who was added or changed."""
 
     added: AddedMember
 
@@ -659,13 +659,13 @@ class TeamProjectView(_Answer):
 
 
 class OwnedView(_Answer):
-    """Everything of the user in their teams."""
+    """Everything that the server holds about the user in their teams."""
 
     owned: Owned
 
 
 class AuditView(_Answer):
-    """What was done in a team, newest first."""
+    """Entries of a team's audit log, newest first."""
 
     entries: Sequence[AuditEntry]
 
@@ -677,13 +677,13 @@ class ShareRequestsView(_Answer):
 
 
 class ShareRequestView(_Answer):
-    """A request to share, as it stands now."""
+    """A request to share in its present state."""
 
     request: ShareRequest
 
 
 class SharedMemoryView(_Answer):
-    """A memory as a team shares it, or shared it until now."""
+    """A memory that a team shares or has just stopped sharing."""
 
     memory: SharedMemory
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tacit.app.maintenance.review_queue import ReviewFilter
+from tacit.app.maintenance.review_queue import ReviewCause, ReviewFilter
 from tacit.errors import InvalidInput, TacitError
 from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Surface
@@ -129,7 +129,7 @@ class Remember(Request):
     )
     all_branches: bool = Field(
         default=False,
-        description="it holds on all branches, although the folder stands on one that is not merged",
+        description="whether it holds on all branches, even if an unmerged one is checked out in the folder",
     )
     tier: Literal["user", "assistant", "tool", "import"] | None = Field(
         default=None,
@@ -326,7 +326,8 @@ class Edit(Request):
     pinned: bool | None = Field(default=None, description="packed first in presets that pin")
     sensitivity: SensitivityName | None = Field(default=None, description="where it may appear")
     all_branches: Literal[True] | None = Field(
-        default=None, description="it holds on all branches from now on, not only where it was learned"
+        default=None,
+        description="true = from now on it holds on all branches, not only on the one it was learned on",
     )
 
     @property
@@ -346,7 +347,6 @@ class Edit(Request):
         return Scope.parse(self.scope) if self.scope is not None else None
 
 
-ReviewCauseName = Literal["contradiction", "agent", "import", "unconfirmed", "branch"]
 ReviewValues = Annotated[tuple[Annotated[str, Field(max_length=400)], ...], Field(max_length=100)]
 
 
@@ -357,7 +357,7 @@ class ReviewWhere(Request):
     kind: ReviewValues = Field(default=(), description="only these kinds")
     source: ReviewValues = Field(default=(), description="only from these sources, such as an imported file")
     tier: ReviewValues = Field(default=(), description="only with these trust tiers")
-    cause: tuple[ReviewCauseName, ...] = Field(
+    cause: tuple[ReviewCause, ...] = Field(
         default=(),
         max_length=4,
         description="only these causes: a contradiction, added by an agent, imported, captured and not confirmed",

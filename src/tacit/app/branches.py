@@ -1,7 +1,7 @@
-"""The branch of a folder, for recall and for capture. In: a project's root. Out: what may appear there, and the mark of what is learned there.
+"""The branch of a folder, for recall and capture. In: a project. Out: which memories may appear there, and the branch to bind new ones to.
 
-HEAD is read anew each time, which is one small file; which branches count as merged is remembered for a minute. Runs no program, walks
-no history: that is done behind the answers (`tacit.capture.branches`), which tells here what it saw.
+HEAD, one small file, is read each time; the branches that count as merged are cached for a minute. This module runs no program and reads no history.
+`tacit.capture.branches` does that in the background, and its result is stored here with `note`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_KEPT = 256
 
 
 class Branches:
-    """Knows the branches of the folders at work. Safe to use from several threads."""
+    """The branches of the folders that sessions work in. Safe to use from several threads."""
 
     def __init__(self, *, store: Store, clock: Clock) -> None:
         self._store = store
@@ -35,7 +35,7 @@ class Branches:
         self._looked: dict[str, tuple[str, ...]] = {}
 
     def view(self, project: ProjectRecord | None, *, bound: bool) -> BranchView | None:
-        """What may appear unasked in the folder of `project`; None = memories of all branches, where `bound` is False."""
+        """The branches whose memories may appear unasked in the folder of `project`; None = all, because `bound` is False."""
         if not bound:
             return None
         tree = self._tree(project.root) if project is not None else None
@@ -52,23 +52,23 @@ class Branches:
         return BranchView(names=frozenset(names), replaced=frozenset(replaced))
 
     def learned_on(self, project: ProjectRecord | None) -> LearnedOn | None:
-        """The mark of what is learned in the folder of `project` now; None = it holds on all branches."""
+        """The unmerged branch that is checked out in the folder of `project`; None = what is learned there holds on all branches."""
         tree = self._tree(project.root) if project is not None else None
         name = branch_at(tree) if tree is not None else ""
         return LearnedOn(name=name, commit=commit_at(tree, name)) if tree is not None and name else None
 
     def stand(self, project: ProjectRecord) -> tuple[str, ...]:
-        """What a look at the branches of the folder of `project` depends on; () where there are none."""
+        """The state of git that a look at the branches depends on; () = no default branch is known there. See `stand_of`."""
         tree = self._tree(project.root)
         return stand_of(tree) if tree is not None and tree.shared else ()
 
     def moved(self, project: ProjectRecord) -> bool:
-        """Whether the folder of `project` stands on another branch than at the last look, or the default branch has moved since."""
+        """Whether another branch was checked out, or the default branch moved, since the last look; False if there was none."""
         looked = self._looked.get(project.root)
         return looked is not None and self.stand(project) != looked
 
     def note(self, root: str, seen: BranchesSeen, stand: tuple[str, ...]) -> None:
-        """Remember what a look at the work tree at `root` saw, which began when it stood so."""
+        """Store the result of a look at the work tree at `root`. `stand` is the value of `stand` from before the look."""
         with self._lock:
             if len(self._seen) >= MAX_KEPT:
                 self._seen.clear()

@@ -92,7 +92,7 @@ def _warn_renamed(old: str, new: str, *, stacklevel: int = 3) -> None:
 
 
 def _speaker_of_tier(tier: TrustTier | None, speaker: Speaker) -> Speaker:
-    """The speaker that the old argument `tier` of `Engine.remember` stands for, with a warning; `speaker` where it is not given."""
+    """The speaker that the deprecated argument `tier` of `Engine.remember` stands for, with a warning; `speaker` if it is None."""
     if tier is None:
         return speaker
     _warn_renamed("Engine.remember(tier=...)", "speaker", stacklevel=4)
@@ -326,7 +326,7 @@ class Engine:
             session: the session that it is asked for; where nothing is given, its situation is taken.
             held: ids of memories that the context holds already.
             speaker: who asks; only the user is shown what is restricted, or what was stated for a session alone.
-            ahead: it is asked for a later moment, when the folder may stand on another branch.
+            ahead: the answer is for a later moment, when another branch may be checked out; it holds nothing that is bound to a branch.
         """
         log = StageLog()
         settings = self._settings_at(cwd)
@@ -561,7 +561,7 @@ class Engine:
                 them and says the same as `content`, it is stored as the user's, for this project only.
             sensitivity: where it may appear; None = `project`. `session` without `session` = the one at work in `cwd`.
             replaces: ids of memories that it replaces: those of equal or lower trust end, of the others the user is asked.
-            all_branches: it holds on all branches, although it was learned on one that is not merged.
+            all_branches: whether it holds on all branches even if an unmerged one is checked out.
             tier: old, for this release only: another than `USER` stands for `speaker=Speaker.AGENT`.
 
         Raises:
@@ -681,7 +681,7 @@ class Engine:
         sensitivity: Sensitivity | None = None,
         all_branches: bool = False,
     ) -> Memory:
-        """Change a memory; what is None stays. Editing confirms it; with `all_branches` it holds on all branches."""
+        """Change a memory; arguments that are None leave their part as it is. Editing confirms it. With `all_branches` it holds on all branches."""
         changed = self._writing().memories.edit(
             self.show(id_or_prefix),
             content=content,

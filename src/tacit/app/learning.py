@@ -98,7 +98,7 @@ class Learning:
         match signal:
             case SessionStarted():
                 if project is not None:
-                    # First, so that what was merged is the project's before its files say the same.
+                    # First, so that memories of merged branches hold for the project before its files are read, which may say the same.
                     self._submit(lambda: self._look_at_branches(self._projects.register(project)))
                     self._submit(lambda: self._note_project(project, settings.capture))
             case PromptSubmitted() if not signal.machine:
@@ -153,7 +153,7 @@ class Learning:
                 self._changed()
 
     def _look_at_branches(self, project: ProjectRecord) -> None:
-        """See what became of the branches that memories of `project` were learned on; in the background, as it reads git's files."""
+        """Check the branches that memories of `project` are bound to. Runs in the background, because it reads git's files."""
         if not project.root:
             return
         stand = self._projects.branches.stand(project)
@@ -163,7 +163,7 @@ class Learning:
             self._changed()
 
     def _look_again(self, handled: SignalResult) -> None:
-        """The same behind what was learned of a session: where its branch stands now is known when the branch is gone later."""
+        """Check the branches again after capture, so that the tip of the session's branch is known if the branch is deleted later."""
         project = handled.project
         if project is not None and self._projects.branches.learned_on(project) is not None:
             self._look_at_branches(self._projects.register(project))

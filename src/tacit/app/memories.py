@@ -9,7 +9,7 @@ from tacit.app.parts import Parts
 from tacit.app.projects import Projects
 from tacit.app.reasons import change_text
 from tacit.capture.amend import with_amended_digests
-from tacit.capture.branches.marks import ended_for, replaced_here
+from tacit.capture.branches.marks import ended_for, replaced_on_branch
 from tacit.capture.pipeline import CapturePipeline
 from tacit.capture.prepare import checked_text, clean_trigger, secrets_in, words_of
 from tacit.capture.relate import link_entities
@@ -128,7 +128,11 @@ class Memories:
         return changes
 
     def _require_known(self, place: Scope, project: ProjectRecord | None) -> None:
-        """Make sure that the project of a scope is known; `project` is that of the folder."""
+        """Refuse a scope whose project is not known; register `project`, the project of the folder, if the scope belongs to it.
+
+        Raises:
+            InvalidInput: the project is not known.
+        """
         if project and place.project_id == project.id:
             self._projects.register(project)
         elif place.project_id and all(p.id != place.project_id for p in self._parts.store.projects()):
@@ -138,7 +142,7 @@ class Memories:
             )
 
     def _branch_here(self, place: Scope, project: ProjectRecord | None) -> LearnedOn | None:
-        """The unmerged branch that a statement in the scope `place` is made on, in the folder of `project`."""
+        """The unmerged branch to bind a new statement to. None if its scope `place` does not belong to `project`, the project of the folder."""
         if project is None or place.project_id != project.id:
             return None
         return self._projects.branches.learned_on(project)
@@ -156,7 +160,7 @@ class Memories:
         sensitivity: Sensitivity | None = None,
         all_branches: bool = False,
     ) -> Memory:
-        """Store a new version of `memory` under its id; see `edited`. With `all_branches` it ends what it replaced on its branch."""
+        """Store a new version of `memory` under its id; see `edited`. With `all_branches`, the memories that it replaced on its branch end."""
         changed = self.edited(
             memory,
             content=content,
@@ -172,8 +176,7 @@ class Memories:
             self._write([Edit(memory=changed)])
             return changed
         why = ChangeReason(cause=ChangeCause.HOLDS_ON_ALL)
-        stored = self._parts.store.get(list(memory.branch.replaces), scope=self._parts.store.scopes())
-        old = replaced_here(memory, {other.id: other for other in stored})
+        old = replaced_on_branch(self._parts.store, memory)
         changes, relations = ended_for(changed, old, why, changed.updated_at_ms)
         self._write([Edit(memory=changed, reason=why), *changes], relations=relations)
         return changed
@@ -193,7 +196,7 @@ class Memories:
     ) -> Memory:
         """A new version of `memory`, not stored. The user's hand confirms it: it becomes active, tier user.
 
-        With `all_branches` it holds on all branches; so does what waited because its branch is gone, and what speaks of the code no more.
+        It then holds on all branches if `all_branches` is set, if its branch is gone, or if its new kind or scope is not about the code of a project.
 
         Raises:
             InvalidInput: if it is retired or superseded, the text is empty or too long, or the sensitivity cannot be kept.
@@ -345,7 +348,7 @@ def _refuse_secrets(
 
 
 def _until_gone(memory: Memory) -> LearnedOn | None:
-    """The branch that a memory stays bound to when the user changes it: none that is gone."""
+    """The branch that a memory stays bound to when the user edits it; None if its branch is gone."""
     return None if memory.branch is not None and memory.branch.gone else memory.branch
 
 

@@ -198,11 +198,11 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.NEITHER_NEWER: lambda _: "neither is known to be newer",
     ChangeCause.BRANCH_MERGED: lambda why: f"the branch {_first(why.terms)} was merged",
     ChangeCause.BRANCH_GONE: lambda why: (
-        f"the branch {_first(why.terms)} is gone, and nobody knows whether it was merged"
+        f"the branch {_first(why.terms)} is gone, and it is not known whether it was merged"
     ),
-    ChangeCause.BRANCH_BACK: lambda why: f"the branch {_first(why.terms)} is there again",
-    ChangeCause.BRANCH_RENAMED: lambda why: f"the branch {' is now called '.join(why.terms)}",
-    ChangeCause.HOLDS_ON_ALL: lambda _: "holds on all branches",
+    ChangeCause.BRANCH_BACK: lambda why: f"the branch {_first(why.terms)} exists again",
+    ChangeCause.BRANCH_RENAMED: lambda why: f"the branch {' was renamed to '.join(why.terms)}",
+    ChangeCause.HOLDS_ON_ALL: lambda _: "you let it hold on all branches",
     ChangeCause.READ_OFF: lambda why: f"read off {_first(why.terms)}",
     ChangeCause.RELEASED: lambda why: f"read off {_first(why.terms)}, for answers on demand",
     ChangeCause.CONFIRMED_IN_FILE: lambda why: f"confirmed in {_first(why.terms)}",
@@ -212,7 +212,7 @@ _CHANGE_TEXTS: dict[ChangeCause, Callable[[ChangeReason], str]] = {
     ChangeCause.FILE_REMOVED: lambda why: f"{_first(why.terms)} was removed",
     ChangeCause.SHARED: lambda why: f"shared by {_first(why.terms)}",
     ChangeCause.CHANGED_BY_TEAM: lambda why: f"changed by {_first(why.terms)}",
-    ChangeCause.UNSHARED: lambda why: f"{_first(why.terms)} shares it no longer",
+    ChangeCause.UNSHARED: lambda why: f"{_first(why.terms)} no longer shares it",
     ChangeCause.TEAM_LEFT: lambda why: f"this home is no longer in {_first(why.terms)}",
     ChangeCause.SESSION_NOTE: lambda _: "session note",
     ChangeCause.SESSION_WENT_ON: lambda _: "the session went on",

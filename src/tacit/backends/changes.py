@@ -163,10 +163,6 @@ def stale_version_error(memory_id: str) -> InvalidInput:
     )
 
 
-LEAST_ENDING = 4
-"""So many characters an ending has at least that names a memory."""
-
-
 def resolution_error(id_or_prefix: str, matches: Sequence[str]) -> NotFound:
     """The error for an id or prefix that names no memory, or several."""
     if not matches:

@@ -420,11 +420,11 @@ class CapturePipeline:
         )
 
     def shared_memories(self) -> SharedMemories:
-        """What brings the store up to date with what teams share through a server."""
+        """The part that takes over what teams share through a server."""
         return SharedMemories(store=self._store, preparer=self._preparer, reconciler=self._reconciler)
 
     def look_at_branches(self, project: ProjectRecord) -> BranchesSeen:
-        """See what became of the branches that memories of `project` were learned on, in its folder; see `BranchLook`.
+        """Check the branches that memories of `project` are bound to, in its folder; see `BranchLook.look`.
 
         Raises:
             StoreError: as the store; nothing is changed.
@@ -519,7 +519,7 @@ class CapturePipeline:
         return changes
 
     def _context_of(self, source: TranscriptSource, cwd: str) -> SessionContext:
-        """Where the session of `source` worked, with the unmerged branch at hand."""
+        """The context of the session of `source`, with the unmerged branch that it worked on."""
         key = SessionKey(host=source.host, session_id=source.session_id)
         project = self._identify(cwd) if cwd else None
         if project is None:
@@ -711,7 +711,7 @@ class CapturePipeline:
         )
         if not isinstance(prepared, Memory):
             return [prepared], note_id
-        # It tells of the work on that branch.
+        # A note tells of the work on this branch.
         prepared = replace(prepared, branch=place.branch)
         if old is None:
             return [Add(memory=prepared, reason=ChangeReason(cause=ChangeCause.SESSION_NOTE))], prepared.id
@@ -732,7 +732,7 @@ def _with_keys(old: Iterable[str], new: Iterable[str]) -> tuple[str, ...]:
 
 
 def _said_on(branch: LearnedOn | None, drafts: Sequence[Draft]) -> Sequence[Draft]:
-    """The drafts of what was said on `branch`, which is not merged; None = on another one, or nobody knows."""
+    """The drafts with the unmerged branch that they were said on; None = no unmerged branch, or not known."""
     return drafts if branch is None else [replace(draft, branch=branch) for draft in drafts]
 
 

@@ -75,9 +75,9 @@ WAY_OF_WORKING = frozenset({
     "commit", "push", "open_or_update_pr", "merge_rebase", "release", "review_code", "address_review", "create_task",
     "update_task", "workspace_session", "delegate_agent",
 })  # fmt: skip
-"""Action classes at which no code is written: a decision that matters above all at one of them says how to work, on any branch."""
+"""Action classes in which no code is written. A decision that applies mainly to one of them is about the way of working and holds on all branches."""
 LEAST_WEIGHT = 0.5
-"""Least weight of that action. On fourteen decisions made up for this it told the five about the way of working from all others."""
+"""Least weight of that action. On fourteen invented decisions, it separated the five about the way of working from the others."""
 MAX_CHARS = 2000
 """A statement of more characters is a document, not a memory."""
 _MAX_SPAN = 600
@@ -98,7 +98,7 @@ class Preparer:
     accept_from: float = 0.0
     """Least confidence of what is learned unasked; below it a statement waits for the user."""
     branches: bool = True
-    """Whether what describes the code is bound to the branch that it was said on."""
+    """Whether statements about the code are bound to the branch that they were said on."""
 
     def prepare(self, draft: Draft) -> Memory | Skip:
         """Make the memory that `draft` asks for.
@@ -153,7 +153,7 @@ class Preparer:
         return not stated and draft.confidence < self.accept_from
 
     def _branch_of(self, draft: Draft, kind: Kind, trigger: Trigger) -> LearnedOn | None:
-        """The unmerged branch that a statement of the project's code is bound to; what speaks of the way of working holds on all."""
+        """The unmerged branch to bind a statement to; None = it holds on all branches, because it is not about the project's code."""
         if draft.branch is None or not (self.branches and kind.of_branch and draft.scope.project_id):
             return None
         action, weight = max(trigger.actions, key=lambda pair: (pair[1], pair[0]), default=("", 0.0))

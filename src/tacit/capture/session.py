@@ -43,7 +43,7 @@ _REDACTED = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext:
-    """The context of a session: its key, the scope of its statements, the project root, and the unmerged branch at hand."""
+    """The context of a session: its key, the scope of its statements, the project root, and the unmerged branch that it works on."""
 
     session: SessionKey
     scope: Scope

@@ -1,11 +1,14 @@
-"""What a team shares through a server, taken over into the store. In: a page of changes. Out: changes made, in one transaction with the cursor.
+"""Takes over what a team shares through a server. In: a page of changes. Out: the changes that were made, in one transaction with the cursor.
 
-The server has decided what became of each statement; nothing is decided anew here. A memory has the same id on every device. What the user
-said in the same words is theirs and stays, what they made their own follows the team no longer, and what they forgot comes back only when the team
-says something else; what they purged never does. Secrets are redacted and orders that could do harm wait for the user, as with everything that comes in.
+The server has decided how statements about one matter are reconciled; nothing is reconciled here. A memory has the same id on every device.
 
-A server is not believed more than that: it reaches memories of its teams alone, states what a teammate may state, and what is not of the right form is
-passed over.
+- If a memory of the user's own says the same, it stays and no second one is stored.
+- A memory that the user made their own no longer follows the team.
+- A memory that the user forgot comes back only if the team changes its words; one that they purged never comes back.
+- Secrets are redacted, and harmful instructions wait for the user, as with every import.
+
+The server is not trusted further: it can only change memories of its own teams, it can only state what a teammate may state, and data in the wrong form is
+skipped.
 """
 
 from __future__ import annotations
@@ -36,17 +39,17 @@ _ID = re.compile(r"mem_[0-9a-hjkmnp-tv-z]{16}")
 
 @dataclass(slots=True, kw_only=True)
 class _Taken:
-    """What a page comes to: changes, and memories of the user's own by the id of the shared one that says the same."""
+    """The result of a page: changes, and ids of the user's own memories by the id of the shared memory that says the same."""
 
     changes: list[Change] = field(default_factory=list[Change])
     own: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class SharedMemories:
-    """Brings the store up to date with what teams share."""
+    """Keeps the store up to date with what teams share."""
 
     def __init__(self, *, store: Store, preparer: Preparer, reconciler: Reconciler) -> None:
-        """Take over into `store`; `preparer` redacts, `reconciler` makes vectors and writes."""
+        """Write to `store`; `preparer` redacts, `reconciler` makes vectors and writes."""
         self._store = store
         self._preparer = preparer
         self._reconciler = reconciler
@@ -54,10 +57,16 @@ class SharedMemories:
     def take_over(
         self, team: str, page: TeamChanges, before: TeamState, *, now_ms: int
     ) -> tuple[Change, ...]:
-        """Take over one page of the changes of a team, and note in the same transaction where to go on.
+        """Take over one page of the changes of a team, and store the new cursor in the same transaction.
+
+        Args:
+            team: the name of the team.
+            page: the page, as the server sent it.
+            before: what was known about the team before.
+            now_ms: the time, in milliseconds since the epoch.
 
         Raises:
-            StoreError: as the store; nothing is changed.
+            StoreError: the store failed; nothing is changed.
         """
         known = TEAMS.read(self._store)
         taken = _Taken(own={} if page.anew else dict(before.own))
@@ -80,7 +89,7 @@ class SharedMemories:
         return self._reconciler.keep(taken.changes, write=self._reconciler.apply, values=values)
 
     def _held(self, team: str) -> tuple[str, ...]:
-        """Ids of the memories that came from a team and have not ended here."""
+        """Ids of the memories that a team shares here and that are active or wait for the user."""
         everything = self._store.scopes()
         where = MemoryFilter(statuses=("active", "quarantined"), source=team_source(team))
         held: list[str] = []
@@ -91,7 +100,7 @@ class SharedMemories:
         return tuple(held)
 
     def leave(self, team: str, *, cause: ChangeCause, now_ms: int) -> int:
-        """End everything that came from a team, and forget where to go on; how many memories ended."""
+        """End everything that came from a team and forget its cursor; return how many memories ended."""
         reason = ChangeReason(cause=cause, terms=(team,))
         held = self._held(team)
         for start in range(0, len(held), PAGE):
@@ -105,7 +114,7 @@ class SharedMemories:
     def _follow(
         self, team: str, shared: SharedMemory, taken: _Taken, gone: AbstractSet[str], now_ms: int
     ) -> None:
-        """What becomes of one memory."""
+        """Add the changes that follow from one memory of a page to `taken`. `gone` = ids of memories that were purged."""
         if not _ID.fullmatch(shared.id) or shared.id in gone:
             return
         stored = next(iter(self._store.get((shared.id,), scope=self._store.scopes())), None)
@@ -143,7 +152,7 @@ class SharedMemories:
             taken.changes.append(Edit(memory=same, reason=reason))
 
     def _forgotten(self, stored: Memory) -> bool:
-        """Whether the user ended it, and not the team."""
+        """Whether the user ended the memory themselves."""
         if stored.status not in ("retired", "superseded"):
             return False
         newest = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=stored.id)
@@ -151,13 +160,13 @@ class SharedMemories:
         return not newest or newest[0].reason.cause not in by_team
 
     def _said_by_user(self, memory: Memory) -> str:
-        """The id of a memory of the user's own that says the same in the same place, or ""."""
+        """The id of a memory of the user's own with the same words and scope, or ""."""
         where = MemoryFilter(begins=memory.content, tiers=(TrustTier.USER,))
         alike = self._store.list_memories(where, scope=ScopeFilter.of(memory.scope), limit=20)
         return next((other.id for other in alike if other.content_hash == memory.content_hash), "")
 
     def _prepared(self, team: str, shared: SharedMemory, now_ms: int) -> Memory | None:
-        """The memory as this device holds it; None where it may not be stored here."""
+        """The memory as this device stores it; None if it may not be stored here."""
         statement = shared.statement
         if too_long(statement) or statement.kind in SESSION_NOTES:
             return None
@@ -185,13 +194,13 @@ class SharedMemories:
             return None
         if isinstance(prepared, Skip):
             return None
-        # Whatever redaction makes of a team's name: by its source a memory is found when it ends.
+        # Redaction may change the name of the team. The source must stay exact: the memories of a team are found by it.
         provenance = replace(prepared.provenance, source=team_source(team))
         return replace(prepared, id=shared.id, provenance=provenance)
 
 
 def _tier_of(statement: SharedStatement) -> TrustTier:
-    """Who vouches for it here: at most a teammate, whatever the server says."""
+    """The trust tier of a statement on this device: at most teammate, even if the server claims more."""
     try:
         return min(TrustTier[statement.tier.upper()], TrustTier.TEAMMATE)
     except KeyError:
@@ -199,10 +208,10 @@ def _tier_of(statement: SharedStatement) -> TrustTier:
 
 
 def _scope_of(statement: SharedStatement) -> Scope:
-    """Where it belongs.
+    """The scope of a statement on this device.
 
     Raises:
-        InvalidScope: if that is no place that teams share memories of.
+        InvalidScope: if teams do not share memories of that scope.
     """
     if statement.scope == "project" and statement.remote:
         return project_scope(project_id(f"remote:{statement.remote}"))
@@ -213,5 +222,5 @@ def _scope_of(statement: SharedStatement) -> Scope:
 
 
 def own_memory(states: Sequence[TeamState], memory_id: str) -> str:
-    """The id under which a team shares what the memory `memory_id` of the user's own says; "" = none does."""
+    """The id of the shared memory that says the same as the user's own memory `memory_id`; "" = there is none."""
     return next((shared for state in states for shared, own in state.own.items() if own == memory_id), "")

@@ -186,11 +186,11 @@ class Reconciler:
         memories: Sequence[Memory],
         decide: Callable[[Memory, Sequence[Neighbor]], tuple[Sequence[Change], Sequence[Relation]]],
     ) -> tuple[Change, ...]:
-        """Change stored memories in the light of those near to them, in one transaction; what was done.
+        """Decide on stored memories, given the memories with a similar meaning, and write all changes in one transaction. Returns the changes.
 
         Args:
-            memories: what is decided on, in order; an earlier decision is seen by the later ones.
-            decide: the changes and relations that follow for one of them; no change brings new words.
+            memories: the memories to decide on, in order. Later decisions see the earlier ones.
+            decide: returns the changes and relations for one memory and its neighbors. No change may bring new words, since no vectors are stored.
 
         Raises:
             StoreError: as the store; nothing is changed.

@@ -29,7 +29,7 @@ class TranscriptSource:
         cwd: working folder, or empty.
         messages: the messages themselves where the host hands them over, else None.
         ended: whether the session is over, as far as that is known.
-        branch: the unmerged branch that its newest words were said on, and the commit it stood on.
+        branch: the unmerged branch that its newest messages were said on, or None.
     """
 
     host: str

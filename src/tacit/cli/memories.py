@@ -65,7 +65,7 @@ def remember(
         bool,
         typer.Option(
             "--all-branches",
-            help="It holds on all branches, also where this folder stands on an unmerged one.",
+            help="Let it hold on all branches, even if an unmerged one is checked out here.",
         ),
     ] = False,
     cwd: Here = Path(),
@@ -120,7 +120,9 @@ def describe_change(change: dict[str, Any]) -> str:
     when = shown_when(memory) if memory else ""
     stored = f"remembered {name} [{memory.get('kind', '')}] {content}" + (f"\n  when: {when}" if when else "")
     if branch := branch_of(memory):
-        stored += f"\n  {branch}, until that is merged; `tacit edit {name} --all-branches` lifts it"
+        stored += (
+            f"\n  {branch} until it is merged; `tacit edit {name} --all-branches` lets it hold everywhere"
+        )
     match change["change"]:
         case "add":
             return stored + (WAITS if memory.get("status") == "quarantined" else "")
@@ -142,7 +144,7 @@ def describe_change(change: dict[str, Any]) -> str:
 
 
 def branch_of(memory: dict[str, Any]) -> str:
-    """The unmerged branch that a memory speaks of; "" = it holds on all branches."""
+    """`on branch NAME` for a memory that is bound to an unmerged branch; "" = it holds on all branches."""
     branch = memory.get("branch")
     return f"on branch {branch['name']}" if branch else ""
 
@@ -372,13 +374,13 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
 
 
 def _branch_row(memory: dict[str, Any]) -> str:
-    """The unmerged branch that a memory speaks of, with what is known of it."""
+    """The unmerged branch that a memory is bound to, with its state and what the memory replaces there; "" = none."""
     branch = memory["branch"]
     if not branch:
         return ""
     at = f" at {branch['commit'][:7]}" if branch["commit"] else ""
-    state = "gone; `tacit review` asks you" if branch["gone"] else "not merged"
-    replaces = f"; replaces there: {', '.join(branch['replaces'])}" if branch["replaces"] else ""
+    state = "gone; decide in `tacit review`" if branch["gone"] else "not merged"
+    replaces = f"; replaces on it: {', '.join(branch['replaces'])}" if branch["replaces"] else ""
     return f"{branch['name']}{at}, {state}{replaces}"
 
 
@@ -397,7 +399,7 @@ def edit(
     all_branches: Annotated[
         bool,
         typer.Option(
-            "--all-branches", help="It holds on all branches, not only on the one it was learned on."
+            "--all-branches", help="Let it hold on all branches, not only on the one it was learned on."
         ),
     ] = False,
     as_json: AsJson = False,

@@ -1,6 +1,6 @@
-"""Commands of the group `team` that ask the server, from create to service-account.
+"""The commands of the group `team` that are only about teams on a server.
 
-In: arguments. Out: what the daemon answered.
+In: arguments. Out: the answer of the daemon.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here, Yes
 
-TeamName = Annotated[str, typer.Argument(help="Team, as `acme` or `acme/core`.", show_default=False)]
+TeamName = Annotated[str, typer.Argument(help="Team, such as `acme` or `acme/core`.", show_default=False)]
 Account = Annotated[str, typer.Argument(help="Account of the person.", show_default=False)]
 RoleName = Annotated[
     str,
@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
 
 
 def create(team: TeamName, as_json: AsJson = False) -> None:
-    """Make a team of an organization, as `acme/core`. Administrators of the organization can do this."""
+    """Make a team in an organization, such as `acme/core`. Administrators of the organization can do this."""
     from tacit.cli.connection import ask
 
     print_teams(ask("POST", "/v1/teams", {"team": team}), as_json=as_json)
@@ -66,7 +66,7 @@ def add(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Add a person to a team, or give them another role or name. They get its memories once they ran `tacit team join`."""
+    """Add a person to a team, or change their role or name. They get its memories after they have run `tacit team join`."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -79,14 +79,14 @@ def add(
     organization = team.partition("/")[0]
     if code := added["added"]["code"]:
         url = ask("GET", "/v1/sync")["sync"]["url"]
-        print_line("The server did not know them. Within an hour they run:")
+        print_line("This account is new. To log in, they run this within an hour:")
         print_line(f"    tacit login {url} --code {code} --first")
     if not added["added"]["member"]["joined"]:
-        print_line(f"They agree to take what {organization} shares: tacit team join {organization}")
+        print_line(f"To receive what {organization} shares, they run: tacit team join {organization}")
 
 
 def remove(team: TeamName, account: Account, yes: Yes = False, as_json: AsJson = False) -> None:
-    """Remove a member or a service account from a team; from an organization, then from all of its teams. Their devices end what came from there."""
+    """Remove a member or a service account from a team, or from an organization with all its teams. Their devices end the memories from there."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
 
@@ -98,12 +98,10 @@ def remove(team: TeamName, account: Account, yes: Yes = False, as_json: AsJson =
 def project(
     team: TeamName,
     cwd: Here = Path(),
-    stop: Annotated[
-        bool, typer.Option("--stop", help="No longer let its memories be shared with any team.")
-    ] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="No longer allow its memories to be shared.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let the memories of this folder's project be shared with a team. The server knows a project by its git remote."""
+    """Allow the memories of this folder's project to be shared with a team. The server knows a project by its git remote."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -113,17 +111,19 @@ def project(
         print_json(done)
         return
     if stop:
-        print_line("The memories of this project are shared with no team any more. What was shared stays.")
+        print_line(
+            "New memories of this project can no longer be shared. Those that are shared already stay shared."
+        )
         return
     print_line(f"Memories of {done['project']['remote']} can be shared with {team}.")
 
 
 def requests(
-    team: Annotated[str, typer.Argument(help="Team; all of yours if left out.", show_default=False)] = "",
-    every: Annotated[bool, typer.Option("--all", help="Those that were decided, too.")] = False,
+    team: Annotated[str, typer.Argument(help="Team. Default: all your teams.", show_default=False)] = "",
+    every: Annotated[bool, typer.Option("--all", help="Also list those that were decided.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the requests to share that wait: yours, and those of others that you may decide."""
+    """List the waiting requests to share: your own, and those that you may decide."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import format_day, print_json, print_line
 
@@ -150,13 +150,13 @@ def requests(
         if request["comment"]:
             print_line(f"    {request['decided_by']}: {request['comment']}")
     if any(request["decidable"] for request in found["requests"]):
-        print_line("`tacit team accept ID` shares one, `tacit team refuse ID` does not.")
+        print_line("Decide with `tacit team accept ID` or `tacit team refuse ID`.")
 
 
 def accept(
     request: RequestId,
     content: Annotated[
-        str, typer.Option("--content", help="Share these words instead.", show_default=False)
+        str, typer.Option("--content", help="Other words to share instead.", show_default=False)
     ] = "",
     replaces: Annotated[
         list[str] | None,
@@ -167,26 +167,26 @@ def accept(
     comment: Comment = "",
     as_json: AsJson = False,
 ) -> None:
-    """Accept a request: every member of the team gets the statement, with its author's name and date."""
+    """Accept a request: every member of the team gets the statement with the name of its author and its date."""
     _decide(request, "accept", as_json, content=content, replaces=replaces or [], comment=comment)
 
 
 def refuse(request: RequestId, comment: Comment = "", as_json: AsJson = False) -> None:
-    """Refuse a request. Its author sees who did and why."""
+    """Refuse a request. Its author sees who refused it and why."""
     _decide(request, "refuse", as_json, comment=comment)
 
 
 def withdraw(request: RequestId, as_json: AsJson = False) -> None:
-    """Withdraw a request of yours."""
+    """Withdraw one of your requests."""
     _decide(request, "withdraw", as_json)
 
 
 def audit(
     team: TeamName,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=500, help="At most so many.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=500, help="Most entries to list.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """List who did what in a team, newest first. Administrators can see it; it holds no words of memories."""
+    """List the audit log of a team: who did what, newest first. Administrators can see it. It never holds the words of a memory."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import format_moment, print_json, print_rows
 
@@ -198,16 +198,16 @@ def audit(
         (format_moment(entry["at_ms"]), entry["principal"], entry["device"][:12], entry["action"], entry["subject"])
         for entry in found["entries"]
     ]  # fmt: skip
-    print_rows("", ("when", "who", "device", "what", "of"), rows, empty="Nothing was done yet.")
+    print_rows("", ("when", "who", "device", "what", "of"), rows, empty="The audit log is empty.")
 
 
 def export(
     to: Annotated[Path, typer.Option("--to", help="File to write.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
-    """Write everything of yours in your teams to a file, as JSON: memberships, what you shared, what you asked to share.
+    """Write everything that the server holds about you in your teams to a JSON file: memberships, shared memories, requests.
 
-    What your own devices share is encrypted on the server; `tacit export` writes that.
+    The memories of your own devices are encrypted on the server; `tacit export` writes those of this home.
     """
     import json
 
@@ -233,14 +233,12 @@ def service_account(
         str, typer.Argument(help="Name of the account within the organization.", show_default=False)
     ],
     role: RoleName = "reader",
-    days: Annotated[
-        int, typer.Option("--days", min=1, max=366, help="For how many days its token holds.")
-    ] = 90,
+    days: Annotated[int, typer.Option("--days", min=1, max=366, help="Days until its token expires.")] = 90,
     as_json: AsJson = False,
 ) -> None:
-    """Make a service account for agents in CI or the cloud, or give it a new token. The token is shown once; `tacit team remove` ends it.
+    """Make a service account for agents in CI or the cloud, or give it a new token. The token is shown only once; `tacit team remove` ends it.
 
-    It is trusted like an assistant at most, and decides nothing.
+    What it states is trusted at most like the words of an assistant, and it cannot decide on requests.
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import format_day, print_json, print_line
@@ -252,7 +250,7 @@ def service_account(
         return
     member = made["added"]["member"]
     print_line(f"{member['principal']} is {role} in {organization} until {format_day(member['until_ms'])}.")
-    print_line("Its token, shown this once:")
+    print_line("Its token, which is shown only once:")
     print_line(f"\n    {made['added']['token']}\n", style="bold")
 
 
@@ -282,7 +280,7 @@ def print_teams(found: dict[str, Any], *, as_json: bool) -> None:
         print_rows("", ("team", "your role", "joined", "requests", "projects"), rows, empty="")
     for team in found["teams"]:
         if "/" not in team["team"] and not team["joined"]:
-            print_line(f"`tacit team join {team['team']}` takes what {team['team']} shares.")
+            print_line(f"To receive what {team['team']} shares: `tacit team join {team['team']}`.")
     if waiting := sum(team["waiting"] for team in found["teams"]):
         print_line(f"{format_count(waiting, 'request waits', 'requests wait')}: `tacit team requests`.")
 

@@ -24,7 +24,7 @@ MOST_CAUSES = 4
 """So many causes are shown for each surface; --json tells all."""
 TIMEOUT_S = 10.0
 SOON_MS = 7 * 86_400_000
-"""So long before memberships end it is said that they will."""
+"""The user is told this long before memberships end."""
 
 
 class Prompt(TypedDict):
@@ -349,7 +349,7 @@ def _sync_line(sync: SyncStatus) -> str:
 
 
 def sign_in_advice(sync: SyncStatus, *, before: str = "") -> str:
-    """What to say, after `before`, where memberships end soon, or have ended, that the provider's groups gave; else ""."""
+    """The advice to sign in again if memberships through the provider's groups end soon or have ended, with `before` in front of it; else ""."""
     import time
 
     from tacit.cli.terminal.output import format_day
@@ -358,7 +358,9 @@ def sign_in_advice(sync: SyncStatus, *, before: str = "") -> str:
     if not by_ms or by_ms > now_ms + SOON_MS:
         return ""
     what = "ended" if by_ms <= now_ms else "end"
-    return f"{before}your teams {what} on {format_day(by_ms)}: `tacit login {sync['url']} --sso`"
+    return (
+        f"{before}your teams {what} on {format_day(by_ms)}; renew it with `tacit login {sync['url']} --sso`"
+    )
 
 
 def _preset_line(facts: StatusFacts) -> str:

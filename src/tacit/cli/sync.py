@@ -26,7 +26,7 @@ def login(
         bool,
         typer.Option(
             "--sso",
-            help="Log in with the server's provider, in a browser on any machine; where this home is logged in, renew its teams.",
+            help="Sign in through the server's provider in a browser. If this home is already logged in, this renews its teams.",
         ),
     ] = False,
     phrase_file: Annotated[
@@ -66,7 +66,9 @@ def login(
     if not code and not sso:
         _refuse_unattended("a code of an invitation", hint="Give it with --code.")
     phrase = "" if first or phrase_file is None else _phrase_of(phrase_file)
-    if not (first or phrase or sso):  # with single sign-on the server says whether it is the first device
+    if not (
+        first or phrase or sso
+    ):  # after a single sign-on the server says whether this is the first device
         _refuse_unattended(
             "the recovery phrase",
             hint="Give it with --phrase-file, or --first on the account's first device.",
@@ -112,7 +114,7 @@ def _print_login(done: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _renew(url: str, name: str, *, as_json: bool) -> None:
-    """Log in with the provider where this home has an account: link it, or renew what the user's groups give."""
+    """Sign in with the provider on a home that is logged in: links its account, or renews the teams that the user's groups give."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -127,7 +129,7 @@ def _renew(url: str, name: str, *, as_json: bool) -> None:
 
 
 def _sign_in(url: str, name: str) -> dict[str, Any]:
-    """Let the user log in with the server's provider in a browser, and wait for it."""
+    """Let the user sign in with the server's provider in a browser, and wait for the result."""
     import time
     import webbrowser
 
@@ -139,8 +141,8 @@ def _sign_in(url: str, name: str) -> dict[str, Any]:
 
     begun = ask("POST", "/v1/sync/sign-in", {"url": url, "name": name})["sign_in"]
     address = str(begun["browser_url"])
-    checked_url(address)  # the server's word, which goes to a program
-    # On standard error: standard output holds the answer alone.
+    checked_url(address)  # it comes from the server and is passed to the browser
+    # On standard error, because standard output holds only the answer.
     typer.echo(
         f"Log in at this address, in a browser on any machine:\n\n    {strip_control_characters(address)}\n",
         err=True,
@@ -181,7 +183,7 @@ def _phrase_of(file: Path) -> str:
 
 
 def logout(yes: Yes = False, as_json: AsJson = False) -> None:
-    """Leave the account. The memories stay here; they are no longer shared."""
+    """Leave the account. Memories that teams share end here; all others stay and are no longer sent to your other devices."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import print_json, print_line
@@ -191,11 +193,11 @@ def logout(yes: Yes = False, as_json: AsJson = False) -> None:
     if as_json:
         print_json(left)
         return
-    print_line("Logged out. The memories of this home stay as they are.")
+    print_line("Logged out. The memories of this home stay, except those that teams share.")
 
 
 def sync(as_json: AsJson = False) -> None:
-    """Sync with your other devices now. The daemon does this by itself as soon as something changed."""
+    """Sync with your other devices and your teams now. The daemon does this by itself as soon as something changed."""
     from tacit.cli.connection import ask
     from tacit.cli.status import sign_in_advice
     from tacit.cli.terminal.output import format_count, print_json, print_line

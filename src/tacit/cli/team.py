@@ -1,6 +1,6 @@
-"""Commands that share memories with a team: share unshare, and the group `team`; see `shared_teams` for what asks the server.
+"""Commands that share memories with a team: share, unshare, and the group `team`. Its other commands about the server are in `shared_teams`.
 
-In: arguments. Out: what the daemon answered. Files are written below `.tacit/team`; the user commits them.
+In: arguments. Out: the answer of the daemon. Files are written below `.tacit/team`; the user commits them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def share(
         str,
         typer.Option(
             "--with",
-            help="Team on the server, as acme/core. Default: the team of its project.",
+            help="Team on the server, such as acme/core. Default: the team of its project.",
             show_default=False,
         ),
     ] = "",
@@ -41,9 +41,9 @@ def share(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Share a memory with your team: ask for it on the server, or with --git write a file that you commit and have reviewed.
+    """Share a memory with your team: send a request to the server, or with --git write a file that you commit.
 
-    Secrets, restricted memories and those of one session are refused. Teammates get it once a reviewer accepted the request, or the file is merged.
+    Secrets, restricted memories and memories of one session are refused. Teammates get it when a reviewer has accepted the request, or the file is merged.
     """
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
@@ -54,17 +54,19 @@ def share(
         return
     if not ask("GET", "/v1/sync")["sync"]["logged_in"]:
         raise InvalidInput(
-            "This home is logged in at no server.",
-            hint="`tacit login URL` connects it; `tacit share ID --git` writes a file to commit.",
+            "This home is not logged in at a server.",
+            hint="`tacit login URL` logs it in; `tacit share ID --git` writes a file that you commit.",
         )
     made = ask("POST", "/v1/teams/requests", {"id": memory, "team": team})
     if as_json:
         print_json(made)
         return
     request = made["request"]
-    print_line(f"Asked {request['team']} to share it (request {request['id'][-7:]}). Its reviewers decide.")
+    print_line(f"Asked {request['team']} to share it (request {request['id'][-7:]}). A reviewer decides.")
     if request["decidable"]:
-        print_line(f"Nobody else reviews there: `tacit team accept {request['id'][-7:]}` shares it.")
+        print_line(
+            f"The team has no other reviewer, so you may accept it: `tacit team accept {request['id'][-7:]}`."
+        )
 
 
 def _share_by_git(memory: str, name: str, cwd: Path, as_json: bool) -> None:
@@ -88,12 +90,12 @@ def unshare(
     memory: MemoryId,
     git: Annotated[bool, typer.Option("--git", help="Remove its file below .tacit/team instead.")] = False,
     purge: Annotated[
-        bool, typer.Option("--purge", help="Remove it for good, from the server and every device.")
+        bool, typer.Option("--purge", help="Remove it with its history from the server and every device.")
     ] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Let the team share a memory no longer: teammates' devices end it at their next sync. Your own words stay yours."""
+    """Stop sharing a memory with teams. Teammates' devices end it at their next sync; your own memory stays."""
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
@@ -102,7 +104,7 @@ def unshare(
         if as_json:
             print_json(ended)
             return
-        print_line("It is shared no longer.")
+        print_line("It is no longer shared.")
         return
     removed = ask("POST", "/v1/team/unshare", {"id": memory, "cwd": str(cwd.absolute())})
     if as_json:
@@ -112,7 +114,7 @@ def unshare(
 
 
 app = typer.Typer(
-    help="What teams share, on the server and in the repository below .tacit/team.",
+    help="Teams and what they share, on a server and in this repository below .tacit/team.",
     invoke_without_command=True,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -142,16 +144,16 @@ def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> Non
 Organization = Annotated[
     str,
     typer.Argument(
-        help="Organization on the server. Left out: this folder's repository.", show_default=False
+        help="Organization on the server. Default: the team of this repository.", show_default=False
     ),
 ]
 
 
 @app.command()
 def join(organization: Organization = "", cwd: Here = Path(), as_json: AsJson = False) -> None:
-    """Take what an organization shares for the word of teammates, on all your devices; or what is merged into .tacit/team, in this folder.
+    """Join an organization: all your devices receive what its teams share with you. Without an argument: trust the files merged into .tacit/team of this folder.
 
-    A teammate's word never ends a statement of yours and never has a call refused.
+    A teammate's statement never ends one of yours and never blocks a call.
     """
     from tacit.cli.connection import ask
 
@@ -166,13 +168,17 @@ def leave(
     team: Annotated[
         str,
         typer.Argument(
-            help="Team or organization on the server. Left out: this folder's repository.", show_default=False
+            help="Team or organization on the server. Default: the team of this repository.",
+            show_default=False,
         ),
     ] = "",
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Leave a team, or an organization with all of its teams; or end what came from .tacit/team. What you made your own stays."""
+    """Leave a team, or an organization with all its teams. Without an argument: leave the team of this repository.
+
+    Memories that came from there end; what you made your own stays.
+    """
     from tacit.cli.connection import ask
 
     if team:

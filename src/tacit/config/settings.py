@@ -555,7 +555,7 @@ class CaptureSettings(_Section):
     )
     branches: bool = Field(
         default=True,
-        description="what is learned of the code on an unmerged branch holds there alone until the branch is merged; see docs/guide/branches.md",
+        description="what is learned about the code on an unmerged branch holds only on that branch until it is merged; see docs/guide/branches.md",
     )
     kinds: tuple[str, ...] = Field(
         default=(), description="kinds that are learned without a request; empty = all of them"

@@ -86,7 +86,7 @@ class ChangeCause(StrEnum):
     NEITHER_NEWER = "neither_newer"
 
     BRANCH_MERGED = "branch_merged"
-    """Here and below: what became of the branch that it was learned on; `terms`: the branch."""
+    """This cause and the next three say what happened to the branch that it was learned on; `terms`: the name of the branch."""
     BRANCH_GONE = "branch_gone"
     BRANCH_BACK = "branch_back"
     BRANCH_RENAMED = "branch_renamed"
@@ -109,7 +109,7 @@ class ChangeCause(StrEnum):
     SYNCED = "synced"
     """Taken over from another device."""
     SHARED = "shared"
-    """Here and below: what a team shares through a server; `terms`: the team."""
+    """This cause and the next three are about what a team shares through a server; `terms`: the team."""
     CHANGED_BY_TEAM = "changed_by_team"
     UNSHARED = "unshared"
     TEAM_LEFT = "team_left"

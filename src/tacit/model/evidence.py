@@ -91,7 +91,7 @@ class Candidate:
         relevance: calibrated probability (0-1) that injecting it helps; 0 until scored.
         reasons: short words for the trace (`intent: commit`, `lexical: golangci-lint`).
         freshness: what the probe of its files found.
-        heard_at_ms: when the server of the team that shares it was reached last, where that is long ago; else 0.
+        heard_at_ms: if a team shares it and the team's server was not reached for a day, the time of the last contact; else 0.
         similarity_z: deviations by which its cosine with the words lies above the scope's usual one; 0 = not known.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Iterable
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford base32, lower case: no i, l, o, u
 
@@ -19,6 +20,19 @@ def encode_base32(value: int, length: int) -> str:
 
 SHORT_ID = 7
 """Characters of an id's ending that are all random: they name one memory among many thousands."""
+
+
+LEAST_ENDING = 4
+"""The least number of characters of an ending that may stand for a whole id."""
+
+
+def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:
+    """The ids that begin with `wanted`; if none does and `wanted` is long enough, those that end with it. Keeps their order."""
+    known = list(ids)
+    matches = [name for name in known if name.startswith(wanted)]
+    if not matches and len(wanted) >= LEAST_ENDING:
+        matches = [name for name in known if name.endswith(wanted)]
+    return matches
 
 
 def new_id(prefix: str, *, now_ms: int, entropy: bytes) -> str:

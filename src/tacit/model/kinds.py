@@ -35,7 +35,7 @@ class Kind:
         always: applies whatever is being done.
         from_tools: tool output may become a memory of this kind.
         describes_code: says what a file holds, so that a changed file makes it doubtful.
-        of_branch: says what the code is, was made or is to be: learned on an unmerged branch, it holds there alone until the merge.
+        of_branch: describes the code as it is, was or will be. If it is learned on an unmerged branch, it holds only on that branch until the merge.
         explains_errors: its first side is a symptom, its second one the cause or the fix.
         is_symptom, is_result: of one exchange of a session, what went wrong, or what came of it.
         action_worth: how much a memory of this kind is worth at the moment of acting, 0-1; None = by its nature.

@@ -51,7 +51,7 @@ _TEAM = "team "
 
 
 def team_source(team: str) -> str:
-    """Source of what a team shares through a server."""
+    """The `source` of a memory that a team shares through a server."""
     return f"{_TEAM}{team}"
 
 
@@ -136,7 +136,7 @@ class Provenance:
 
     @property
     def team(self) -> str:
-        """The team that shares it through a server, as `acme/core`; "" = none does, or the user made it their own."""
+        """The team that shares it through a server, such as `acme/core`; "" = no team shares it, or the user made it their own."""
         return (
             self.source.removeprefix(_TEAM)
             if self.source.startswith(_TEAM) and self.tier is not TrustTier.USER
@@ -167,13 +167,13 @@ class Validity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnedOn:
-    """The branch that a statement about the code was learned on, while that branch is not merged.
+    """The unmerged branch that a statement about the code was learned on.
 
     Attributes:
-        name: of the branch, as git calls it, e.g. `payments-redis`.
-        commit: the commit that the branch stood on then, or empty.
-        replaces: ids of memories that it ends once the branch is merged; on the branch they do not appear unasked.
-        gone: the branch is gone and nobody knows whether it was merged; the user is asked.
+        name: the name of the branch in git, e.g. `payments-redis`.
+        commit: the commit at the tip of the branch at that time, or empty.
+        replaces: ids of the memories that end when the branch is merged. Until then they are hidden on the branch unless somebody asks for them.
+        gone: the branch no longer exists and it is not known whether it was merged; the user is asked.
     """
 
     name: str
@@ -216,7 +216,7 @@ class Memory:
         pinned: packed first where a preset pins.
         evidence: further verbatim spans, newest last.
         proofs: of a fix, in how many sessions it made the same thing pass; the user's confirmation counts as `PROVEN`.
-        branch: the unmerged branch that it speaks of; None = it holds on all branches.
+        branch: the unmerged branch that it is bound to; None = it holds on all branches.
     """
 
     id: str
@@ -270,7 +270,7 @@ class Memory:
 
     @property
     def branch_name(self) -> str:
-        """The unmerged branch that it speaks of, or empty."""
+        """The name of the unmerged branch that it is bound to, or empty."""
         return self.branch.name if self.branch is not None else ""
 
     @property

@@ -14,14 +14,14 @@ from tacit.model.trace import DropCause, DropReason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchView:
-    """What may appear unasked by branch: memories learned on `names`, but none of the ids `replaced`, which those replace there."""
+    """The branches at hand: memories bound to one of `names` may appear unasked, and the memories with an id in `replaced`, which they replace, may not."""
 
     names: frozenset[str] = frozenset()
     replaced: frozenset[str] = frozenset()
 
 
 NO_BRANCH = BranchView()
-"""On no branch: what was learned on an unmerged one does not appear unasked."""
+"""No branch at hand: no memory that is bound to a branch appears unasked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Query:
         tool: host-neutral name of the tool that is called, or empty.
         call: the tool call that is asked for, or None.
         turn: of the session, from 1; 0 = on demand.
-        branches: which branch's memories may appear unasked; None = those of all.
+        branches: the branches whose memories may appear unasked; None = all branches.
         moments: keys under which the rules are found that name this moment in their own words.
         finished: the tool call is done; what follows it is asked for as well.
         goal: reading of the prompt that led to this tool call, or None.
@@ -83,7 +83,7 @@ class Query:
     matching: object | None = field(default=None, repr=False, compare=False)
 
     def elsewhere(self, memory: Memory) -> DropReason | None:
-        """Why `memory` does not appear unasked on the branch at hand; None = it may. Whoever asks is shown what is known of any."""
+        """Why `memory` must not appear unasked on the branch at hand; None = it may. A query on demand finds the memories of every branch."""
         if self.branches is None or self.surface is Surface.ON_DEMAND:
             return None
         if memory.branch is not None and memory.branch.name not in self.branches.names:

@@ -1,7 +1,7 @@
-"""What devices and the server say to one another about teams: members, requests to share, shared memories. Values only; loads no cryptography.
+"""The values that devices and the server exchange about teams: members, requests to share, shared memories. Loads no cryptography.
 
-An organization is the team of all its members, `acme`; further teams of it are `acme/core`. What is shared with a team is readable by its members
-and by the server, unlike the logs of a person's own devices.
+An organization such as `acme` is itself the team of all its members; its other teams are named `acme/core`. The members of a team and the server can
+read what is shared with it, unlike the logs of a person's own devices.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Literal
 
 Role = Literal["reader", "writer", "reviewer", "admin"]
 ROLES: tuple[Role, ...] = ("reader", "writer", "reviewer", "admin")
-"""From the least rights to the most: to receive; to ask to share; to decide on requests; to manage members and projects."""
+"""The roles from the least rights to the most: a reader receives memories, a writer asks to share, a reviewer decides on requests, an admin manages members and projects."""
 RequestState = Literal["waiting", "accepted", "refused", "withdrawn"]
 Decision = Literal["accept", "refuse", "withdraw"]
 
@@ -22,16 +22,16 @@ TEAM = re.compile(rf"{_PART}(/{_PART})?")
 """`acme` or `acme/core`."""
 MAX_WHEN, MAX_FILES, MAX_TERM, MAX_REMOTE = 20, 20, 200, 300
 MAX_CONTENT = 10_000
-"""What is longer is refused before anything reads it."""
+"""Most characters of a statement. A longer one is refused before its words are examined."""
 
 
 def may(role: str, least: Role) -> bool:
-    """Whether a member with `role` may do what needs the role `least`. Each role may do all that the roles before it may do."""
+    """Whether a member with `role` has at least the rights of the role `least`."""
     return role in ROLES and ROLES.index(role) >= ROLES.index(least)
 
 
 def organization_of(team: str) -> str:
-    """The organization that a team belongs to; an organization is a team itself."""
+    """The organization of a team: `acme` for both `acme/core` and `acme`."""
     return team.partition("/")[0]
 
 
@@ -44,10 +44,10 @@ class SharedStatement:
         kind: a built-in kind.
         scope: `universal`, `language:...`, or `project` for the project of `remote`.
         remote: canonical name of the repository; "" = no project.
-        when: when it applies, in the words of `tacit remember --when`; empty = as the words say.
-        files: files that it is about, relative to the project root.
-        tier: who vouches for it on its author's device, in lower case. The server never believes more than the author's token allows.
-        said_at_ms: since when it holds.
+        when: when it applies, in the words of `tacit remember --when`; empty = this is read from the content.
+        files: the files that it is about, relative to the project root.
+        tier: its trust tier on the author's device, in lower case. The server lowers it to what the author's token allows.
+        said_at_ms: since when it holds, in milliseconds since the epoch.
     """
 
     content: str
@@ -61,7 +61,7 @@ class SharedStatement:
 
 
 def too_long(statement: SharedStatement) -> str:
-    """Why a statement is too long for anything to read it; "" = it is not."""
+    """The reason to refuse a statement for its length; "" = it is short enough."""
     for name, value, most in (
         ("content", statement.content, MAX_CONTENT),
         ("kind", statement.kind, MAX_TERM),
@@ -79,7 +79,7 @@ def too_long(statement: SharedStatement) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamProject:
-    """A project whose memories may be shared, and the team that they are shared with."""
+    """A project and the team that its memories may be shared with."""
 
     remote: str
     team: str
@@ -91,13 +91,13 @@ class TeamMembership:
 
     Attributes:
         team: `acme`, or `acme/core`.
-        role: of the member.
-        name: by which teammates see the member.
-        joined: the member agreed to take what the organization shares.
-        change: rises with every change of the team's memories.
-        waiting: requests that this member may decide.
-        projects: those of the organization, for its own team; none for the others.
-        until_ms: when the membership ends unless the member logs in with the provider again; 0 = it does not end by itself.
+        role: the member's role in the team.
+        name: the member's name, as teammates see it.
+        joined: whether the member agreed to receive what the organization shares.
+        change: a number that rises with every change of the team's memories.
+        waiting: how many requests wait that this member may decide.
+        projects: the projects of the organization if `team` is the organization itself; else empty.
+        until_ms: when the membership ends unless the member logs in with the provider again; 0 = never.
     """
 
     team: str
@@ -112,7 +112,11 @@ class TeamMembership:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberView:
-    """A member of a team. `until_ms` = when the token of a service account ends, or a membership that a group of the provider gave; 0 = never."""
+    """A member of a team.
+
+    `until_ms` is the time when the token of a service account expires, or when a membership ends that the member has through a group of the provider;
+    0 = never.
+    """
 
     principal: str
     name: str
@@ -125,7 +129,11 @@ class MemberView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedMember:
-    """A member was added. `code` = how their first device logs in, where the server did not know them; `token` = of a service account, shown once."""
+    """A member who was added or changed.
+
+    `code` is the code for the login of their first device if the account is new, else "". `token` is the token of a service account, which is shown only
+    once, else "".
+    """
 
     member: MemberView
     code: str = ""
@@ -134,7 +142,7 @@ class AddedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NearMemory:
-    """A shared memory that speaks of the same matter; `cosine` from -1 to 1."""
+    """A shared memory with a similar meaning; `cosine` is the similarity, from -1 to 1."""
 
     id: str
     content: str
@@ -144,22 +152,23 @@ class NearMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareRequest:
-    """A statement that somebody asks to share.
+    """A request to share a statement.
 
     Attributes:
         id: `req_...`.
-        team: whom with.
-        author: the principal who asks.
-        name: by which teammates see the author.
-        created_at_ms: when it was asked.
-        state: what became of it.
-        statement: the words; None once it was decided.
-        warning: why a reviewer should look twice, or empty.
-        own: the caller is the author.
-        decidable: the caller may accept or refuse it.
-        near: shared memories that speak of the same matter.
-        decided_by, comment: who decided, and why.
-        memory_id: the shared memory that it became, or empty.
+        team: the team to share it with.
+        author: the principal who made the request.
+        name: the author's name, as teammates see it.
+        created_at_ms: when the request was made.
+        state: whether it waits, or how it was decided.
+        statement: the statement; None once the request was decided.
+        warning: why a reviewer should look closely, or empty.
+        own: whether the caller is the author.
+        decidable: whether the caller may accept or refuse it.
+        near: shared memories with a similar meaning.
+        decided_by: the principal who decided, or empty.
+        comment: the reason that they gave, or empty.
+        memory_id: id of the shared memory that was made of it, or empty.
     """
 
     id: str
@@ -180,15 +189,15 @@ class ShareRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedMemory:
-    """A memory as the server shares it.
+    """A memory that a team shares, as the server sends it.
 
     Attributes:
-        id: its id, on the server and on every device.
-        statement: the words.
-        name: by which teammates see its author.
-        author: the principal.
-        holds: False = it was unshared, or another one replaced it.
-        replaced_by: id of that one, or empty.
+        id: its id, which is the same on the server and on every device.
+        statement: the statement.
+        name: the author's name, as teammates see it.
+        author: the principal who asked to share it.
+        holds: whether the team still shares it; False = it was unshared or replaced.
+        replaced_by: id of the memory that replaced it, or empty.
     """
 
     id: str
@@ -201,14 +210,14 @@ class SharedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamChanges:
-    """What was written since a cursor.
+    """One page of the changes of a team's memories since a cursor.
 
     Attributes:
-        memories: the newest state of each memory that was written.
-        purged: ids of memories of which nothing may be kept.
-        cursor: where to go on.
-        more: there is more behind it.
-        anew: this is the beginning: what the team shares and no page names from here to the end is not shared any more.
+        memories: the newest state of each memory that changed.
+        purged: ids of memories that must be removed completely.
+        cursor: the position to ask from next.
+        more: whether another page follows.
+        anew: whether the pages begin with this one and list everything that the team shares. A memory that is on none of them is no longer shared.
     """
 
     memories: tuple[SharedMemory, ...] = ()
@@ -220,7 +229,7 @@ class TeamChanges:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamMemory:
-    """A memory that a team shares; of a search with its score, a higher one is better."""
+    """A shared memory with its team. In search results `score` is set; higher is better."""
 
     memory: SharedMemory
     team: str
@@ -229,7 +238,7 @@ class TeamMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:
-    """Who did what, and when. Holds no words of memories."""
+    """An entry of the audit log: who did what, and when. It never holds the words of a memory."""
 
     number: int
     at_ms: int
@@ -241,12 +250,12 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owned:
-    """Everything that a principal has on the server beside the encrypted logs of their devices.
+    """Everything that the server holds about a principal, except the encrypted logs of their devices.
 
     Attributes:
-        teams: what they are a member of.
-        memories: what they are the author of and a team shares, or shared.
-        requests: what they asked to share.
+        teams: the teams that they are a member of.
+        memories: the memories of theirs that a team shares or once shared.
+        requests: their requests to share.
     """
 
     teams: tuple[TeamMembership, ...] = ()

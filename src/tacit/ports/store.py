@@ -50,7 +50,7 @@ class MemoryFilter:
     sensitivities: tuple[Sensitivity, ...] | None = None
     pinned: bool | None = None
     branched: bool | None = None
-    """Whether it speaks of an unmerged branch."""
+    """Whether it is bound to an unmerged branch."""
     session: SessionKey | None = None
     """The session that it was stated in."""
     begins: str | None = None

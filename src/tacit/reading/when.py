@@ -245,7 +245,10 @@ def _unquote(value: str) -> str:
 
 
 def stated_when(trigger: Trigger) -> tuple[str, ...]:
-    """When a memory applies as somebody said it, for `parse_when`, without what refuses calls; empty where it was only read from its words."""
+    """The conditions under which a memory applies, in the form that `parse_when` reads.
+
+    Leaves out `blocking`. Empty if nobody stated the conditions and they were read from the content.
+    """
     if trigger.empty or trigger.maker == "local":
         return ()
     return tuple(part for part in format_when(trigger).split(", ") if part != "blocking")

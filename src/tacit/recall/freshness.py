@@ -10,7 +10,7 @@ root. What was found is kept for `KEPT_S` seconds, a file's words as long as the
     moved     its one file is there, and none of the symbols it names stands in it any more
     changed   its one file was written after the memory was last confirmed
 
-What a team shares is marked where its server was not reached for `UNHEARD_MS`: it may have changed there.
+A memory that a team shares is marked if the team's server was not reached for `UNHEARD_MS`: the team may have changed it since.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tacit.state.registry import TEAMS_HEARD
 from tacit.text.tokens import SOURCE_NAME
 
 UNHEARD_MS = 86_400_000
-"""From so long on an answer says when the server was reached last."""
+"""After this time without the server, an answer says when it was last reached."""
 MAX_PROBED = 64
 """So many candidates are looked at, best first; the others count as fresh."""
 MAX_FILES = 4
@@ -166,7 +166,7 @@ def _words(path: str, changed_ms: int) -> frozenset[str]:
 
 
 def mark_unheard(tools: Tools, state: RecallState) -> Outcome[RecallState]:
-    """The scored candidates; those that a team shares with the time when its server was reached last, where that is long ago."""
+    """Set `heard_at_ms` of the candidates that a team shares, if its server was not reached for `UNHEARD_MS`."""
     scored = state.scored or ()
     if not any(candidate.memory.provenance.team for candidate in scored):
         return Outcome(kept=state)

@@ -78,13 +78,13 @@ def source_of(candidate: Candidate) -> str:
 
 
 def _branch(candidate: Candidate) -> str:
-    """The unmerged branch that a memory speaks of."""
+    """The unmerged branch that a memory is bound to, as the beginning of its source; "" = none."""
     name = _NO_BRANCH.sub("", candidate.memory.branch_name)[:MAX_BRANCH_CHARS]
     return f"on branch {name}, " if name else ""
 
 
 def mark_of(candidate: Candidate) -> str:
-    """What is to be known of a memory that nobody confirmed, whose files have changed, or that has ended; "" for the others."""
+    """A warning about a memory that is not confirmed, not synced, or ended, or whose files changed; "" for all others."""
     memory = candidate.memory
     unheard = f", last synced {day(candidate.heard_at_ms)}" if candidate.heard_at_ms else ""
     stale = f"{_STALE[candidate.freshness]}{_ended(memory)}{unheard}"
@@ -92,7 +92,7 @@ def mark_of(candidate: Candidate) -> str:
 
 
 def needs_source(candidate: Candidate) -> bool:
-    """Whether a line that says no source must say this one: something is to be known of it, or it speaks of one branch alone."""
+    """Whether a line that usually has no source must have one: because of a warning, or because the memory is bound to a branch."""
     return bool(mark_of(candidate)) or candidate.memory.branch is not None
 
 
@@ -141,7 +141,9 @@ def line_text(
     kind = kinds.of_stored(candidate.memory.kind)
     if kind.standing and _is_plain(candidate, kinds):
         return f"- [{kind.label}] {_escaped(clean(text))}"
-    if candidate.memory.branch is not None:  # what comes unasked is about the branch at hand
+    if (
+        candidate.memory.branch is not None
+    ):  # what appears unasked holds on the branch at hand, so the branch is not named
         candidate = replace(candidate, memory=replace(candidate.memory, branch=None))
     return answer_line(candidate, text, kinds, clean)
 

@@ -289,7 +289,7 @@ class RecallState:
         return self.settings.thresholds.of(self.query.surface.value)
 
     def hidden(self, memory: Memory) -> DropReason | None:
-        """Why whoever asks may not see `memory`, by its sensitivity, or does not see it unasked on this branch; None = they do."""
+        """Why `memory` is hidden: because of its sensitivity, or on this branch; None = it may appear."""
         by_user = self.query.by_user and self.query.surface is Surface.ON_DEMAND
         return why_hidden(memory, session=self.query.session, by_user=by_user) or self.query.elsewhere(memory)
 
@@ -304,7 +304,7 @@ class RecallState:
 
 
 def newest_digests(memories: Iterable[Memory], *, by_branch: bool = True) -> tuple[Memory, ...]:
-    """Of the digests among `memories` the one written last, of each branch or of all together."""
+    """The newest digest among `memories`: one for each branch, or with `by_branch` False one in all."""
     newest: dict[str, Memory] = {}
     for memory in memories:
         if memory.kind != DIGEST:
@@ -404,7 +404,7 @@ class StartPoolDesign:
         make: reads the candidates; None = by expected need, which `start_pool` does itself.
         keep_ms: how long a pool is used again while the store is unchanged.
         ranked: its candidates come with their relevance; else the score stage judges them.
-        one_digest: of the digests only the newest that may appear on the branch at hand stays.
+        one_digest: whether only the newest digest that may appear on the branch at hand is kept.
         order: name in `budget.ORDERS` of the order in which its start packs are filled; "" = as the settings say.
     """
 

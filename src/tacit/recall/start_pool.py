@@ -255,7 +255,7 @@ class StartPools:
     def _ordered(
         self, listings: tuple[_Listing, ...], scope: ScopeFilter, *, change: int, at_ms: int, read_at_ms: int
     ) -> StartPool:
-        """The memories of `listings` by expected need, and of the digests the last one of each branch."""
+        """The memories of `listings` in the order of expected need, with only the newest digest of each branch."""
         standing, specific = (listing.ids for listing in listings)
         digests = self._store.list_memories(MemoryFilter(kinds=(DIGEST,)), scope=scope, limit=DIGESTS_READ)
         last = newest_digests(digests)

@@ -1,8 +1,7 @@
-"""The branch that a work tree stands on. In: a project's root. Out: its name. Reads a few small files of git; never runs git.
+"""The branch that is checked out in a work tree. In: a project's root. Out: its name. Reads a few small files of git; never runs git.
 
-What was learned on a branch that is not merged speaks of that branch alone. The default branch is the one that `origin` names, else
-`main` or `master`; branches that a team shares by custom (`develop`, `trunk`) count like it. Where no default branch is known, no
-branch is told apart. A work tree that stands on no branch has none, but for one whose branch is being rebased.
+The default branch is the one that `origin` names, else `main` or `master`. `develop` and `trunk` are treated like the default branch. If the default
+branch is not known, no branch counts as unmerged. During a rebase, the branch that is being rebased counts as checked out.
 
 Source: gitrepository-layout(5).
 """
@@ -16,11 +15,11 @@ from tacit.session.projects import Checkout, find_checkout
 from tacit.text.lazy_regex import lazy_regex
 
 SHARED = ("main", "master", "trunk", "develop")
-"""Branches that count as merged wherever they exist: work is brought together there."""
+"""Branches that count as merged wherever they exist, because teams merge their work into them."""
 _DEFAULTS = ("main", "master")
 _HEADS, _REMOTE = "refs/heads/", "refs/remotes/origin/"
 _NOT_IN_FILES = "refs/heads/.invalid"
-"""What HEAD names where references are kept in tables (`reftable`), which nothing here reads."""
+"""The content of HEAD in a repository with the `reftable` format, which is not read here."""
 _NAME = lazy_regex(r"[^\x00-\x20\x7f~^:?*\[\\/.-][^\x00-\x20\x7f~^:?*\[\\]{0,199}")
 """Source: git-check-ref-format(1)."""
 _REBASES = ("rebase-merge/head-name", "rebase-apply/head-name")
@@ -34,9 +33,9 @@ class WorkTree:
     """A work tree and the branches of its repository that count as merged.
 
     Attributes:
-        checkout: its folders; both git folders are known.
-        shared: names of the default branch and of those that a team shares by custom; empty = no default branch is known.
-        remote: the repository has a remote, and what was fetched of it counts.
+        checkout: its folders; both git folders are set.
+        shared: the names of the default branch and of the other branches that count as merged; empty = the default branch is not known.
+        remote: whether the repository has a remote. If so, a branch counts as merged when the remote has merged it.
     """
 
     checkout: Checkout
@@ -45,13 +44,13 @@ class WorkTree:
 
 
 def work_tree_of(root: str | Path) -> WorkTree | None:
-    """The work tree at `root`, a resolved path; None where there is none that git would accept."""
+    """The work tree at `root`, a resolved path; None if git would find none there."""
     checkout = find_checkout(Path(root)) if root else None
     if checkout is None or checkout.own is None or checkout.common is None:
         return None
-    common, remote = checkout.common, has_remotes(checkout.common)
+    remote = has_remotes(checkout.common)
     try:
-        default = _default_branch(common, remote=remote)
+        default = default_branch(checkout.common, remote=remote)
     except OSError:
         default = ""
     if not default:
@@ -61,13 +60,13 @@ def work_tree_of(root: str | Path) -> WorkTree | None:
 
 
 def branch_at(tree: WorkTree) -> str:
-    """The branch that the work tree stands on, also while it is rebased; "" = none, or one that counts as merged."""
+    """The unmerged branch that is checked out or being rebased; "" = no branch, or one that counts as merged."""
     name = head_branch(tree.checkout)
     return name if tree.shared and name not in tree.shared else ""
 
 
 def commit_at(tree: WorkTree, branch: str) -> str:
-    """The commit that a branch of the repository stands on, or ""."""
+    """The commit at the tip of a local branch, or ""."""
     checkout = tree.checkout
     if checkout.own is None or checkout.common is None:
         return ""
@@ -78,12 +77,12 @@ def commit_at(tree: WorkTree, branch: str) -> str:
 
 
 def stand_of(tree: WorkTree) -> tuple[str, ...]:
-    """What changes when the work tree stands on another branch, or when a branch that counts as merged moves; by names and times of files."""
+    """A value that changes when another branch is checked out, or when a branch that counts as merged moves. It is made of names and times of files."""
     common = tree.checkout.common
     if common is None:
         return ()
-    home = _REMOTE if tree.remote else _HEADS
-    files = (common / "packed-refs", *(common / f"{home}{name}" for name in tree.shared))
+    refs = (merged_ref(name, remote=tree.remote) for name in tree.shared)
+    files = (common / "packed-refs", *(common / ref for ref in refs))
     return head_branch(tree.checkout), *map(_changed_at, files)
 
 
@@ -95,7 +94,7 @@ def _changed_at(file: Path) -> str:
 
 
 def head_branch(checkout: Checkout) -> str:
-    """The branch that HEAD names, or that is being rebased; "" = none."""
+    """The branch that is checked out or being rebased; "" = none."""
     own = checkout.own
     if own is None:
         return ""
@@ -108,12 +107,12 @@ def head_branch(checkout: Checkout) -> str:
 
 
 def is_branch_name(name: str) -> bool:
-    """Whether git would take it for the name of a branch, as far as it matters for paths and for what is shown."""
+    """Whether git accepts `name` as the name of a branch. Checks what makes it safe in a path and in shown text."""
     return bool(_NAME.fullmatch(name)) and ".." not in name
 
 
 def has_remotes(common: Path) -> bool:
-    """Whether the repository was ever connected to a remote."""
+    """Whether the repository has or had a remote."""
     config = common / "config"
     try:
         named = config.is_file() and "[remote " in config.read_text("utf-8", "replace")
@@ -122,18 +121,29 @@ def has_remotes(common: Path) -> bool:
     return named or (common / "refs" / "remotes").is_dir()
 
 
-def _default_branch(common: Path, *, remote: bool) -> str:
-    """The name of the default branch, as it was fetched, else as it stands in the repository; "" = none is known."""
-    if not remote:
-        return next((name for name in _DEFAULTS if resolve_ref(common, common, _HEADS + name)), "")
-    head = small_text(common / _REMOTE / "HEAD").removeprefix("ref:").strip()
-    if head.startswith(_REMOTE):
-        return head.removeprefix(_REMOTE)
-    return next((name for name in _DEFAULTS if resolve_ref(common, common, _REMOTE + name)), "")
+def merged_ref(name: str, *, remote: bool) -> str:
+    """The reference that says what is merged into the branch `name`: with a remote the fetched branch, else the local one."""
+    return f"{_REMOTE if remote else _HEADS}{name}"
+
+
+def default_branch(common: Path, *, remote: bool) -> str:
+    """The name of the default branch of a repository; "" if none is known.
+
+    Args:
+        common: the git folder that all work trees share.
+        remote: whether the repository has a remote.
+
+    Raises:
+        OSError: if a file of git cannot be read.
+    """
+    head = small_text(common / _REMOTE / "HEAD").removeprefix("ref:").strip() if remote else ""
+    named = (head.removeprefix(_REMOTE),) if head.startswith(_REMOTE) else ()
+    refs = ((name, merged_ref(name, remote=remote)) for name in (*named, *_DEFAULTS))
+    return next((name for name, ref in refs if resolve_ref(common, common, ref)), "")
 
 
 def resolve_ref(common: Path, own: Path, name: str) -> str:
-    """The commit that a reference points at, or "": its own file, else the list of packed ones.
+    """The commit that a reference points at, read from its own file or from `packed-refs`; "" = there is no such reference.
 
     Raises:
         OSError: if it cannot be read.
@@ -154,8 +164,20 @@ def resolve_ref(common: Path, own: Path, name: str) -> str:
     return ""
 
 
+def log_lines(path: Path, *, max_bytes: int) -> list[str]:
+    """The lines in the last `max_bytes` of a log of git. Only a line feed ends a line, because a commit message can hold any other separator.
+
+    Raises:
+        OSError: if it cannot be read.
+    """
+    with path.open("rb") as file:
+        file.seek(0, 2)
+        file.seek(max(0, file.tell() - max_bytes))
+        return file.read().decode("utf-8", "replace").split("\n")
+
+
 def small_text(path: Path) -> str:
-    """The beginning of a small file of git's, without the white space around it; "" where there is none."""
+    """The first 4 KB of a file, without surrounding white space; "" if it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(_MAX_REF_BYTES).decode("utf-8", "replace").strip()

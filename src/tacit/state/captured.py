@@ -189,7 +189,7 @@ class PendingSession:
         past: it came in by an import and is written up only when the user says so.
         tries: requests for it that failed.
         taken: messages in front of these that were written up before; tells these messages apart from them.
-        branch: the unmerged branch that the newest of them were said on.
+        branch: the unmerged branch that the newest messages were said on, or None.
     """
 
     key: SessionKey
@@ -287,14 +287,15 @@ class TeamFileState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TeamState:
-    """What is known of a team on a server.
+    """What this home knows about a team on a server.
 
     Attributes:
-        cursor: up to where its changes were taken over.
-        role, name: of this home's user in it.
-        until_ms: when the membership ends unless the user logs in with the provider again; 0 = it does not end by itself.
-        own: ids of memories of the user's own by the id of the shared one that says the same.
-        unseen: memories from it that no page has named yet, while everything comes once more; what is left at the end has ended.
+        cursor: the position up to which its changes were taken over.
+        role: the user's role in the team.
+        name: the user's name, as teammates see it.
+        until_ms: when the membership ends unless the user logs in with the provider again; 0 = never.
+        own: the user's own memories that say the same as a shared one: their ids by the id of the shared memory.
+        unseen: used while the server sends everything again: ids of memories of the team that no page has listed so far. Those left at the end are ended.
     """
 
     cursor: str = ""
@@ -307,15 +308,15 @@ class TeamState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchState:
-    """What is known of a branch that memories were learned on and that is not merged.
+    """What is known about an unmerged branch that memories are bound to.
 
     Attributes:
-        folder: the git folder in which it was seen last; "" = it was not seen on this machine.
-        tip: the commit it stood on then.
-        ahead: it held commits of its own, which the default branch did not have.
-        gone: that repository had it and has it no more.
-        replaced: ids of memories that those of the branch replace on it.
-        looked: what it was judged by last; while that stays the same, nothing is looked at again.
+        folder: the git folder in which the branch was last seen; "" = it was never seen on this machine.
+        tip: the commit at its tip at that time.
+        ahead: whether it had commits of its own, which the default branch did not have.
+        gone: whether it was deleted from that repository.
+        replaced: ids of the memories that the memories of the branch replace on it.
+        looked: the state of git that the branch was last judged by; the branch is judged again only when this changes.
     """
 
     folder: str = ""

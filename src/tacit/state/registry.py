@@ -182,15 +182,15 @@ TEAMS: Final = NamedValue(
     at_purge=AtPurge.KEEP,
     words=False,
 )
-"""What is known of the teams on a server, by name."""
+"""What this home knows about each team on a server, by the name of the team."""
 TEAMS_HEARD: Final = NamedValue(
     prefix="teams-heard", keyed_by=HOME, codec=_TIME, at_purge=AtPurge.KEEP, words=False
 )
-"""When the server of the teams was reached last, to the hour."""
+"""When the server of the teams was last reached, in milliseconds since the epoch, accurate to an hour."""
 TEAM_PURGES: Final = NamedValue(
     prefix="team-purges", keyed_by=HOME, codec=_TEXTS, at_purge=AtPurge.KEEP, words=False, most=10_000
 )
-"""Ids of memories that a team purged here: what the user made of them on another device stays theirs."""
+"""Ids of memories that a team purged on this device. If the user made one of them their own on another device, it stays there."""
 TEAM_JOINED: Final = NamedValue(
     prefix="team-joined/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )
@@ -202,7 +202,7 @@ BRANCHES: Final = NamedValue(
     at_purge=AtPurge.DELETE,
     words=True,
 )
-"""The unmerged branches of a project that memories were learned on, by name; they go when they are merged."""
+"""The unmerged branches of a project that memories are bound to, by name. An entry is removed when its branch is merged."""
 RULES_CONFIRMED: Final = NamedValue(
     prefix="rules-confirmed/", keyed_by=PROJECT, codec=_TEXT, at_purge=AtPurge.DELETE, words=True
 )

@@ -1,4 +1,4 @@
-"""A connection to the server: requests as JSON, answers as values, refusals as errors. In: a URL, a token. Plain HTTP is for loopback alone."""
+"""A connection to the server. In: a URL, a token, requests. Out: answers as values, refusals as errors. Uses plain HTTP only on the loopback interface."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tacit.errors import DaemonError, InvalidInput, SyncError, TacitError, error
 
 CONNECT_S, ANSWER_S = 5.0, 30.0
 WHOLE_S = 300.0
-"""An answer that is not whole after so long is given up, however steadily it comes."""
+"""Most seconds for a whole answer; a slower one is given up even if data still arrives."""
 _NOT_FOUND = 404
 MAX_ANSWER_BYTES = 256 * 1024 * 1024
 MAX_SAID = 500
-"""So much of what a server says about an error is shown."""
+"""Most characters of a server's error message that are shown."""
 _T = TypeVar("_T")
 
 
 def checked_url(url: str) -> str:
-    """The address of a server without what follows its path's last slash.
+    """The address of a server without query, fragment and final slashes.
 
     Raises:
-        InvalidInput: if it is none, or would send tokens over the network in the clear.
+        InvalidInput: it is not such an address, or tokens would go over the network unencrypted.
     """
     wrong = InvalidInput(f"{url!r} is no address of a server.", hint="Expected https://HOST.")
     try:
@@ -55,7 +55,7 @@ def is_loopback(host: str) -> bool:
 
 
 class ServerConnection:
-    """Asks a server. Close it when done; safe to use from several threads."""
+    """Sends requests to a server. Close it when done; safe to use from several threads."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ServerConnection:
         client: httpx.Client | None = None,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Speak to the server at `url`; without a token only to log in."""
+        """Connect to the server at `url`. Without a token, only a login is possible."""
         self._url = checked_url(url)
         self.token = token
         timeout = httpx.Timeout(ANSWER_S, connect=CONNECT_S)
@@ -87,11 +87,20 @@ class ServerConnection:
         timeout: httpx.Timeout | None = None,
         unknown: _T | None = None,
     ) -> _T:
-        """The answer to a request; `unknown` where the server does not know the path, because it is older or has no such part.
+        """Send a request and return its answer.
+
+        Args:
+            kind: the type of the answer.
+            method: the HTTP method.
+            path: the path below the address of the server.
+            body: is sent as JSON; None = no body.
+            params: the query.
+            timeout: None = the timeout of this connection.
+            unknown: is returned if the server does not know the path, because it is older or lacks this part.
 
         Raises:
-            SyncError: if nothing answers, or something that is no Tacit server.
-            TacitError: as the server says.
+            SyncError: there is no answer, or not one of a Tacit server.
+            TacitError: the error that the server names.
         """
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
         content = b"" if body is None else msgspec.json.encode(body)
@@ -125,10 +134,10 @@ class ServerConnection:
         raise error
 
     def _whole(self, reply: httpx.Response, until: float) -> bytes:
-        """The body of an answer.
+        """The body of an answer, which must be complete when the monotonic clock reaches `until`.
 
         Raises:
-            SyncError: if it is too large, or does not come to its end.
+            SyncError: it is too large or takes too long.
         """
         raw = bytearray()
         for chunk in reply.iter_bytes():
@@ -154,7 +163,7 @@ class ServerConnection:
 
 
 def _problem(raw: bytes) -> dict[str, str]:
-    """What a problem says, in words that can be shown: a server does not write to a terminal or at length."""
+    """The texts of a problem response, shortened and without control characters, so that they are safe to print."""
     try:
         read = msgspec.json.decode(raw, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""The logs of a person's devices on the server, over HTTP. In: a connection. Out: entries, heads."""
+"""The requests about the logs of a person's devices. In: a URL, a token. Out: entries, heads."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class HttpServer:
         return done
 
     def begin_sign_in(self, device: str) -> SignInBegun:
-        """Begin a login with the server's provider; with a token, link or renew the account of that device. `device` is its name."""
+        """Begin a single sign-on for the device named `device`. With a token, the account of this device is linked or its teams are renewed."""
         return self.connection.ask(SignInBegun, "POST", f"{SIGN_IN_PREFIX}/begin", {"device": device})
 
     def finish_sign_in(self, login: str, secret: str) -> SignInResult:
-        """What became of such a login; an end is told once."""
+        """The result of a single sign-on. The server gives the final result only once."""
         body = {"login": login, "secret": secret}
         return self.connection.ask(SignInResult, "POST", f"{SIGN_IN_PREFIX}/finish", body)
 
@@ -75,9 +75,9 @@ class HttpServer:
         return self._ask(_Heads, "GET", "/heads").heads
 
     def wait(self, known: int, *, shared: int = -1, wait_s: float) -> tuple[bool, int]:
-        """Wait until the account has another number of entries than `known`, or its teams another number of changes than `shared` (-1 = any).
+        """Wait until the number of the account's entries differs from `known`, or that of its teams' changes from `shared`; at most `wait_s` seconds.
 
-        Returns whether there is news, and the number of changes of the teams.
+        With `shared` -1, only the entries are compared. Returns whether there is news, and the number of changes of the teams.
         """
         timeout = httpx.Timeout(wait_s + ANSWER_S, connect=CONNECT_S) if wait_s else None
         params = {"wait": wait_s, "known": known, "shared": shared}

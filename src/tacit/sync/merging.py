@@ -8,7 +8,7 @@ devices come to the same one:
 - a field that one device changed has its value; where several changed it, the first in a fixed order of heads, and the stricter sensitivity;
 - of two new wordings of what still holds neither is dropped: one stays, the other becomes a memory of its own, and the pair waits for the user;
 - counts add up; evidence and files are united;
-- what one device lets hold on all branches does so;
+- a memory holds on all branches if one device let it hold on all branches;
 - a relation that one device added is there, and one that a device took away is gone.
 
 Source: three-way merging (Mens, A state-of-the-art survey on software merging, IEEE TSE 2002), field by field.
@@ -126,9 +126,9 @@ def _changed(name: str, memories: Sequence[Memory], base: Memory | None) -> Any:
 
 
 def _branch(memories: Sequence[Memory], base: Memory | None) -> LearnedOn | None:
-    """The branch that all devices still bind it to; None where one of them let it hold everywhere.
+    """The branch that the merged memory is bound to; None if one device let it hold on all branches.
 
-    What it replaces is united, and a branch that one device no longer finds is gone.
+    The ids of the memories that it replaces are united. The branch counts as gone only if it is gone for every device.
     """
     values = [memory.branch for memory in memories]
     if None in values:

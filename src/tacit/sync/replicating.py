@@ -55,9 +55,9 @@ Purge = Callable[[Sequence[str]], None]
 
 
 def is_shared(memory: Memory) -> bool:
-    """Whether a memory is for the person's other devices: what may leave at all, and did not come from a team.
+    """Whether a memory is sent to the person's other devices: it may leave this one, and it did not come from a team.
 
-    What teammates shared comes to each device from where it was shared, as that place says it now.
+    Every device gets the memories of teams directly from the server or the repository.
     """
     if memory.provenance.tier is TrustTier.TEAMMATE or memory.provenance.team:
         return False
@@ -99,7 +99,7 @@ class Replicating:
             device: the key of this one.
             embed: makes vectors of what comes in.
             purge: removes memories for good; None = from the store alone.
-            by_teams: ids of memories that a team purged on this device: that is no purge of the user's own on the others.
+            by_teams: ids of memories that a team purged on this device. Such a purge is not passed on to the user's other devices.
             identity: changes where the store is replaced by another one, as by a restored backup.
             now_ms: the time.
         """
@@ -209,7 +209,7 @@ class Replicating:
         return len(known)
 
     def _purged_as_a_teams(self, memory_ids: AbstractSet[str]) -> frozenset[str]:
-        """Those of `memory_ids` that a team purged here and the user has not: they were not the user's own yet, or are in the store again."""
+        """Those of `memory_ids` that a team purged here, and not the user: they were not the user's own at that time, or are in the store again."""
         theirs = memory_ids & self._by_teams()
         there = {memory.id for memory in self._store.get(sorted(theirs), scope=self._store.scopes())}
         return frozenset(

@@ -1,4 +1,4 @@
-"""The teams on the server, over HTTP, as a device of a member uses them. In: a connection. Out: what `tacit.model.shared` says."""
+"""The requests about teams that a device sends to the server. In: a connection. Out: values of `tacit.model.shared`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PREFIX = "/team/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Done:
-    """The answer to what only has to be done."""
+    """An answer without content."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ class TeamServer:
         return self.teams_if_any() or ()
 
     def teams_if_any(self) -> tuple[TeamMembership, ...] | None:
-        """The teams that the member is in; None = this server knows nothing of teams."""
+        """The teams that the member is in; None = this server does not support teams."""
         return self._connection.ask(_Teams, "GET", f"{PREFIX}/teams", unknown=_Teams(teams=None)).teams
 
     def add_team(self, team: str) -> None:
@@ -77,7 +77,7 @@ class TeamServer:
         self._do("/teams", {"team": team})
 
     def join(self, organization: str) -> None:
-        """Agree to take what an organization and its teams share."""
+        """Agree to receive what an organization and its teams share."""
         self._do("/join", {"team": organization})
 
     def members(self, team: str) -> tuple[MemberView, ...]:
@@ -94,12 +94,12 @@ class TeamServer:
         self._do("/members/remove", {"team": team, "principal": principal})
 
     def put_project(self, team: str, remote: str) -> TeamProject:
-        """Let the memories of a project be shared with a team."""
+        """Allow the memories of a project to be shared with a team."""
         body = {"team": team, "remote": remote}
         return self._connection.ask(TeamProject, "POST", f"{PREFIX}/projects", body)
 
     def remove_project(self, organization: str, remote: str) -> None:
-        """No longer let the memories of a project be shared."""
+        """No longer allow the memories of a project to be shared."""
         self._do("/projects/remove", {"team": organization, "remote": remote})
 
     def put_service(self, organization: str, name: str, *, role: str, days: int) -> AddedMember:
@@ -108,19 +108,19 @@ class TeamServer:
         return self._connection.ask(AddedMember, "POST", f"{PREFIX}/service-accounts", body)
 
     def audit(self, team: str, *, limit: int, before: int | None = None) -> tuple[AuditEntry, ...]:
-        """What was done in a team, newest first; `before` the entry of this number."""
+        """The newest `limit` entries of a team's audit log, newest first; with `before`, only entries with a smaller number."""
         params: dict[str, str | float] = {"team": team, "limit": limit}
         if before is not None:
             params["before"] = before
         return self._connection.ask(_Audit, "GET", f"{PREFIX}/audit", params=params).entries
 
     def requests(self, team: str, *, every: bool = False) -> tuple[ShareRequest, ...]:
-        """The requests to share that wait; with `every` those that were decided, too."""
+        """The waiting requests to share; with `every` also those that were decided."""
         params: dict[str, str | float] = {"team": team, "every": "true" if every else ""}
         return self._connection.ask(_Requests, "GET", f"{PREFIX}/requests", params=params).requests
 
     def ask_to_share(self, team: str, statement: SharedStatement) -> ShareRequest:
-        """Ask that a team shares a statement."""
+        """Ask a team to share a statement."""
         body = {"team": team, "statement": statement}
         return self._connection.ask(ShareRequest, "POST", f"{PREFIX}/requests", body)
 
@@ -146,24 +146,24 @@ class TeamServer:
         return self._connection.ask(ShareRequest, "POST", f"{PREFIX}/requests/decide", body)
 
     def unshare(self, team: str, memory_id: str, *, purge: bool = False) -> SharedMemory:
-        """Share a memory no longer."""
+        """Stop sharing a memory; with `purge` it is removed completely."""
         body = {"team": team, "id": memory_id, "purge": purge}
         return self._connection.ask(SharedMemory, "POST", f"{PREFIX}/unshare", body)
 
     def changes(self, team: str, *, after: str, limit: int) -> TeamChanges:
-        """What was written since a cursor."""
+        """The next page of changes after a cursor; "" = from the beginning."""
         params: dict[str, str | float] = {"team": team, "after": after, "limit": limit}
         return self._connection.ask(TeamChanges, "GET", f"{PREFIX}/changes", params=params)
 
     def search(
         self, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
     ) -> tuple[TeamMemory, ...]:
-        """Shared memories that fit a question."""
+        """The shared memories that best fit a question."""
         body = {"query": query, "teams": tuple(teams), "remote": remote, "limit": limit}
         return self._connection.ask(_Found, "POST", f"{PREFIX}/search", body).found
 
     def owned(self) -> Owned:
-        """Everything of the caller in their teams."""
+        """Everything that the server holds about the caller in their teams."""
         return self._connection.ask(Owned, "GET", f"{PREFIX}/mine")
 
     def _do(self, path: str, body: object) -> None:

@@ -1,4 +1,4 @@
-"""What sync tells others: logins, devices, exchanges, the state of a home. Values only; loads no cryptography."""
+"""The values that sync returns: logins, devices, exchanges, the state of a home. Loads no cryptography."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Exchanged:
         sent: entries that went out.
         applied: memories that were written here.
         purged: memories that were removed here.
-        from_teams: memories that changed here because a team shares them, or no longer does.
+        from_teams: memories that changed here because of what teams share.
         left: memories that are written here right now, for the next time.
         renewed: this device goes on under a new name.
     """
@@ -71,14 +71,14 @@ class LoginResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownTeam:
-    """A team that the user joined, as this home knows it without asking the server.
+    """A team that the user joined, as this home knew it at the last exchange.
 
     Attributes:
         team: `acme`, or `acme/core`.
-        role: of the user at the last exchange.
-        name: by which teammates see the user.
-        memories: shared memories that hold here, those that the user's own words say already included.
-        own: ids of the user's own memories that say what the team shares.
+        role: the user's role.
+        name: the user's name, as teammates see it.
+        memories: how many memories of the team hold here. Includes those in `own`.
+        own: ids of the user's own memories that say the same as a shared one.
     """
 
     team: str
@@ -99,7 +99,8 @@ class SyncStatus:
         waiting: entries that the server did not have at the last exchange.
         changed: something was written here since.
         synced_at_ms: when the last exchange succeeded; 0 = none did.
-        sign_in_by_ms: when memberships end or ended that groups of the server's provider gave, unless the user logs in with it again; 0 = there are none.
+        sign_in_by_ms: when the first membership ends that the user has through a group of the server's provider, unless they sign in again. May be in the past;
+            0 = there is none.
         error: what went wrong at the last attempt, or empty.
     """
 
@@ -118,14 +119,14 @@ class SyncStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInBegun:
-    """A login with the server's provider that goes on in a browser.
+    """A single sign-on that was begun and continues in a browser.
 
     Attributes:
         login: its id.
-        secret: with which this home asks what became of it.
-        code: is shown by the browser as well, for the person to compare.
-        browser_url: to open in a browser, on any machine.
-        until_ms: when it ends.
+        secret: the secret with which this home asks for its result.
+        code: a code that the browser shows, too; the user compares both.
+        browser_url: the address to open in a browser, on any machine.
+        until_ms: when it expires.
     """
 
     login: str
@@ -137,13 +138,13 @@ class SignInBegun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignInResult:
-    """What became of a login with the provider.
+    """The result of a single sign-on.
 
     Attributes:
-        done: the provider let the person in; False = it is not over yet.
-        account: theirs.
-        code: of an invitation to it; "" = this home is logged in already, and its account was linked or renewed.
-        first: no device is in the account yet: the first one makes the recovery phrase.
+        done: whether the provider let the user in; False = not finished yet.
+        account: the user's account.
+        code: the code of an invitation to the account; "" = this home is already logged in, and its account was linked or its teams were renewed.
+        first: whether the account has no device yet; its first device makes the recovery phrase.
     """
 
     done: bool

@@ -1,4 +1,4 @@
-"""Repositories of git for scenarios of teams and branches."""
+"""Git repositories for the scenarios about teams and branches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def git(folder: Path, *words: str) -> str:
-    """Run git in a folder, as nobody in particular; what it prints."""
+    """Run git in a folder under an invented identity; return its output."""
     author = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "init.defaultBranch=main")
     done = subprocess.run(["git", *author, *words], cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout
@@ -23,7 +23,7 @@ def commit_file(folder: Path, path: str, text: str) -> None:
 
 
 def make_remote(folder: Path) -> Path:
-    """A bare repository with one commit on `main`; its path."""
+    """Make a bare repository with one commit on `main`; return its path."""
     repository, seed = folder / "repository.git", folder / "seed"
     git(folder, "init", "-q", "--bare", str(repository))
     seed.mkdir()

@@ -1,4 +1,4 @@
-"""What is learned on a branch that is not merged: hook client, daemon, the shipped model, and git itself."""
+"""Memories that are bound to an unmerged branch, through hook client, daemon, the shipped model and git itself."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_START = "recall: {level: eager, thresholds: {prompt: 0.04}, budgets: {start: 
 
 
 class Developer:
-    """A machine with a clone of a repository, in which work goes on by branches."""
+    """A machine with a clone of a repository, whose user works on branches."""
 
     def __init__(self, machine: Machine, repository: Path) -> None:
         self.machine = machine
@@ -41,37 +41,37 @@ class Developer:
         git(self.folder, *words)
 
     def starts(self, folder: Path | None = None) -> str:
-        """What a new session is given."""
+        """Begin a session; return its start block."""
         self.sessions += 1
         name = f"session-{self.sessions}"
         return self.machine.start(session_id=name, cwd=str(folder or self.folder))
 
     def says(self, text: str) -> str:
-        """Begin a session and send a prompt; what the prompt is given."""
+        """Begin a session and send a prompt; return the text that is injected for it."""
         self.starts()
         return self.machine.prompt(text, session_id=f"session-{self.sessions}", cwd=str(self.folder))
 
     def calls(self, command: str) -> str:
-        """Begin a session and run a command; what its call is given."""
+        """Begin a session and run a command; return the text that is injected for the call."""
         self.starts()
         name = f"session-{self.sessions}"
         call = {"tool_name": "Bash", "tool_input": {"command": command}}
         return injected(self.machine.hook(self.machine.payload("PreToolUse", session_id=name, **call)))
 
     def learns(self, text: str, content: str) -> dict:
-        """Say something that is learned; the memory."""
+        """Say something in a prompt and wait until `content` is learned from it; return the memory."""
         self.says(text)
         wait_for(lambda: self.memory(content))
         return self.memory(content)
 
     def memory(self, content: str, *, status: str = "active") -> dict:
-        """The memory that says exactly this; {} = there is none."""
+        """The memory with exactly this content; {} = there is none."""
         path = f"/v1/memories?limit=500&status={status}"
         memories = self.machine.request("GET", path)["memories"]
         return next((memory for memory in memories if memory["content"] == content), {})
 
     def settles(self, held: Callable[[], object]) -> None:
-        """A session begins, which has the branches looked at; wait until `held`."""
+        """Begin a session, so that the branches are checked, and wait until `held` is true."""
         self.starts()
         wait_for(held)
 
@@ -82,7 +82,7 @@ def developer(live, tmp_path: Path) -> Developer:
 
 
 def on_branch(developer: Developer) -> dict:
-    """RabbitMQ was decided on `main`; on a branch with a commit of its own Redis was. The memory of that."""
+    """State RabbitMQ on `main`, then Redis on a branch that has a commit of its own; return the memory about Redis."""
     developer.learns(f"From now on {BEFORE[:1].lower()}{BEFORE[1:]}.", BEFORE)
     developer.git("switch", "-q", "-c", BRANCH)
     commit_file(developer.folder, "queue.py", "redis = 1\n")
@@ -287,7 +287,7 @@ def test_a_merge_in_the_middle_of_a_session_counts_from_the_next_prompt_on(devel
 
 
 def test_the_last_session_that_a_start_tells_of_is_one_of_this_branch(developer):
-    """The digest of a session on the branch stays there."""
+    """The digest of a session on a branch appears only on that branch."""
     developer.git("switch", "-q", "-c", BRANCH)
     session = Session(developer.machine, "work")
     session.start()

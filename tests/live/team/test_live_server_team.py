@@ -15,6 +15,9 @@ from e2e.drivers.site import Site
 pytestmark = pytest.mark.postgres
 STATEMENT = "Commit messages begin with the ticket number."
 PROMPT = "Write the commit for the booking page."
+DECISION = "We decided to keep the login sessions in Postgres."
+QUESTION = "Where should I save who is signed in? Write it."
+"""Shares no word with the decision that it needs."""
 EAGER = "recall: {level: eager, budgets: {start: 0}}"
 REMOTE = '[remote "origin"]\n\turl = https://example.org/shop.git\n'
 
@@ -37,7 +40,7 @@ class Person:
         self._sessions = 0
 
     def gets(self, text: str = PROMPT) -> str:
-        """What a new session is given before a prompt."""
+        """Begin a session and send a prompt; return the text that is injected for it."""
         self._sessions += 1
         name = f"session-{self._sessions}"
         self.machine.start(session_id=name)
@@ -66,7 +69,7 @@ def people(live, site: Site) -> tuple[Person, Person]:
 
 
 def share(ana: Person, bo: Person, content: str = STATEMENT) -> str:
-    """Ana states it and asks to share it, and Bo accepts; the id of her memory."""
+    """Ana states `content` and asks to share it, and Bo accepts; return the id of her memory."""
     memory = ana.machine.remember(content, kind="decision", when="")["memory"]
     request = ana.machine.ask("share", memory["id"])["request"]
     bo.machine.tacit("team", "accept", request["id"])
@@ -91,6 +94,30 @@ def test_what_a_reviewer_accepted_reaches_a_teammates_session_by_itself_with_nam
     wait_for(lambda: bo.has("Releases go out on Thursdays."), timeout_s=30)
 
 
+def day_without_server(person: Person, days: int) -> str:
+    """Move the time of the last contact with the server back by `days`; return its date."""
+    at_ms = int(time.time() * 1000) - days * 86_400_000
+    with sqlite3.connect(person.machine.home.database) as store:
+        store.execute("UPDATE named_values SET value = ? WHERE name = 'teams-heard'", (str(at_ms),))
+    return str(datetime.fromtimestamp(at_ms / 1000, tz=UTC).date())
+
+
+def test_a_prompt_in_other_words_gets_it_after_joining_and_says_when_it_was_last_synced(people, site):
+    ana, bo = people
+    bo.machine.tacit("config", "set", "recall.thresholds.prompt", "0.04")
+    share(ana, bo, DECISION)
+    bo.sync()
+    assert bo.gets(QUESTION) == ""
+    bo.machine.tacit("team", "join", site.organization)
+    assert DECISION in bo.gets(QUESTION)
+    site.stop()
+    told = bo.gets(QUESTION)
+    assert DECISION in told
+    assert "last synced" not in told
+    day = day_without_server(bo, days=3)
+    assert f"(teammate Ana Ruiz, {datetime.now(UTC).date()}, last synced {day})" in bo.gets(QUESTION)
+
+
 def test_what_is_unshared_is_gone_at_the_next_sync_and_offline_it_stays(people, site):
     ana, bo = people
     bo.machine.tacit("team", "join", site.organization)
@@ -103,10 +130,7 @@ def test_what_is_unshared_is_gone_at_the_next_sync_and_offline_it_stays(people, 
     told = bo.gets()
     assert STATEMENT in told
     assert "last synced" not in told
-    days_ago = int(time.time() * 1000) - 3 * 86_400_000
-    with sqlite3.connect(bo.machine.home.database) as store:  # as if the server had been away for three days
-        store.execute("UPDATE named_values SET value = ? WHERE name = 'teams-heard'", (str(days_ago),))
-    day = datetime.fromtimestamp(days_ago / 1000, tz=UTC).date()
+    day = day_without_server(bo, days=3)
     assert f"(teammate Ana Ruiz, {datetime.now(UTC).date()}, last synced {day})" in bo.gets()
     assert "cannot be reached" in bo.machine.said("sync", code=11)
     site.start()

@@ -1,4 +1,4 @@
-"""What the endpoints about teams answer without a server, and what they refuse before it is asked."""
+"""The endpoints about teams without a server: their answers, and what they refuse before they ask it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def client(engine):
 
 
 def stated(engine, content: str, *, tier: TrustTier | None = None) -> str:
-    """The id of a memory; with a tier it came from the team."""
+    """Store a memory and return its id. With a tier, it is one that the team shares."""
     memory = engine.remember(content, scope=UNIVERSAL)[0].memory
     if tier is not None:
         origin = Provenance(tier=tier, source=team_source(CORE), author="Bo Li")

@@ -1,4 +1,4 @@
-"""The branch of a folder as recall and capture ask for it: fresh at each question, and without walking history."""
+"""The branch of a folder for recall and capture: it is up to date at each call, and no history is read."""
 
 from __future__ import annotations
 

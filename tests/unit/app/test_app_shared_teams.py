@@ -1,4 +1,4 @@
-"""What a server of teams can do to a home, whatever it sends: nothing but share what a teammate may state."""
+"""A server can send anything, and still a home takes over only what a teammate may state."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shared(number: int = 1, *, holds: bool = True, name: str = "Ana Ruiz", **sta
 
 
 class Home:
-    """A store with what takes memories of teams over."""
+    """A store with the part that takes over memories of teams."""
 
     def __init__(self) -> None:
         self.clock = FakeClock(now_ms=NOW)
@@ -107,7 +107,7 @@ def home() -> Home:
 
 
 class Server:
-    """Stands for a server: answers a page after the other with what `answer` makes of a cursor."""
+    """A fake server. `answer` returns the page after a cursor."""
 
     def __init__(self, answer: Callable[[str], TeamChanges], *teams: TeamMembership) -> None:
         self._answer = answer
@@ -124,7 +124,7 @@ class Server:
 
 
 def following(home: Home) -> SharedTeams:
-    """The teams of `home`."""
+    """The `SharedTeams` of `home`, without a login."""
     purger = SimpleNamespace(
         still_there=lambda ids: ids, purge=lambda ids, *, dry_run: home.purge(ids) if not dry_run else None
     )
@@ -265,7 +265,7 @@ def test_a_team_reaches_nothing_of_another_team(home):
             TeamMembership(team="acme/web", role="reader", name="Bo", joined=True),
         ),
     )
-    # `acme/web` itself says that it was purged, and that counts
+    # It was purged, because `acme/web` itself says so.
     assert home.get(1) is None
     home.take(shared(2), team="acme/web")
     before = home.get(2)

@@ -160,17 +160,15 @@ def test_when_to_log_in_with_the_provider_again_is_kept_until_that_was_done(sync
     assert noted({"acme": TeamState(role="reader")}) == 0
     both = {"acme": TeamState(until_ms=NOW + 9), "acme/core": TeamState(until_ms=NOW + 5)}
     assert noted(both) == NOW + 5
-    assert noted({}) == 0  # taken out of the team: nothing to log in for
+    assert noted({}) == 0  # removed from the team: no reason to sign in again
     assert noted(both) == NOW + 5
     clock.advance(10)
-    assert noted({}) == NOW + 5  # ended: why the team is gone
+    assert noted({}) == NOW + 5  # it has ended, and stays stored as the reason why the team is gone
     syncing.finish_sign_in("https://sync.example", login="l", secret="s")
     assert syncing.status().sign_in_by_ms == 0
 
 
 def test_it_is_said_a_week_before_and_afterwards():
-    import time
-
     now_ms = int(time.time() * 1000)
 
     def said(by_ms: int) -> str:

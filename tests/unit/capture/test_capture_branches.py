@@ -1,4 +1,4 @@
-"""What becomes of a branch and of what was learned on it. Git itself makes the repositories."""
+"""The fate of a branch and of the memories that are bound to it. Git itself makes the repositories."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Repository:
         return History(self.tree).judge(name, before, since_s=since_s)
 
     def seen(self, name: str = "topic") -> BranchState:
-        """What is known of a branch after a look."""
+        """The state of a branch after a look."""
         return self.judge(name)[1]
 
 
@@ -84,7 +84,7 @@ def repository(tmp_path: Path) -> Repository:
 
 @pytest.fixture
 def topic(repository: Repository) -> Repository:
-    """With a branch `topic` that has two commits of its own, and is not checked out."""
+    """A repository with a branch `topic` that has two commits of its own and is not checked out."""
     repository.git("switch", "-q", "-c", "topic")
     repository.commit("queue/redis.py", "redis = 1\n")
     repository.commit("a.py", "a = 2\n")

@@ -1,4 +1,4 @@
-"""What appears by branch: the view of a query, the last digest, the mark in a block."""
+"""Memories that are bound to a branch in recall: which appear, the newest digest, the name of the branch in a block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which branch a work tree stands on, and which branches count as merged. Git itself makes the repositories."""
+"""Which branch is checked out in a work tree, and which branches count as merged. Git itself makes the repositories."""
 
 from __future__ import annotations
 

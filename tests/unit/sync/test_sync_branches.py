@@ -1,4 +1,4 @@
-"""The mark of a branch between devices."""
+"""Sync of the branch that a memory is bound to."""
 
 from __future__ import annotations
 

@@ -443,7 +443,7 @@ export interface paths {
         /** List the teams of the user on the server. */
         get: operations["get_teams"];
         put?: never;
-        /** Make a team of an organization. Its administrators can do this. */
+        /** Make a team in an organization. Administrators of the organization can do this. */
         post: operations["post_teams"];
         delete?: never;
         options?: never;
@@ -458,7 +458,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the teams that the user joined with the number of shared memories here, without asking the server. */
+        /** List the teams that the user joined, with the number of their memories in this home. Does not ask the server. */
         get: operations["get_teams_known"];
         put?: never;
         post?: never;
@@ -477,7 +477,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take what an organization and its teams share, on all devices of the user. */
+        /** Join an organization: all devices of the user receive what it and its teams share with them. */
         post: operations["post_teams_join"];
         delete?: never;
         options?: never;
@@ -494,7 +494,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Leave a team, or an organization with all of its teams. What came from there ends; what the user made their own stays. */
+        /** Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays. */
         post: operations["post_teams_leave"];
         delete?: never;
         options?: never;
@@ -512,7 +512,7 @@ export interface paths {
         /** List the members of a team. */
         get: operations["get_teams_members"];
         put?: never;
-        /** Add a person to a team, or give them another role or name. Administrators can do this. */
+        /** Add a person to a team, or change their role or name. Administrators can do this. */
         post: operations["post_teams_members"];
         delete?: never;
         options?: never;
@@ -546,7 +546,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let the memories of the project of a folder be shared with a team. Administrators can do this. */
+        /** Allow the memories of a folder's project to be shared with a team. Administrators can do this. */
         post: operations["post_teams_projects"];
         delete?: never;
         options?: never;
@@ -563,7 +563,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** No longer let the memories of a project be shared, known by its folder or its remote. Administrators of the organization can do this. */
+        /** No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this. */
         post: operations["post_teams_projects_remove"];
         delete?: never;
         options?: never;
@@ -580,7 +580,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a service account of an organization, or give it a new token, which is shown once. Administrators can do this. */
+        /** Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this. */
         post: operations["post_teams_service-accounts"];
         delete?: never;
         options?: never;
@@ -595,7 +595,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what was done in a team, newest first. Administrators can see it. */
+        /** List the audit log of a team, newest first. Administrators can see it. */
         get: operations["get_teams_audit"];
         put?: never;
         post?: never;
@@ -612,7 +612,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Get everything of the user in their teams: memberships, what they shared, what they asked to share. */
+        /** Get everything that the server holds about the user in their teams: memberships, shared memories, requests. */
         get: operations["get_teams_mine"];
         put?: never;
         post?: never;
@@ -629,10 +629,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the requests to share that wait: the user's own, and those of others that they may decide. */
+        /** List the waiting requests to share: the user's own, and those that they may decide. */
         get: operations["get_teams_requests"];
         put?: never;
-        /** Ask that a team shares a memory. Teammates get it once a reviewer has accepted it. */
+        /** Ask a team to share a memory. Teammates get it when a reviewer has accepted it. */
         post: operations["post_teams_requests"];
         delete?: never;
         options?: never;
@@ -649,7 +649,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Accept a request to share, with other words or in the place of shared memories where that is better; or refuse or withdraw it. */
+        /** Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it. */
         post: operations["post_teams_requests_decide"];
         delete?: never;
         options?: never;
@@ -666,7 +666,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a team share a memory no longer; each device ends it at its next sync. */
+        /** Stop sharing a memory with teams. Each device ends it at its next sync. */
         post: operations["post_teams_unshare"];
         delete?: never;
         options?: never;
@@ -718,7 +718,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin a login with the provider of a server, which goes on in a browser. At the server of this home it renews what groups gave. */
+        /** Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams. */
         post: operations["post_sync_sign-in"];
         delete?: never;
         options?: never;
@@ -735,7 +735,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask what became of a login with the provider. The end is told once; its code is for `POST /v1/sync/login`. */
+        /** Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`. */
         post: operations["post_sync_sign-in_finish"];
         delete?: never;
         options?: never;
@@ -752,7 +752,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Leave the account. The memories stay here. */
+        /** Leave the account. Memories that teams share end here; all others stay. */
         post: operations["post_sync_logout"];
         delete?: never;
         options?: never;
@@ -1501,7 +1501,10 @@ export interface components {
     schemas: {
         /**
          * AddedMember
-         * @description A member was added. `code` = how their first device logs in, where the server did not know them; `token` = of a service account, shown once.
+         * @description A member who was added or changed.
+         *
+         *     `code` is the code for the login of their first device if the account is new, else "". `token` is the token of a service account, which is shown only
+         *     once, else "".
          */
         AddedMember: {
             member: components["schemas"]["MemberView"];
@@ -1518,7 +1521,7 @@ export interface components {
         };
         /**
          * AddedMemberView
-         * @description A member that was added or changed.
+         * @description A member who was added or changed.
          */
         AddedMemberView: {
             added: components["schemas"]["AddedMember"];
@@ -1568,7 +1571,7 @@ export interface components {
             id: string;
             /**
              * Team
-             * @description left out = the team of its project, or the only one
+             * @description left out = the team of its project, or the only team that the user may share with
              * @default
              */
             team?: string;
@@ -1662,7 +1665,7 @@ export interface components {
         };
         /**
          * AuditEntry
-         * @description Who did what, and when. Holds no words of memories.
+         * @description An entry of the audit log: who did what, and when. It never holds the words of a memory.
          */
         AuditEntry: {
             /** Number */
@@ -1680,7 +1683,7 @@ export interface components {
         };
         /**
          * AuditView
-         * @description What was done in a team, newest first.
+         * @description Entries of a team's audit log, newest first.
          */
         AuditView: {
             /** Entries */
@@ -1777,7 +1780,7 @@ export interface components {
         };
         /**
          * BeginSignIn
-         * @description A server whose provider is to log the user in.
+         * @description A server at which the user begins a single sign-on.
          */
         BeginSignIn: {
             /**
@@ -2222,7 +2225,7 @@ export interface components {
         DecideRequest: {
             /**
              * Id
-             * @description of the request, or its beginning or ending
+             * @description id of the request, or its beginning or ending
              */
             id: string;
             /**
@@ -2233,7 +2236,7 @@ export interface components {
             decision: "accept" | "refuse" | "withdraw";
             /**
              * Content
-             * @description other words to share
+             * @description other words to share instead
              * @default
              */
             content?: string;
@@ -2245,7 +2248,7 @@ export interface components {
             replaces?: string[];
             /**
              * Comment
-             * @description why, for its author
+             * @description reason, for its author
              * @default
              */
             comment?: string;
@@ -2554,7 +2557,7 @@ export interface components {
             sensitivity?: ("public" | "project" | "session" | "restricted") | null;
             /**
              * All Branches
-             * @description it holds on all branches from now on, not only where it was learned
+             * @description true = from now on it holds on all branches, not only on the one it was learned on
              * @default null
              */
             all_branches?: true | null;
@@ -2669,7 +2672,7 @@ export interface components {
          *         sent: entries that went out.
          *         applied: memories that were written here.
          *         purged: memories that were removed here.
-         *         from_teams: memories that changed here because a team shares them, or no longer does.
+         *         from_teams: memories that changed here because of what teams share.
          *         left: memories that are written here right now, for the next time.
          *         renewed: this device goes on under a new name.
          */
@@ -2851,7 +2854,7 @@ export interface components {
         };
         /**
          * FinishSignIn
-         * @description A login with the provider that was begun.
+         * @description A single sign-on that was begun.
          */
         FinishSignIn: {
             /**
@@ -2866,7 +2869,7 @@ export interface components {
             login: string;
             /**
              * Secret
-             * @description as the beginning told it
+             * @description the secret from the answer of `POST /v1/sync/sign-in`
              */
             secret: string;
         };
@@ -3352,14 +3355,14 @@ export interface components {
         };
         /**
          * KnownTeam
-         * @description A team that the user joined, as this home knows it without asking the server.
+         * @description A team that the user joined, as this home knew it at the last exchange.
          *
          *     Attributes:
          *         team: `acme`, or `acme/core`.
-         *         role: of the user at the last exchange.
-         *         name: by which teammates see the user.
-         *         memories: shared memories that hold here, those that the user's own words say already included.
-         *         own: ids of the user's own memories that say what the team shares.
+         *         role: the user's role.
+         *         name: the user's name, as teammates see it.
+         *         memories: how many memories of the team hold here. Includes those in `own`.
+         *         own: ids of the user's own memories that say the same as a shared one.
          */
         KnownTeam: {
             /** Team */
@@ -3417,13 +3420,13 @@ export interface components {
         };
         /**
          * LearnedOn
-         * @description The branch that a statement about the code was learned on, while that branch is not merged.
+         * @description The unmerged branch that a statement about the code was learned on.
          *
          *     Attributes:
-         *         name: of the branch, as git calls it, e.g. `payments-redis`.
-         *         commit: the commit that the branch stood on then, or empty.
-         *         replaces: ids of memories that it ends once the branch is merged; on the branch they do not appear unasked.
-         *         gone: the branch is gone and nobody knows whether it was merged; the user is asked.
+         *         name: the name of the branch in git, e.g. `payments-redis`.
+         *         commit: the commit at the tip of the branch at that time, or empty.
+         *         replaces: ids of the memories that end when the branch is merged. Until then they are hidden on the branch unless somebody asks for them.
+         *         gone: the branch no longer exists and it is not known whether it was merged; the user is asked.
          */
         LearnedOn: {
             /** Name */
@@ -3625,7 +3628,10 @@ export interface components {
         };
         /**
          * MemberView
-         * @description A member of a team. `until_ms` = when the token of a service account ends, or a membership that a group of the provider gave; 0 = never.
+         * @description A member of a team.
+         *
+         *     `until_ms` is the time when the token of a service account expires, or when a membership ends that the member has through a group of the provider;
+         *     0 = never.
          */
         MemberView: {
             /** Principal */
@@ -3833,7 +3839,7 @@ export interface components {
         };
         /**
          * NearMemory
-         * @description A shared memory that speaks of the same matter; `cosine` from -1 to 1.
+         * @description A shared memory with a similar meaning; `cosine` is the similarity, from -1 to 1.
          */
         NearMemory: {
             /** Id */
@@ -3847,7 +3853,7 @@ export interface components {
         };
         /**
          * NewMember
-         * @description A person to add to a team, or whose role or name is to change.
+         * @description A person to add to a team, or a member whose role or name changes.
          */
         NewMember: {
             /**
@@ -3868,7 +3874,7 @@ export interface components {
             role: "reader" | "writer" | "reviewer" | "admin";
             /**
              * Name
-             * @description name that teammates are shown; left out = as it is known
+             * @description name that teammates see; left out = it stays as it is
              * @default
              */
             name?: string;
@@ -3885,7 +3891,7 @@ export interface components {
             team: string;
             /**
              * Name
-             * @description of the account, within the organization
+             * @description name of the account within the organization
              */
             name: string;
             /**
@@ -3896,7 +3902,7 @@ export interface components {
             role: "reader" | "writer" | "reviewer" | "admin";
             /**
              * Days
-             * @description for how many days its token holds
+             * @description days until its token expires
              * @default 90
              */
             days?: number;
@@ -4111,12 +4117,12 @@ export interface components {
         };
         /**
          * Owned
-         * @description Everything that a principal has on the server beside the encrypted logs of their devices.
+         * @description Everything that the server holds about a principal, except the encrypted logs of their devices.
          *
          *     Attributes:
-         *         teams: what they are a member of.
-         *         memories: what they are the author of and a team shares, or shared.
-         *         requests: what they asked to share.
+         *         teams: the teams that they are a member of.
+         *         memories: the memories of theirs that a team shares or once shared.
+         *         requests: their requests to share.
          */
         Owned: {
             /**
@@ -4137,7 +4143,7 @@ export interface components {
         };
         /**
          * OwnedView
-         * @description Everything of the user in their teams.
+         * @description Everything that the server holds about the user in their teams.
          */
         OwnedView: {
             owned: components["schemas"]["Owned"];
@@ -4763,7 +4769,7 @@ export interface components {
             replaces?: string[];
             /**
              * All Branches
-             * @description it holds on all branches, although the folder stands on one that is not merged
+             * @description whether it holds on all branches, even if an unmerged one is checked out in the folder
              * @default false
              */
             all_branches?: boolean;
@@ -4777,7 +4783,7 @@ export interface components {
         };
         /**
          * RemoveTeamProject
-         * @description A project whose memories are to be shared no longer.
+         * @description A project whose memories may no longer be shared.
          */
         RemoveTeamProject: {
             /**
@@ -5419,22 +5425,23 @@ export interface components {
         };
         /**
          * ShareRequest
-         * @description A statement that somebody asks to share.
+         * @description A request to share a statement.
          *
          *     Attributes:
          *         id: `req_...`.
-         *         team: whom with.
-         *         author: the principal who asks.
-         *         name: by which teammates see the author.
-         *         created_at_ms: when it was asked.
-         *         state: what became of it.
-         *         statement: the words; None once it was decided.
-         *         warning: why a reviewer should look twice, or empty.
-         *         own: the caller is the author.
-         *         decidable: the caller may accept or refuse it.
-         *         near: shared memories that speak of the same matter.
-         *         decided_by, comment: who decided, and why.
-         *         memory_id: the shared memory that it became, or empty.
+         *         team: the team to share it with.
+         *         author: the principal who made the request.
+         *         name: the author's name, as teammates see it.
+         *         created_at_ms: when the request was made.
+         *         state: whether it waits, or how it was decided.
+         *         statement: the statement; None once the request was decided.
+         *         warning: why a reviewer should look closely, or empty.
+         *         own: whether the caller is the author.
+         *         decidable: whether the caller may accept or refuse it.
+         *         near: shared memories with a similar meaning.
+         *         decided_by: the principal who decided, or empty.
+         *         comment: the reason that they gave, or empty.
+         *         memory_id: id of the shared memory that was made of it, or empty.
          */
         ShareRequest: {
             /** Id */
@@ -5492,7 +5499,7 @@ export interface components {
         };
         /**
          * ShareRequestView
-         * @description A request to share, as it stands now.
+         * @description A request to share in its present state.
          */
         ShareRequestView: {
             request: components["schemas"]["ShareRequest"];
@@ -5549,15 +5556,15 @@ export interface components {
         };
         /**
          * SharedMemory
-         * @description A memory as the server shares it.
+         * @description A memory that a team shares, as the server sends it.
          *
          *     Attributes:
-         *         id: its id, on the server and on every device.
-         *         statement: the words.
-         *         name: by which teammates see its author.
-         *         author: the principal.
-         *         holds: False = it was unshared, or another one replaced it.
-         *         replaced_by: id of that one, or empty.
+         *         id: its id, which is the same on the server and on every device.
+         *         statement: the statement.
+         *         name: the author's name, as teammates see it.
+         *         author: the principal who asked to share it.
+         *         holds: whether the team still shares it; False = it was unshared or replaced.
+         *         replaced_by: id of the memory that replaced it, or empty.
          */
         SharedMemory: {
             /** Id */
@@ -5580,7 +5587,7 @@ export interface components {
         };
         /**
          * SharedMemoryView
-         * @description A memory as a team shares it, or shared it until now.
+         * @description A memory that a team shares or has just stopped sharing.
          */
         SharedMemoryView: {
             memory: components["schemas"]["SharedMemory"];
@@ -5594,10 +5601,10 @@ export interface components {
          *         kind: a built-in kind.
          *         scope: `universal`, `language:...`, or `project` for the project of `remote`.
          *         remote: canonical name of the repository; "" = no project.
-         *         when: when it applies, in the words of `tacit remember --when`; empty = as the words say.
-         *         files: files that it is about, relative to the project root.
-         *         tier: who vouches for it on its author's device, in lower case. The server never believes more than the author's token allows.
-         *         said_at_ms: since when it holds.
+         *         when: when it applies, in the words of `tacit remember --when`; empty = this is read from the content.
+         *         files: the files that it is about, relative to the project root.
+         *         tier: its trust tier on the author's device, in lower case. The server lowers it to what the author's token allows.
+         *         said_at_ms: since when it holds, in milliseconds since the epoch.
          */
         SharedStatement: {
             /** Content */
@@ -5644,14 +5651,14 @@ export interface components {
         };
         /**
          * SignInBegun
-         * @description A login with the server's provider that goes on in a browser.
+         * @description A single sign-on that was begun and continues in a browser.
          *
          *     Attributes:
          *         login: its id.
-         *         secret: with which this home asks what became of it.
-         *         code: is shown by the browser as well, for the person to compare.
-         *         browser_url: to open in a browser, on any machine.
-         *         until_ms: when it ends.
+         *         secret: the secret with which this home asks for its result.
+         *         code: a code that the browser shows, too; the user compares both.
+         *         browser_url: the address to open in a browser, on any machine.
+         *         until_ms: when it expires.
          */
         SignInBegun: {
             /** Login */
@@ -5667,13 +5674,13 @@ export interface components {
         };
         /**
          * SignInResult
-         * @description What became of a login with the provider.
+         * @description The result of a single sign-on.
          *
          *     Attributes:
-         *         done: the provider let the person in; False = it is not over yet.
-         *         account: theirs.
-         *         code: of an invitation to it; "" = this home is logged in already, and its account was linked or renewed.
-         *         first: no device is in the account yet: the first one makes the recovery phrase.
+         *         done: whether the provider let the user in; False = not finished yet.
+         *         account: the user's account.
+         *         code: the code of an invitation to the account; "" = this home is already logged in, and its account was linked or its teams were renewed.
+         *         first: whether the account has no device yet; its first device makes the recovery phrase.
          */
         SignInResult: {
             /** Done */
@@ -5696,14 +5703,14 @@ export interface components {
         };
         /**
          * SignInView
-         * @description A login with the server's provider that was begun.
+         * @description A single sign-on that was begun.
          */
         SignInView: {
             sign_in: components["schemas"]["SignInBegun"];
         };
         /**
          * SignedInView
-         * @description What became of a login with the server's provider.
+         * @description The result of a single sign-on.
          */
         SignedInView: {
             sign_in: components["schemas"]["SignInResult"];
@@ -6069,7 +6076,8 @@ export interface components {
          *         waiting: entries that the server did not have at the last exchange.
          *         changed: something was written here since.
          *         synced_at_ms: when the last exchange succeeded; 0 = none did.
-         *         sign_in_by_ms: when memberships end or ended that groups of the server's provider gave, unless the user logs in with it again; 0 = there are none.
+         *         sign_in_by_ms: when the first membership ends that the user has through a group of the server's provider, unless they sign in again. May be in the past;
+         *             0 = there is none.
          *         error: what went wrong at the last attempt, or empty.
          */
         SyncStatus: {
@@ -6151,7 +6159,7 @@ export interface components {
         };
         /**
          * TeamFolderProject
-         * @description The project of a folder, and a team.
+         * @description A team, and the folder of a project whose memories it may share.
          */
         TeamFolderProject: {
             /**
@@ -6171,13 +6179,13 @@ export interface components {
          *
          *     Attributes:
          *         team: `acme`, or `acme/core`.
-         *         role: of the member.
-         *         name: by which teammates see the member.
-         *         joined: the member agreed to take what the organization shares.
-         *         change: rises with every change of the team's memories.
-         *         waiting: requests that this member may decide.
-         *         projects: those of the organization, for its own team; none for the others.
-         *         until_ms: when the membership ends unless the member logs in with the provider again; 0 = it does not end by itself.
+         *         role: the member's role in the team.
+         *         name: the member's name, as teammates see it.
+         *         joined: whether the member agreed to receive what the organization shares.
+         *         change: a number that rises with every change of the team's memories.
+         *         waiting: how many requests wait that this member may decide.
+         *         projects: the projects of the organization if `team` is the organization itself; else empty.
+         *         until_ms: when the membership ends unless the member logs in with the provider again; 0 = never.
          */
         TeamMembership: {
             /** Team */
@@ -6214,7 +6222,7 @@ export interface components {
         };
         /**
          * TeamMemory
-         * @description A memory that a team shares; of a search with its score, a higher one is better.
+         * @description A shared memory with its team. In search results `score` is set; higher is better.
          */
         TeamMemory: {
             memory: components["schemas"]["SharedMemory"];
@@ -6228,7 +6236,7 @@ export interface components {
         };
         /**
          * TeamProject
-         * @description A project whose memories may be shared, and the team that they are shared with.
+         * @description A project and the team that its memories may be shared with.
          */
         TeamProject: {
             /** Remote */
@@ -6787,7 +6795,7 @@ export interface components {
         };
         /**
          * UnshareMemory
-         * @description A memory that a team is to share no longer.
+         * @description A memory that teams stop sharing.
          */
         UnshareMemory: {
             /**
@@ -6797,7 +6805,7 @@ export interface components {
             id: string;
             /**
              * Purge
-             * @description remove it for good, with all its versions, everywhere
+             * @description remove it with its history from the server and every device
              * @default false
              */
             purge?: boolean;
@@ -8121,9 +8129,9 @@ export interface operations {
             query: {
                 /** @description `acme`, or `acme/core` */
                 team: string;
-                /** @description at most so many entries */
+                /** @description most entries to list */
                 limit?: number;
-                /** @description only entries before that number */
+                /** @description only entries with a smaller number */
                 before?: number;
             };
             header?: never;
@@ -8172,7 +8180,7 @@ export interface operations {
             query?: {
                 /** @description left out = all teams of the user */
                 team?: string;
-                /** @description those that were decided, too */
+                /** @description also list those that were decided */
                 every?: boolean;
             };
             header?: never;

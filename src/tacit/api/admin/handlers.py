@@ -168,18 +168,18 @@ def sync_login(engine: Service, at: Parameters, request: LogIn) -> Answer[shapes
 
 
 def sync_sign_in(engine: Service, at: Parameters, request: BeginSignIn) -> Answer[shapes.SignInView]:  # noqa: ARG001
-    """Begin a login with the provider of a server, which goes on in a browser. At the server of this home it renews what groups gave."""
+    """Begin a single sign-on with the provider of a server, which continues in a browser. If this home is already logged in there, it renews its teams."""
     return Answer(shapes.SignInView(sign_in=engine.sync.begin_sign_in(request.url, name=request.name)))
 
 
 def sync_signed_in(engine: Service, at: Parameters, request: FinishSignIn) -> Answer[shapes.SignedInView]:  # noqa: ARG001
-    """Ask what became of a login with the provider. The end is told once; its code is for `POST /v1/sync/login`."""
+    """Get the result of a single sign-on. The final result is given only once; its code is for `POST /v1/sync/login`."""
     done = engine.sync.finish_sign_in(request.url, login=request.login, secret=request.secret)
     return Answer(shapes.SignedInView(sign_in=done))
 
 
 def sync_logout(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.SyncView]:  # noqa: ARG001
-    """Leave the account. The memories stay here."""
+    """Leave the account. Memories that teams share end here; all others stay."""
     engine.sync.log_out()
     return Answer(shapes.SyncView(sync=engine.sync.status()))
 

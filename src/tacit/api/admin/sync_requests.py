@@ -1,4 +1,4 @@
-"""What the endpoints about sync accept; see `tacit.api.requests`."""
+"""The requests that the endpoints about sync accept; see `tacit.api.requests`."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ class LogIn(Request):
 
 
 class BeginSignIn(Request):
-    """A server whose provider is to log the user in."""
+    """A server at which the user begins a single sign-on."""
 
     url: str = Field(min_length=1, max_length=500, description="address of the server")
     name: str = Field(default="", max_length=60, description="of this device; left out = the machine's")
 
 
 class FinishSignIn(Request):
-    """A login with the provider that was begun."""
+    """A single sign-on that was begun."""
 
     url: str = Field(min_length=1, max_length=500, description="address of the server")
     login: str = Field(min_length=1, max_length=100, description="its id")
-    secret: str = Field(min_length=1, max_length=100, description="as the beginning told it")
+    secret: str = Field(
+        min_length=1, max_length=100, description="the secret from the answer of `POST /v1/sync/sign-in`"
+    )
 
 
 class Revoke(Request):

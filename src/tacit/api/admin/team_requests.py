@@ -1,4 +1,4 @@
-"""What the endpoints about teams on a server accept; see `tacit.api.requests`."""
+"""The requests that the endpoints about teams on a server accept; see `tacit.api.requests`."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ class OneMember(OfTeam):
 
 
 class NewMember(OneMember):
-    """A person to add to a team, or whose role or name is to change."""
+    """A person to add to a team, or a member whose role or name changes."""
 
     role: Role = _A_ROLE
     name: str = Field(
-        default="", max_length=40, description="name that teammates are shown; left out = as it is known"
+        default="", max_length=40, description="name that teammates see; left out = it stays as it is"
     )
 
 
 class TeamFolderProject(OfTeam, AtFolder):
-    """The project of a folder, and a team."""
+    """A team, and the folder of a project whose memories it may share."""
 
 
 class RemoveTeamProject(OfTeam):
-    """A project whose memories are to be shared no longer."""
+    """A project whose memories may no longer be shared."""
 
     cwd: Folder = Field(default="", description="folder of the project")
     remote: str = Field(
@@ -58,23 +58,23 @@ class RemoveTeamProject(OfTeam):
 class NewServiceAccount(OfTeam):
     """A service account to make, or to give a new token."""
 
-    name: str = Field(min_length=1, max_length=40, description="of the account, within the organization")
+    name: str = Field(min_length=1, max_length=40, description="name of the account within the organization")
     role: Role = _A_ROLE
-    days: int = Field(default=90, ge=1, le=366, description="for how many days its token holds")
+    days: int = Field(default=90, ge=1, le=366, description="days until its token expires")
 
 
 class ListAudit(OfTeam):
-    """What was done in a team."""
+    """Entries of a team's audit log."""
 
-    limit: int = Field(default=50, ge=1, le=500, description="at most so many entries")
-    before: int | None = Field(default=None, ge=1, description="only entries before that number")
+    limit: int = Field(default=50, ge=1, le=500, description="most entries to list")
+    before: int | None = Field(default=None, ge=1, description="only entries with a smaller number")
 
 
 class ListRequests(Request):
-    """The requests to share."""
+    """Requests to share."""
 
     team: str = Field(default="", max_length=90, description="left out = all teams of the user")
-    every: bool = Field(default=False, description="those that were decided, too")
+    every: bool = Field(default=False, description="also list those that were decided")
 
 
 class AskToShare(Request):
@@ -82,24 +82,28 @@ class AskToShare(Request):
 
     id: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
     team: str = Field(
-        default="", max_length=90, description="left out = the team of its project, or the only one"
+        default="",
+        max_length=90,
+        description="left out = the team of its project, or the only team that the user may share with",
     )
 
 
 class DecideRequest(Request):
     """A decision on a request to share."""
 
-    id: str = Field(min_length=1, max_length=64, description="of the request, or its beginning or ending")
+    id: str = Field(min_length=1, max_length=64, description="id of the request, or its beginning or ending")
     decision: Decision = Field(description="accept, refuse or withdraw")
-    content: str = Field(default="", max_length=2000, description="other words to share")
+    content: str = Field(default="", max_length=2000, description="other words to share instead")
     replaces: tuple[str, ...] = Field(
         default=(), max_length=20, description="ids of shared memories that it replaces"
     )
-    comment: str = Field(default="", max_length=500, description="why, for its author")
+    comment: str = Field(default="", max_length=500, description="reason, for its author")
 
 
 class UnshareMemory(Request):
-    """A memory that a team is to share no longer."""
+    """A memory that teams stop sharing."""
 
     id: str = Field(min_length=1, max_length=64, description="id, or its beginning or ending")
-    purge: bool = Field(default=False, description="remove it for good, with all its versions, everywhere")
+    purge: bool = Field(
+        default=False, description="remove it with its history from the server and every device"
+    )

@@ -1,4 +1,4 @@
-"""The endpoints about teams on a server: a checked request in, a model of the answer out. Each asks the server; see `tacit.api.handlers`."""
+"""The endpoints about teams on a server. In: a checked request. Out: a model of the answer. All but `known` ask the server; see `tacit.api.handlers`."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ def teams(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Tea
 
 
 def known(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.KnownTeamsView]:  # noqa: ARG001
-    """List the teams that the user joined with the number of shared memories here, without asking the server."""
+    """List the teams that the user joined, with the number of their memories in this home. Does not ask the server."""
     return Answer(shapes.KnownTeamsView(teams=engine.shared_teams.known()))
 
 
 def add_team(engine: Service, at: Parameters, request: OfTeam) -> Answer[shapes.TeamsView]:  # noqa: ARG001
-    """Make a team of an organization. Its administrators can do this."""
+    """Make a team in an organization. Administrators of the organization can do this."""
     engine.shared_teams.asking(lambda server: server.add_team(request.team))
     return Answer(shapes.TeamsView(teams=engine.shared_teams.teams()))
 
 
 def join(engine: Service, at: Parameters, request: OfTeam) -> Answer[shapes.TeamsView]:  # noqa: ARG001
-    """Take what an organization and its teams share, on all devices of the user."""
+    """Join an organization: all devices of the user receive what it and its teams share with them."""
     engine.shared_teams.asking(lambda server: server.join(request.team))
     engine.sync.run()
     return Answer(shapes.TeamsView(teams=engine.shared_teams.teams()))
 
 
 def leave(engine: Service, at: Parameters, request: OfTeam) -> Answer[shapes.TeamsView]:  # noqa: ARG001
-    """Leave a team, or an organization with all of its teams. What came from there ends; what the user made their own stays."""
+    """Leave a team, or an organization with all its teams. Memories from there end; what the user made their own stays."""
     account = engine.sync.status().account
     engine.shared_teams.asking(lambda server: server.remove_member(request.team, account))
     engine.sync.run()
@@ -59,7 +59,7 @@ def members(engine: Service, at: Parameters, request: OfTeam) -> Answer[shapes.M
 
 
 def put_member(engine: Service, at: Parameters, request: NewMember) -> Answer[shapes.AddedMemberView]:  # noqa: ARG001
-    """Add a person to a team, or give them another role or name. Administrators can do this."""
+    """Add a person to a team, or change their role or name. Administrators can do this."""
     added = engine.shared_teams.asking(
         lambda server: server.put_member(
             request.team, request.principal, role=request.role, name=request.name
@@ -80,14 +80,14 @@ def put_project(
     at: Parameters,  # noqa: ARG001
     request: TeamFolderProject,
 ) -> Answer[shapes.TeamProjectView]:
-    """Let the memories of the project of a folder be shared with a team. Administrators can do this."""
+    """Allow the memories of a folder's project to be shared with a team. Administrators can do this."""
     remote = engine.shared_teams.remote_of(request.cwd)
     project = engine.shared_teams.asking(lambda server: server.put_project(request.team, remote))
     return Answer(shapes.TeamProjectView(project=project))
 
 
 def remove_project(engine: Service, at: Parameters, request: RemoveTeamProject) -> Answer[shapes.TeamsView]:  # noqa: ARG001
-    """No longer let the memories of a project be shared, known by its folder or its remote. Administrators of the organization can do this."""
+    """No longer allow the memories of a project to be shared; name it by a folder or its remote. Administrators of the organization can do this."""
     remote = request.remote or engine.shared_teams.remote_of(request.cwd)
     organization = organization_of(request.team)
     engine.shared_teams.asking(lambda server: server.remove_project(organization, remote))
@@ -99,7 +99,7 @@ def put_service(
     at: Parameters,  # noqa: ARG001
     request: NewServiceAccount,
 ) -> Answer[shapes.AddedMemberView]:
-    """Make a service account of an organization, or give it a new token, which is shown once. Administrators can do this."""
+    """Make a service account in an organization, or give it a new token, which is shown only once. Administrators can do this."""
     added = engine.shared_teams.asking(
         lambda server: server.put_service(request.team, request.name, role=request.role, days=request.days)
     )
@@ -107,12 +107,12 @@ def put_service(
 
 
 def owned(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.OwnedView]:  # noqa: ARG001
-    """Get everything of the user in their teams: memberships, what they shared, what they asked to share."""
+    """Get everything that the server holds about the user in their teams: memberships, shared memories, requests."""
     return Answer(shapes.OwnedView(owned=engine.shared_teams.asking(lambda server: server.owned())))
 
 
 def audit(engine: Service, at: Parameters, request: ListAudit) -> Answer[shapes.AuditView]:  # noqa: ARG001
-    """List what was done in a team, newest first. Administrators can see it."""
+    """List the audit log of a team, newest first. Administrators can see it."""
     entries = engine.shared_teams.asking(
         lambda server: server.audit(request.team, limit=request.limit, before=request.before)
     )
@@ -120,19 +120,19 @@ def audit(engine: Service, at: Parameters, request: ListAudit) -> Answer[shapes.
 
 
 def requests(engine: Service, at: Parameters, request: ListRequests) -> Answer[shapes.ShareRequestsView]:  # noqa: ARG001
-    """List the requests to share that wait: the user's own, and those of others that they may decide."""
+    """List the waiting requests to share: the user's own, and those that they may decide."""
     found = engine.shared_teams.requests(request.team, every=request.every)
     return Answer(shapes.ShareRequestsView(requests=found))
 
 
 def ask(engine: Service, at: Parameters, request: AskToShare) -> Answer[shapes.ShareRequestView]:  # noqa: ARG001
-    """Ask that a team shares a memory. Teammates get it once a reviewer has accepted it."""
+    """Ask a team to share a memory. Teammates get it when a reviewer has accepted it."""
     made = engine.shared_teams.ask(engine.show(request.id), team=request.team)
     return Answer(shapes.ShareRequestView(request=made))
 
 
 def decide(engine: Service, at: Parameters, request: DecideRequest) -> Answer[shapes.ShareRequestView]:  # noqa: ARG001
-    """Accept a request to share, with other words or in the place of shared memories where that is better; or refuse or withdraw it."""
+    """Accept a request to share, optionally with other words or as a replacement of shared memories; or refuse or withdraw it."""
     decided = engine.shared_teams.decide(
         request.id,
         request.decision,
@@ -144,7 +144,7 @@ def decide(engine: Service, at: Parameters, request: DecideRequest) -> Answer[sh
 
 
 def unshare(engine: Service, at: Parameters, request: UnshareMemory) -> Answer[shapes.SharedMemoryView]:  # noqa: ARG001
-    """Let a team share a memory no longer; each device ends it at its next sync."""
+    """Stop sharing a memory with teams. Each device ends it at its next sync."""
     ended = engine.shared_teams.unshare(engine.show(request.id), purge=request.purge)
     engine.sync.run()
     return Answer(shapes.SharedMemoryView(memory=ended))

@@ -15,7 +15,7 @@ from tacit.app.maintenance.undo import connected_versions, plan_undo
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
 from tacit.capture.amend import with_amended_digests
-from tacit.capture.branches.marks import replaced_here
+from tacit.capture.branches.marks import replaced_on_branch
 from tacit.capture.reconcile.rejected import Rejected
 from tacit.errors import Conflict, InvalidInput, NotFound
 from tacit.model.change_reason import ChangeCause, ChangeReason
@@ -184,12 +184,11 @@ class Review:
         ]
         return tuple(m for m in self._store.get(ids, scope=everything) if m.status in LIVE)
 
-    def _replaced(self, memory: Memory) -> list[Memory]:
+    def _replaced(self, memory: Memory) -> tuple[Memory, ...]:
         """The memories that `memory` replaces, if it was learned on a branch that is gone. They end when the user accepts it."""
         if memory.branch is None or not memory.branch.gone:
-            return []
-        stored = self._store.get(list(memory.branch.replaces), scope=self._store.scopes())
-        return replaced_here(memory, {old.id: old for old in stored})
+            return ()
+        return replaced_on_branch(self._store, memory)
 
     def _better(self, memory: Memory, content: str | None) -> Memory:
         """The memory in the user's words, not stored yet."""

@@ -28,7 +28,7 @@ SHOWN_CHARS = 160
 SHOWN_WORDS = 4
 
 ReviewCause = Literal["contradiction", "agent", "import", "unconfirmed", "branch"]
-"""Why a statement waits: it contradicts another; an agent added it; it was imported; it was captured and not confirmed; its branch is gone."""
+"""Why a statement waits: it contradicts another one; an agent added it; it was imported; it was captured and not confirmed; its branch was deleted."""
 
 ReviewGroup = Literal["kind", "source", "tier", "cause", "scope"]
 GROUPS: tuple[ReviewGroup, ...] = ("kind", "source", "tier", "cause", "scope")
@@ -177,8 +177,8 @@ class ReviewQueue:
         cause = _cause(memory, other)
         if other is None and memory.branch is not None and memory.branch.gone:
             reason = (
-                f"learned on the branch {memory.branch.name}, which is gone; nobody knows whether it was merged. "
-                "Accepting it lets it hold for the project, rejecting it drops it with the branch"
+                f"learned on the branch {memory.branch.name}, which is gone; it is not known whether it was merged. "
+                "If you accept it, it holds for the whole project; if you reject it, it is dropped"
             )
             return ReviewItem(memory=memory, other=None, cause=cause, reason=reason)
         if other is None:

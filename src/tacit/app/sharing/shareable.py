@@ -1,4 +1,4 @@
-"""What may leave a home at all when its user shares it with others, by whatever way. In: a memory. Out: nothing, or a refusal."""
+"""Decides whether a memory may be shared with other people, through a server or a repository. In: a memory. Out: nothing, or an error."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tacit.safety.redact import TextRedactor
 
 
 def require_shareable(memory: Memory, *, redactor: TextRedactor, in_repository: bool = False) -> None:
-    """Refuse what may not be shared with others.
+    """Refuse a memory that may not be shared with other people.
 
     Args:
-        memory: what is to be shared.
+        memory: the memory to share.
         redactor: finds secrets.
-        in_repository: it becomes a file of the repository, which lies on the same branch as what it was learned on.
+        in_repository: whether it becomes a file of the repository. Such a file is on the same branch as the code, so the memory may be bound to a branch.
 
     Raises:
-        InvalidInput: if it belongs to one session or to an unmerged branch, or holds no more.
-        RefusedByTrust: if its sensitivity forbids it.
-        RefusedByRedaction: if it holds a secret.
+        InvalidInput: it belongs to one session or to an unmerged branch, or it is not active.
+        RefusedByTrust: its sensitivity forbids it.
+        RefusedByRedaction: it holds a secret.
     """
     if memory.status != "active" or memory.is_session_note:
         what = "belongs to one session" if memory.is_session_note else f"is {memory.status}"
@@ -27,7 +27,7 @@ def require_shareable(memory: Memory, *, redactor: TextRedactor, in_repository: 
     if memory.branch is not None and not in_repository:
         raise InvalidInput(
             f"{memory.id} was learned on the branch {memory.branch.name}, which is not merged.",
-            hint=f"Share it once it is merged; `tacit edit {memory.id} --all-branches` says that it holds everywhere.",
+            hint=f"Share it after the merge, or let it hold everywhere: `tacit edit {memory.id} --all-branches`.",
         )
     if memory.sensitivity > Sensitivity.PROJECT:
         raise RefusedByTrust(
@@ -36,5 +36,5 @@ def require_shareable(memory: Memory, *, redactor: TextRedactor, in_repository: 
         )
     if secrets := secrets_in((memory.content, *memory.files, *words_of(memory.trigger)), redactor):
         raise RefusedByRedaction(
-            f"{memory.id} holds a secret ({secrets}); nothing was written.", hint="Edit it first."
+            f"{memory.id} holds a secret ({secrets}) and was not shared.", hint="Edit it first."
         )

@@ -1,7 +1,7 @@
-"""Teams on a server, as a home of a member uses them. In: memories to share, decisions, changes of the teams. Out: requests, what was taken over.
+"""Sharing with teams through a server. In: memories to share, decisions on requests, changes from the server. Out: requests, changes in the store.
 
-Sharing is an act of the user: nothing leaves by itself, and what may not leave (secrets, a session's own, restricted memories) is refused
-here, before the server is asked. What reviewers accepted comes in with the exchanges of `Syncing`.
+Nothing is shared unless the user asks for it. Memories that must not leave (with secrets, of one session, restricted) are refused here, before the
+server is asked. `Syncing` calls `take_over` at each exchange, which brings in what reviewers accepted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tacit.app.sharing.shareable import require_shareable
 from tacit.capture.shared_memories import own_memory
 from tacit.errors import InvalidInput, NotFound, NotPermitted, SyncError, TacitError
 from tacit.model.change_reason import ChangeCause
+from tacit.model.ids import ids_called
 from tacit.model.memory import Memory, TrustTier, team_source
 from tacit.model.scope import ScopeKind
 from tacit.model.shared import (
@@ -42,25 +43,25 @@ if TYPE_CHECKING:
 PAGE = 200
 HOUR_MS = 3_600_000
 MOST_PAGES = 5_000
-"""So many pages of one team are taken at once: a server that never comes to an end keeps nothing else waiting for long."""
+"""Most pages of one team in one exchange, so that a server that sends pages without end cannot delay everything else for long."""
 MAX_CURSOR = 200
 MOST_TEAMS = 1_000
 TRIES, TRY_S = 10, 0.2
-"""A change may be hidden for a moment by a transaction that began before it: so often, and after so long, it is asked for again."""
+"""How often a page that brought nothing new is asked for again, and the pause in seconds. An older transaction can hide a change for a moment."""
 _ASK_OPERATOR = "Ask whoever runs the server, or `tacit logout`."
 _T = TypeVar("_T")
 
 
 class Asking(Protocol):
-    """Asks the server as this home; raises `InvalidInput` where it is not logged in."""
+    """Asks the server on behalf of this home; raises `InvalidInput` if the home is not logged in."""
 
     def __call__(self, ask: Callable[[TeamServer], _T]) -> _T:
-        """What `ask` returns."""
+        """Call `ask` with a connection to the server and return its result."""
         ...
 
 
 class SharedTeams:
-    """The teams of this home's user, over one open store."""
+    """The teams of the user of this home."""
 
     def __init__(
         self,
@@ -81,16 +82,16 @@ class SharedTeams:
     # --- sharing
 
     def teams(self) -> tuple[TeamMembership, ...]:
-        """The teams of the user, as the server knows them now."""
+        """The teams of the user; asks the server."""
         return self.asking(lambda server: server.teams())
 
     def known(self) -> tuple[KnownTeam, ...]:
-        """The teams that the user joined, by name, as they are known without asking the server."""
+        """The teams that the user joined, sorted by name, as this home knows them; does not ask the server."""
         store = self._parts.store
         everything = store.scopes()
         theirs = tuple(
             tier for tier in TrustTier if tier is not TrustTier.USER
-        )  # the rest the user took over
+        )  # the user made memories of the tier USER their own
         found: list[KnownTeam] = []
         for team, state in sorted(TEAMS.read(store).items()):
             own = tuple(sorted(set(state.own.values())))
@@ -103,19 +104,19 @@ class SharedTeams:
         """Ask that a team shares a memory.
 
         Args:
-            memory: an active one of a project, of a language, or a universal one.
-            team: whom with; "" = the team of its project, or the only one.
+            memory: an active memory of a project, of a language, or a universal one.
+            team: the team to share it with; "" = the team of its project, or the only team that the user may share with.
 
         Raises:
-            InvalidInput: if it cannot be shared, or nobody knows whom with.
-            RefusedByTrust: if it is restricted, or limited to one session.
-            RefusedByRedaction: if it holds a secret.
-            NotPermitted: if the role of the user in the team does not allow it.
+            InvalidInput: the memory cannot be shared, or `team` is "" and there is not exactly one such team.
+            RefusedByTrust: it is restricted, or limited to one session.
+            RefusedByRedaction: it holds a secret.
+            NotPermitted: the user's role in the team does not allow it.
         """
         require_shareable(memory, redactor=self._parts.redactor.at(memory.scope))
         if memory.provenance.team:
             raise InvalidInput(
-                f"{memory.id} came from {memory.provenance.team}.", hint="It is shared already."
+                f"{memory.id} came from {memory.provenance.team}.", hint="It is already shared."
             )
         statement = self._statement(memory)
         return self.asking(
@@ -123,11 +124,15 @@ class SharedTeams:
         )
 
     def unshare(self, memory: Memory, *, purge: bool = False) -> SharedMemory:
-        """Let teams share a memory no longer. `memory` came from one, or says in the user's own words what they share.
+        """Stop all teams of the user from sharing a memory.
+
+        Args:
+            memory: a memory that came from a team, or the user's own memory that says the same as a shared one.
+            purge: whether to remove the shared memory completely, with its history.
 
         Raises:
-            NotFound: if no team shares it.
-            NotPermitted: if the user is neither its author nor a reviewer.
+            NotFound: no team shares it.
+            NotPermitted: the user is neither its author nor a reviewer.
         """
         known = TEAMS.read(self._parts.store).items()
         shared_as = [
@@ -137,10 +142,10 @@ class SharedTeams:
         ]
         refused: TacitError = NotFound(
             f"No team on a server shares {memory.id}.",
-            hint="`tacit sync` brings what was accepted lately; `tacit unshare ID --git` removes a file.",
+            hint="If it was accepted just now, run `tacit sync` first; `tacit unshare ID --git` removes a file.",
         )
         done: SharedMemory | None = None
-        for team, shared in shared_as:  # several may share what the user said in their own words
+        for team, shared in shared_as:  # several teams may share what the user's own memory says
             try:
                 done = self.asking(
                     lambda server, team=team, shared=shared: server.unshare(team, shared, purge=purge)
@@ -152,7 +157,7 @@ class SharedTeams:
         return done
 
     def requests(self, team: str = "", *, every: bool = False) -> tuple[ShareRequest, ...]:
-        """The requests that wait in a team; "" = in all teams of the user."""
+        """The waiting requests of a team, or with "" of all teams of the user; with `every` also those that were decided."""
 
         def ask(server: TeamServer) -> tuple[ShareRequest, ...]:
             teams = (team,) if team else tuple(each.team for each in server.teams())
@@ -169,25 +174,31 @@ class SharedTeams:
         replaces: Sequence[str] = (),
         comment: str = "",
     ) -> ShareRequest:
-        """Accept, refuse or withdraw a request, known by its id, or how that begins or ends.
+        """Accept, refuse or withdraw a waiting request.
+
+        Args:
+            request_id: its id, or the beginning or the ending of the id.
+            decision: what to do.
+            content: other words to share instead; "" = the words of the request.
+            replaces: ids of shared memories that it replaces.
+            comment: the reason, for its author.
 
         Raises:
-            NotFound: if none or several fit.
-            NotPermitted: if the user may not decide on it.
+            NotFound: no waiting request is called so, or several are.
+            NotPermitted: the user may not decide on it.
         """
 
         def ask(server: TeamServer) -> ShareRequest:
-            waiting = [request for each in server.teams() for request in server.requests(each.team)]
-            fitting = [
-                request
-                for request in waiting
-                if request.id.removeprefix("req_").startswith(request_id.removeprefix("req_"))
-                or (len(request_id) >= 4 and request.id.endswith(request_id))
-            ]
-            if len(fitting) != 1:
-                what = "No request" if not fitting else f"{len(fitting)} requests"
-                raise NotFound(f"{what} fit {request_id!r}.", hint="`tacit team requests` lists them.")
-            found = fitting[0]
+            waiting = {
+                request.id.removeprefix("req_"): request
+                for each in server.teams()
+                for request in server.requests(each.team)
+            }
+            called = ids_called(request_id.removeprefix("req_"), waiting)
+            if len(called) != 1:
+                what = "No waiting request is" if not called else f"{len(called)} waiting requests are"
+                raise NotFound(f"{what} called {request_id!r}.", hint="`tacit team requests` lists them.")
+            found = waiting[called[0]]
             return server.decide(
                 found.team, found.id, decision, content=content, replaces=replaces, comment=comment
             )
@@ -195,10 +206,10 @@ class SharedTeams:
         return self.asking(ask)
 
     def remote_of(self, cwd: str) -> str:
-        """The canonical name of the repository around a folder.
+        """The canonical name of the git remote of a folder's project.
 
         Raises:
-            InvalidInput: if it has no git remote.
+            InvalidInput: it has no git remote.
         """
         project = self._projects.of(cwd)
         if project is None or not project.remote:
@@ -210,10 +221,10 @@ class SharedTeams:
     # --- taking over
 
     def take_over(self, server: TeamServer) -> int:
-        """Bring the store up to date with the teams that the user joined; return how many memories changed.
+        """Take over all changes of the teams that the user joined; return how many memories changed.
 
         Raises:
-            SyncError: the server cannot be reached or refuses; what was taken over until then stays.
+            SyncError: the server cannot be reached or refuses. Changes that were taken over before stay.
         """
         teams = server.teams_if_any()
         if teams is None:
@@ -221,7 +232,7 @@ class SharedTeams:
         joined = {each.team: each for each in teams if each.joined and TEAM.fullmatch(each.team)}
         if len(joined) > MOST_TEAMS:
             raise SyncError(
-                f"The server says that you are in {len(joined)} teams; {MOST_TEAMS} are followed at most.",
+                f"The server says that you are in {len(joined)} teams; Tacit follows at most {MOST_TEAMS}.",
                 hint=_ASK_OPERATOR,
             )
         self.note_heard()
@@ -229,13 +240,13 @@ class SharedTeams:
         return self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
 
     def note_heard(self) -> None:
-        """The server was reached: what the teams share is as it says. Written down once an hour at most."""
+        """Store the time of this contact with the server, at most once an hour. `recall` marks shared memories by it."""
         now_ms = self._parts.clock.now_ms()
         if abs(now_ms - TEAMS_HEARD.read(self._parts.store)) >= HOUR_MS and TEAMS.read(self._parts.store):
             TEAMS_HEARD.write(self._parts.store, now_ms)
 
     def leave_all(self) -> int:
-        """End everything that came from a server's teams, where this home is logged out; return how many memories ended."""
+        """End everything that came from teams, because this home is logged out; return how many memories ended."""
         return self._leave(tuple(TEAMS.read(self._parts.store)))
 
     def _leave(self, teams: Sequence[str]) -> int:
@@ -250,7 +261,8 @@ class SharedTeams:
             page = server.changes(membership.team, after=before.cursor, limit=PAGE)
             if len(page.memories) + len(page.purged) > PAGE or len(page.cursor) > MAX_CURSOR:
                 raise SyncError(
-                    f"The server sent more of {membership.team} than it was asked for.", hint=_ASK_OPERATOR
+                    f"The server sent more changes of {membership.team} than it was asked for.",
+                    hint=_ASK_OPERATOR,
                 )
             state = replace(before, role=membership.role, name=membership.name, until_ms=membership.until_ms)
             if theirs := self._theirs(membership.team, page.purged):
@@ -268,12 +280,12 @@ class SharedTeams:
                     return changed
                 time.sleep(TRY_S)
         raise SyncError(
-            f"The changes of {membership.team} do not come to an end; what came until now was taken over.",
+            f"The changes of {membership.team} do not come to an end; those that came so far were taken over.",
             hint=_ASK_OPERATOR,
         )
 
     def _theirs(self, team: str, memory_ids: Sequence[str]) -> tuple[str, ...]:
-        """Those that still are the team's: what the user made their own stays, and what another team shares."""
+        """Those of `memory_ids` that still belong to the team. Memories that the user made their own, or that another team shares, are left out."""
         found = self._parts.store.get(memory_ids, scope=self._parts.store.scopes())
         return tuple(memory.id for memory in found if memory.provenance.team == team)
 
@@ -307,10 +319,10 @@ class SharedTeams:
 
 
 def _team_for(statement: SharedStatement, teams: Sequence[TeamMembership]) -> str:
-    """The team of the statement's project, or the only one that the user may ask.
+    """The team of the statement's project or, if it has none, the only team that the user may share with.
 
     Raises:
-        InvalidInput: if nobody knows which.
+        InvalidInput: there is no such team, or several.
     """
     owners = {
         project.team for each in teams for project in each.projects if project.remote == statement.remote
@@ -319,13 +331,17 @@ def _team_for(statement: SharedStatement, teams: Sequence[TeamMembership]) -> st
         return min(owners)
     writable = [each.team for each in teams if may(each.role, "writer")]
     if not teams:
-        raise InvalidInput("You are in no team of the server.", hint="Its administrator adds you.")
+        raise InvalidInput(
+            "You are in no team on the server.", hint="An administrator of a team has to add you."
+        )
     if statement.remote:
         raise InvalidInput(
             f"No team of yours has the project {statement.remote}.",
-            hint="An administrator of a team adds it: `tacit team project TEAM` in its folder.",
+            hint="An administrator of a team can add it with `tacit team project TEAM` in its folder.",
         )
     if len(writable) != 1:
         names = ", ".join(writable) or "none"
-        raise InvalidInput("Say which team to share it with.", hint=f"`--with TEAM`; yours: {names}.")
+        raise InvalidInput(
+            "Name the team to share it with.", hint=f"Use --with TEAM. You may share with: {names}."
+        )
     return writable[0]

@@ -99,7 +99,7 @@ class Syncing:
             purger: removes memories that another device purged.
             changed: is called when memories came in.
             take_over: brings the store up to date with the teams of the server, and returns how many memories changed.
-            heard: is called when the server was reached.
+            heard: is called when the server answered.
             left: is called when this home is logged out.
             connect: makes the connection to the server, from its URL and the token of this device ("" = none yet).
         """
@@ -118,9 +118,9 @@ class Syncing:
         self._replica: Replica | None = None
         self._listening: HttpServer | None = None
         self._asked: HttpServer | None = None
-        """The connection of the exchange that runs."""
+        """The connection of the running exchange, or None."""
         self._shared = -1
-        """How often the teams had changed when the server was listened to last; -1 = not yet."""
+        """The number of changes of the user's teams that the server last reported; -1 = none so far."""
         self._synced_at_ms = 0
         self._synced_change = -1
         self._error = ""
@@ -189,15 +189,15 @@ class Syncing:
         return LoginResult(account=done.account, device=key.device, phrase="" if phrase else account.phrase)
 
     def begin_sign_in(self, url: str, *, name: str = "") -> SignInBegun:
-        """Begin a login with the provider of a server. Where this home is logged in there, it links or renews its account.
+        """Begin a single sign-on with the provider of a server. If this home is already logged in there, its account is linked, or its teams are renewed.
 
         Args:
-            url: of the server.
-            name: of this device; "" = the machine's.
+            url: the address of the server.
+            name: the name of this device; "" = the name of the machine.
 
         Raises:
-            InvalidInput: if this home is logged in at another server.
-            SyncError: if the server cannot be reached, or has no provider.
+            InvalidInput: this home is logged in at another server.
+            SyncError: the server cannot be reached, or has no provider.
         """
         member = self._membership()
         if member is not None and member.url != checked_url(url):
@@ -212,11 +212,11 @@ class Syncing:
             server.close()
 
     def finish_sign_in(self, url: str, *, login: str, secret: str) -> SignInResult:
-        """What became of such a login. Where it gives a code, `log_in` goes on with it.
+        """The state of a single sign-on that was begun. If the result has a code, call `log_in` with it.
 
         Raises:
-            NotPermitted: if the provider or the server did not let the user in.
-            NotLoggedIn: if it took too long.
+            NotPermitted: the provider or the server refused the user.
+            NotLoggedIn: it took too long.
         """
         server = self._connect(checked_url(url), "")
         try:
@@ -224,11 +224,11 @@ class Syncing:
         finally:
             server.close()
         if done.done and self._membership() is not None:
-            self._opened().put_fact(_SIGN_IN_BY, None)  # the next exchange says what holds now
+            self._opened().put_fact(_SIGN_IN_BY, None)  # the next exchange stores the new time
         return done
 
     def log_out(self) -> None:
-        """Leave the account: the server refuses this device from now on, as far as it can be told. The memories stay.
+        """Leave the account. The server refuses this device from now on, if it can be reached. Memories that teams share end here; all others stay.
 
         Raises:
             InvalidInput: if this home is not logged in.
@@ -298,11 +298,11 @@ class Syncing:
         return fitting[0]
 
     def ask_teams(self, ask: Callable[[TeamServer], _T]) -> _T:
-        """What `ask` returns, about the teams of the server, asked as this home.
+        """Call `ask` with a connection to the teams of the server and return its result.
 
         Raises:
-            InvalidInput: if this home is not logged in.
-            SyncError: if the server cannot be reached.
+            InvalidInput: this home is not logged in.
+            SyncError: the server cannot be reached.
         """
         return self._asking(lambda server: ask(TeamServer(server.connection)))
 
@@ -348,7 +348,7 @@ class Syncing:
         return replace(done, from_teams=from_teams)
 
     def _note_sign_in(self) -> None:
-        """Keep until when the user has to log in with the provider again. What ended stays noted, so that they are told why a team is gone."""
+        """Store the time by which the user has to sign in again. A time that has passed stays stored, so that the user is told why a team is gone."""
         ends = [state.until_ms for state in TEAMS.read(self._parts.store).values() if state.until_ms]
         replica = self._opened()
         if ends:
@@ -409,7 +409,7 @@ class Syncing:
     def _stop(self) -> None:
         self._closing.set()
         self._wake.set()
-        for connection in (self._listening, self._asked):  # whoever waits for the server gives up
+        for connection in (self._listening, self._asked):  # calls that wait for the server end with an error
             if connection is not None:
                 connection.close()
         for thread in self._threads[:1]:  # the other one may wait for the server; it does nothing any more
@@ -469,7 +469,9 @@ class Syncing:
             known = sum(self._opened().heads().values())
         self._listening = server = self._server(member)
         try:
-            first = self._shared < 0  # what changes while nobody knows from where to count must not be missed
+            first = (
+                self._shared < 0
+            )  # the number of changes is not known yet, so ask at once and exchange, to miss none
             wait_s = 0.0 if first else LISTEN_S
             news, self._shared = server.wait(known, shared=self._shared, wait_s=wait_s)
             self._heard_of()
@@ -557,5 +559,5 @@ class Syncing:
 
 
 def _called(name: str) -> str:
-    """The name of this device: the given one, else the machine's."""
+    """The name of this device: `name`, or else the name of the machine."""
     return (name.strip() or socket.gethostname() or "device")[:MAX_NAME]

@@ -18,7 +18,6 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from tacit.backends.changes import (
-    LEAST_ENDING,
     NotedChanges,
     check_expected,
     check_outcome,
@@ -35,6 +34,7 @@ from tacit.backends.word_matching import parse_query_words, stems_of, word_score
 from tacit.errors import NotFound, StoreError
 from tacit.model.changes import Change, Removal
 from tacit.model.evidence import Hit
+from tacit.model.ids import ids_called
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeFilter
@@ -256,20 +256,17 @@ class InMemoryStore:
         clean_id = clean_text(id_or_prefix)
         visible = set(clean_value(scope.scopes))
         any_status = MemoryFilter(statuses=None, sensitivities=sensitivities)
-        visible_memories = [
-            memory
-            for _, memory in sorted(self._tables.memories.items())
+        visible_memories = {
+            name: memory
+            for name, memory in sorted(self._tables.memories.items())
             if memory.scope in visible and any_status.fits(memory)
-        ]
-        matches = [memory for memory in visible_memories if memory.id.startswith(clean_id)]
-        if not matches and len(clean_id) >= LEAST_ENDING:
-            matches = [memory for memory in visible_memories if memory.id.endswith(clean_id)]
-        exact = [memory for memory in matches if memory.id == clean_id]
-        if exact:
-            return exact[0]
+        }
+        matches = ids_called(clean_id, visible_memories)
+        if clean_id in matches:
+            return visible_memories[clean_id]
         if len(matches) == 1:
-            return matches[0]
-        raise resolution_error(id_or_prefix, [memory.id for memory in matches])
+            return visible_memories[matches[0]]
+        raise resolution_error(id_or_prefix, matches)
 
     @_locked
     def history(self, memory_id: str, *, scope: ScopeFilter) -> tuple[Memory, ...]:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from tacit.backends.changes import LEAST_ENDING, resolution_error
+from tacit.backends.changes import resolution_error
 from tacit.backends.codec import decode, decode_memory
 from tacit.backends.listing import in_order, passes
 from tacit.backends.rows import recorded_of
 from tacit.backends.text import clean_text
+from tacit.model.ids import LEAST_ENDING
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors

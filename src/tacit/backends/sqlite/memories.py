@@ -14,11 +14,12 @@ from typing import cast
 
 import numpy as np
 
-from tacit.backends.changes import LEAST_ENDING, resolution_error
+from tacit.backends.changes import resolution_error
 from tacit.backends.codec import decode, decode_memory, json_list
 from tacit.backends.rows import recorded_of
 from tacit.backends.sqlite.scopes import StoredScope, visible_numbers
 from tacit.backends.text import clean_text
+from tacit.model.ids import LEAST_ENDING
 from tacit.model.memory import Memory, Relation, RelationType, Sensitivity
 from tacit.model.scope import ScopeFilter
 from tacit.ports.models import EmbedderIdentity, Vectors

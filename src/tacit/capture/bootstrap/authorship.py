@@ -21,6 +21,7 @@ from tacit.capture.bootstrap.git_objects import (
     head_of,
     parents_of,
 )
+from tacit.session.branches import log_lines
 from tacit.session.projects import find_checkout
 from tacit.text.lazy_regex import lazy_regex
 
@@ -116,10 +117,7 @@ class Authorship:
         folders = (checkout.own, checkout.common) if checkout is not None else ()
         for log in dict.fromkeys(folder / "logs" / "HEAD" for folder in folders if folder is not None):
             try:
-                with log.open("rb") as file:
-                    file.seek(0, 2)
-                    file.seek(max(0, file.tell() - MAX_LOG_BYTES))
-                    lines = file.read().decode("utf-8", "replace").split("\n")
+                lines = log_lines(log, max_bytes=MAX_LOG_BYTES)
             except OSError:
                 continue
             for line in reversed(lines):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from tacit.session.branches import OBJECT_ID, has_remotes, resolve_ref
+from tacit.session.branches import OBJECT_ID, default_branch, has_remotes, merged_ref, resolve_ref
 from tacit.session.projects import find_checkout
 
 MAX_COMMITS = 300
@@ -24,8 +24,6 @@ MAX_OBJECT_BYTES = 200_000
 """A larger commit says more than anybody wrote by hand."""
 MAX_DELTAS = 60
 MAX_PACKS = 200
-_REMOTE_BRANCHES = ("refs/remotes/origin/main", "refs/remotes/origin/master")
-_LOCAL_BRANCHES = ("refs/heads/main", "refs/heads/master")
 _COMMIT, _TREE, _BLOB, _OFS_DELTA, _REF_DELTA = 1, 2, 3, 6, 7
 _FILE_MODES = (b"100644", b"100755")
 _KINDS = {b"commit": _COMMIT, b"tree": _TREE, b"blob": _BLOB}
@@ -41,7 +39,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """A commit: its id, its parents, its message, its tree, and when it was committed, in seconds since the epoch (0 = unknown)."""
+    """A commit. `tree` = the id of its tree; `at_s` = when it was committed, in seconds since the epoch, 0 = unknown."""
 
     id: str
     parents: tuple[str, ...]
@@ -76,11 +74,9 @@ def default_branch_of(root: Path) -> Head | None:
         return None
     shared = checkout.common
     try:
-        names = [*_REMOTE_BRANCHES, *(() if has_remotes(shared) else _LOCAL_BRANCHES)]
-        head = shared / "refs" / "remotes" / "origin" / "HEAD"
-        if head.is_file():
-            names.insert(0, head.read_text("utf-8", "replace").strip().removeprefix("ref:").strip())
-        commit = next(filter(None, (resolve_ref(shared, shared, name) for name in names)), "")
+        remote = has_remotes(shared)
+        name = default_branch(shared, remote=remote)
+        commit = resolve_ref(shared, shared, merged_ref(name, remote=remote)) if name else ""
     except OSError:
         return None
     return Head(commit=commit, objects=shared / "objects") if commit else None
@@ -91,7 +87,7 @@ class Unreadable(Exception):
 
 
 class ObjectReader:
-    """Commits and trees of one repository; what was read is kept, and packs are listed once. For one look, by one thread."""
+    """Reads commits and trees of one repository and caches them. It lists the packs once, so make a new one when the repository may have changed. For one thread."""
 
     def __init__(self, objects: Path) -> None:
         self._objects = objects
@@ -113,7 +109,7 @@ class ObjectReader:
         return self._commits[name]
 
     def tree(self, name: str) -> dict[bytes, tuple[bytes, str]]:
-        """Mode and id of the entries of the tree called `name`, by their names.
+        """The mode and id of each entry of the tree called `name`, by the name of the entry.
 
         Raises:
             Unreadable: if it cannot be read.
@@ -142,10 +138,7 @@ def parents_of(objects: Path, commit: str) -> tuple[str, ...]:
     Raises:
         Unreadable: if it cannot be read.
     """
-    parsed = _parse(commit, _whole(objects, commit, _COMMIT))
-    if parsed is None:
-        raise Unreadable(commit)
-    return parsed.parents
+    return ObjectReader(objects).commit(commit).parents
 
 
 def author_of(objects: Path, commit: str) -> str:

@@ -86,7 +86,7 @@ class TeamStatement:
 _SENTENCE = re.compile(
     r"(?<!\b[^\W\d_])(?<!\b(?:dr|jr|sr|st|mr|ms))(?<!\b(?:mrs))(?<!\b(?:prof))\.(?!\S)", re.IGNORECASE
 )
-"""A dot that ends a sentence, and no initial and no title."""
+"""A period that ends a sentence: not one after an initial or a title such as `Dr.`."""
 
 
 def read_team_file(text: str, *, kinds: KindRegistry) -> TeamStatement:
@@ -412,7 +412,7 @@ class _TeamImport:
 
 
 def teammate_trigger(content: str, *, kind: str, files: Sequence[str], when: Sequence[str]) -> Trigger:
-    """When a teammate's statement applies, from `when` or else from its words. It never has a call refused: each user decides that.
+    """The trigger of a teammate's statement, made from `when` or, if that is empty, from its words. It never blocks a call: only the user can decide that.
 
     Raises:
         InvalidInput: if `when` cannot be read.

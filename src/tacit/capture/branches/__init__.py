@@ -1,1 +1,1 @@
-"""What is learned on a branch that is not merged: what became of the branch, and the changes that follow from it."""
+"""Memories that are bound to an unmerged branch: finds out whether the branch was merged or deleted, and changes the memories accordingly."""

@@ -1,14 +1,14 @@
-"""What became of a branch. In: a work tree, the name of a branch, what was known of it. Out: whether it is open, merged or gone.
+"""Whether a branch is open, merged or gone. In: a work tree, the name of a branch, its earlier state. Out: its fate and its new state.
 
-Reads git's own files and a bounded number of commits; never runs git, never fetches. A branch counts as merged when the default branch, as it
-was fetched, holds
+Reads git's own files and a limited number of commits; never runs git, never fetches. A branch counts as merged if one of these is true of the
+default branch as it was last fetched:
 
-- the commit that the branch stood on, and the branch had commits of its own: a branch that was only just made stands on such a commit, too; or
-- every file as the branch left it, of those that the branch changed: the branch was squashed or rebased; or
-- a commit that says that it merges a branch of this name, made after the statement, where the branch itself is gone.
+- It contains the tip of the branch, and the branch had commits of its own. (Without the second condition a new branch would count as merged.)
+- One of its commits contains every file that the branch changed, in the branch's version. So a squashed or rebased branch is recognized.
+- The branch no longer exists, and a commit that is newer than the first statement on the branch says that it merges a branch of this name.
 
-A branch is gone when the repository that had it has it no more. Then nobody knows whether it was merged otherwise; what cannot be read is
-unknown, and nothing follows from it.
+A branch is gone if it was deleted from the repository that had it and no merge is found. If git's files cannot be read, the fate is unknown and
+nothing is changed.
 
 Source: gitrepository-layout(5), git-reflog(1); the walk is that of git-merge-base(1).
 """
@@ -24,15 +24,15 @@ from pathlib import Path
 from typing import Literal
 
 from tacit.capture.bootstrap.git_objects import Commit, ObjectReader, Unreadable
-from tacit.session.branches import WorkTree, is_branch_name, resolve_ref
+from tacit.session.branches import WorkTree, is_branch_name, log_lines, merged_ref, resolve_ref
 from tacit.state.captured import BranchState
 
 MAX_WALKED = 5_000
-"""Commits that one walk reads; a branch that is further from the default branch stays as it is."""
+"""Most commits that one walk reads. A branch that is further away from the default branch is left as it is."""
 MAX_COMPARED = 200
-"""Commits of the default branch whose files are compared with those of the branch."""
+"""Most commits of the default branch whose files are compared with those of the branch."""
 MAX_CHANGED = 500
-"""A branch that changed more files is not compared by them."""
+"""Most changed files of a branch that is compared by its files."""
 MAX_LOG_BYTES = 1_000_000
 MAX_LOGS = 1_000
 SKEW_S = 86_400
@@ -43,12 +43,12 @@ _FOLDER = b"40000"
 
 BranchFate = Literal["open", "merged", "gone", "unknown"]
 _Changed = dict[tuple[bytes, ...], str]
-"""Id of each changed file by its path; "" = it was removed."""
+"""The id of each changed file by its path; "" = the file was removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logged:
-    """What the log of HEAD says of a branch: the commit it stood on last, and whether commits were made on it."""
+    """What a log of git says about a branch: `tip` = its last commit; `own` = whether commits were made on it."""
 
     tip: str
     own: bool = False
@@ -56,13 +56,13 @@ class Logged:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Walk:
-    """Two histories down to where they meet.
+    """Two histories, followed back to the point where they meet.
 
     Attributes:
-        own: commits of the first that the second does not have.
-        others: commits of the second alone, newest first.
-        base: the newest commit of both, or empty.
-        whole: everything on the way could be read.
+        own: commits that only the first history has.
+        others: commits that only the second history has, newest first.
+        base: the newest commit that both have, or empty.
+        whole: whether every commit on the way could be read.
     """
 
     own: frozenset[str]
@@ -72,7 +72,7 @@ class _Walk:
 
     @property
     def reached(self) -> bool:
-        """Whether the second history holds the first as a whole."""
+        """Whether the second history contains all of the first one."""
         return bool(self.base) and not self.own
 
 
@@ -80,33 +80,32 @@ _NO_WALK = _Walk(own=frozenset())
 
 
 class History:
-    """The branches of one repository, for one look."""
+    """The branches of one repository. Make a new one for each look at them."""
 
     def __init__(self, tree: WorkTree) -> None:
-        """Read where the branches stand.
+        """Read the references of the repository of `tree`.
 
         Raises:
             OSError: if git's files cannot be read.
         """
         own, common = tree.checkout.own, tree.checkout.common
-        assert own is not None and common is not None  # noqa: PT018 - as `work_tree_of` says
+        assert own is not None and common is not None  # noqa: PT018 - `work_tree_of` promises it
         self._common = common
         self._objects = ObjectReader(common / "objects")
-        home = _REMOTE if tree.remote else _HEADS
-        tips = (resolve_ref(common, common, home + name) for name in tree.shared)
+        tips = (resolve_ref(common, common, merged_ref(name, remote=tree.remote)) for name in tree.shared)
         self.targets = tuple(dict.fromkeys(filter(None, tips)))
-        """What the branches that count as merged stand on."""
+        """The commits at the tips of the branches that count as merged."""
         self._logged = read_log(own / "logs" / "HEAD")
         if own != common:
             self._logged = {**read_log(common / "logs" / "HEAD"), **self._logged}
 
     @property
     def folder(self) -> str:
-        """What stands for this repository."""
+        """The git folder that identifies this repository."""
         return str(self._common)
 
     def tip_of(self, name: str) -> str:
-        """The commit that a branch stands on here, else as it was fetched; "" = there is no such branch.
+        """The tip of the local branch `name`, or else of the fetched one; "" = there is no such branch.
 
         Raises:
             OSError: if git's files cannot be read.
@@ -116,7 +115,7 @@ class History:
         )
 
     def renamed(self, name: str) -> str:
-        """The name that a branch has now, as the log of that says; "" = it has its name, or nobody knows."""
+        """The new name of a branch that was renamed, read from git's logs; "" = it was not renamed, or this is not known."""
         try:
             logs = self._common / "logs" / "refs" / "heads"
             if self.tip_of(name) or not logs.is_dir():
@@ -124,19 +123,21 @@ class History:
             told = f"\tBranch: renamed {_HEADS}{name} to {_HEADS}"
             for log in islice((path for path in logs.rglob("*") if path.is_file()), MAX_LOGS):
                 now = log.relative_to(logs).as_posix()
-                if any(line.endswith(f"{told}{now}") for line in _tail(log)) and self.tip_of(now):
+                if any(
+                    line.endswith(f"{told}{now}") for line in log_lines(log, max_bytes=MAX_LOG_BYTES)
+                ) and self.tip_of(now):
                     return now
         except OSError:
             return ""
         return ""
 
     def judge(self, name: str, before: BranchState, *, since_s: int) -> tuple[BranchFate, BranchState]:
-        """What became of the branch `name`, and what is known of it now.
+        """The fate of the branch `name`, and its new state.
 
         Args:
-            name: of the branch.
-            before: what was known of it.
-            since_s: when the first statement on it was made; a later merge of a branch of that name is one of this branch.
+            name: the name of the branch.
+            before: its state at the last look.
+            since_s: when the first statement on it was made, in seconds since the epoch. Older merge commits belong to another branch of that name.
         """
         try:
             tip = self.tip_of(name)
@@ -144,7 +145,7 @@ class History:
             return "unknown", before
         logged = self._logged.get(name)
         if not tip and before.folder != self.folder and logged is None:
-            return "unknown", before  # another repository has it, or had it
+            return "unknown", before  # it belongs to another repository
         gone = not tip
         last = tip or (logged.tip if logged is not None else "") or before.tip
         looked = " ".join((last, str(gone), *self.targets))
@@ -167,25 +168,25 @@ class History:
         return ("open", replace(after, looked=looked)) if walk.whole else ("unknown", after)
 
     def _had_own(self, before: BranchState, logged: Logged | None) -> bool:
-        """Whether the branch had commits of its own that are merged: it was seen with them, or its log tells."""
+        """Whether the branch had commits of its own, which are merged now: they were seen at an earlier look, or its log shows them."""
         if logged is not None and logged.own:
             return True
         return before.ahead and bool(before.tip) and self._walk(before.tip).reached
 
     def _log_of(self, name: str) -> Logged | None:
-        """What the own log of a branch says, which ends with the branch."""
+        """What the log of the branch itself says; git deletes that log together with the branch."""
         if not is_branch_name(name):
             return None
         return read_log(self._common / "logs" / "refs" / "heads" / name, branch=name).get(name)
 
     def own_commits(self, commit: str) -> frozenset[str]:
-        """The commits behind `commit` that are not merged."""
+        """The ancestors of `commit`, itself included, that are not merged."""
         return self._walk(commit).own if commit and self.targets else frozenset()
 
     def _walk(self, commit: str) -> _Walk:
-        """Walk `commit` and the targets, newest commit first, until all that is left belongs to both.
+        """Follow `commit` and the targets back, newest commit first, until all remaining commits belong to both histories.
 
-        Clocks of committers differ: the walk goes on for a day behind the oldest commit that seems to be the first one's own.
+        The clocks of committers differ, so the walk continues until one day before the oldest commit that seems to belong to `commit` alone.
         """
         mine, theirs = 1, 2
         flags: dict[str, int] = {commit: mine}
@@ -220,7 +221,7 @@ class History:
         )
 
     def _push(self, queue: list[tuple[int, str]], name: str) -> bool:
-        """Put a commit into the queue; False = it cannot be read, as where a clone is shallow."""
+        """Put a commit into the queue; False = it cannot be read, for example in a shallow clone."""
         try:
             commit = self._objects.commit(name)
         except Unreadable:
@@ -229,7 +230,7 @@ class History:
         return True
 
     def _holds_files(self, tip: str, walk: _Walk) -> bool:
-        """Whether a commit of the default branch holds every file that the branch changed as the branch left it."""
+        """Whether some commit of the default branch contains the branch's version of every file that the branch changed."""
         if not (walk.own and walk.base and walk.whole):
             return False
         try:
@@ -253,7 +254,7 @@ class History:
     def _changes(
         self, before: str, after: str, within: tuple[bytes, ...] = ()
     ) -> Iterator[tuple[tuple[bytes, ...], str]]:
-        """The files that differ between two trees, as they are in the second; a tree may be "" = there is none."""
+        """The path and the new id of every file that differs between two trees; a tree of "" is empty."""
         old = self._objects.tree(before) if before else {}
         new = self._objects.tree(after) if after else {}
         for name in old.keys() | new.keys():
@@ -268,7 +269,7 @@ class History:
                 yield (*within, name), new_id
 
     def _file(self, tree: str, path: Sequence[bytes]) -> str:
-        """The id of the file at `path` of a tree; "" = there is none."""
+        """The id of the file at `path` in a tree; "" = there is no such file."""
         at = tree
         for folder in path[:-1]:
             mode, at = self._objects.tree(at).get(folder, (b"", ""))
@@ -278,7 +279,7 @@ class History:
         return "" if mode == _FOLDER else found
 
     def _names_merge(self, name: str, *, since_s: int) -> bool:
-        """Whether a commit of the default branch since then says that it merges a branch of this name."""
+        """Whether a commit of the default branch since `since_s` says that it merges a branch of this name."""
         for target in self.targets:
             at = target
             for _ in range(MAX_COMPARED):
@@ -297,7 +298,7 @@ class History:
 
 
 def _merges(commit: Commit, name: str) -> bool:
-    """Whether a commit says that it merges the branch `name`, in the words of git and of the common hosts of repositories."""
+    """Whether the first line of a commit message is one that git, GitHub, GitLab or Bitbucket write for a merge of the branch `name`."""
     first = commit.message.split("\n", 1)[0]
     quoted = re.escape(name)
     return bool(
@@ -307,25 +308,17 @@ def _merges(commit: Commit, name: str) -> bool:
     )
 
 
-def _tail(path: Path) -> list[str]:
-    """The last lines of a log.
-
-    Raises:
-        OSError: if it cannot be read.
-    """
-    with path.open("rb") as file:
-        file.seek(0, 2)
-        file.seek(max(0, file.tell() - MAX_LOG_BYTES))
-        return file.read().decode("utf-8", "replace").splitlines()
-
-
 def read_log(path: Path, *, branch: str = "") -> dict[str, Logged]:
-    """What the log of HEAD in a file says of each branch that HEAD left, or stands on; nothing where there is none.
+    """Read what a log of git says about branches, by the name of the branch; empty if it cannot be read.
 
-    With `branch` it is the log of that branch. What was thrown away by a reset does not count as its own.
+    Args:
+        path: the log of HEAD, which tells about every branch that HEAD was on, or the log of one branch.
+        branch: the branch whose log it is; "" = it is the log of HEAD.
+
+    Commits that a later reset threw away do not count as made on the branch.
     """
     try:
-        lines = _tail(path)
+        lines = log_lines(path, max_bytes=MAX_LOG_BYTES)
     except OSError:
         return {}
     found: dict[str, Logged] = {}

@@ -1,7 +1,7 @@
-"""A look at the branches that memories were learned on. In: a work tree, a project. Out: what its branches became, and the changes made.
+"""Checks the branches that a project's memories are bound to. In: a work tree, a project. Out: the changes that were made.
 
-Reads git's own files; runs when a session starts and behind what was learned, never while a host waits. All changes of a look are one transaction.
-What the user took back is not done again.
+Reads git's own files. It runs in the background when a session starts and after something was learned, never while a host waits. All changes of one
+look are one transaction. A change that the user undid is not made again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tacit.capture.branches.history import BranchFate, History
-from tacit.capture.branches.marks import back, changes_of_merge, gone, renamed, replaced_by
+from tacit.capture.branches.marks import (
+    back,
+    changes_of_merge,
+    gone,
+    renamed,
+    replaced_by,
+    replaced_on_branch,
+)
 from tacit.capture.reconcile import Neighbor
 from tacit.capture.store import Reconciler
 from tacit.model.change_reason import ChangeCause
@@ -31,12 +38,12 @@ _NOTHING: _Decided = ((), ())
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchesSeen:
-    """What a look saw.
+    """The result of a look.
 
     Attributes:
-        head: the branch that the work tree stands on, or empty.
-        held: other branches that are not merged and whose commits the present one holds: what was learned on them holds here.
-        changes: what was changed.
+        head: the branch that is checked out, or empty.
+        held: other unmerged branches whose commits the checked-out branch contains. Their memories hold on it, too.
+        changes: the changes that were made.
     """
 
     head: str = ""
@@ -45,7 +52,7 @@ class BranchesSeen:
 
 
 class BranchLook:
-    """Looks at the branches of work trees, over one store."""
+    """Checks the branches of projects of one store."""
 
     def __init__(self, *, store: Store, reconciler: Reconciler, kinds: KindRegistry, clock: Clock) -> None:
         self._store = store
@@ -54,7 +61,12 @@ class BranchLook:
         self._clock = clock
 
     def look(self, root: str, project_id: str, *, near_duplicate_cosine: float) -> BranchesSeen:
-        """See what became of the branches of a project, in the work tree at `root`.
+        """Find out which branches of a project were merged, deleted or renamed, and change its memories accordingly.
+
+        Args:
+            root: root of the work tree to read.
+            project_id: the project.
+            near_duplicate_cosine: least cosine of two statements that may say the same.
 
         Raises:
             StoreError: as the store; nothing is changed.
@@ -91,7 +103,7 @@ class BranchLook:
             if fate == "open" and name in before and before[name].gone
         )
         changes = self._settle(bound, fates, returned, near_duplicate_cosine)
-        # Written behind the changes: after a crash between the two the next look comes to the same.
+        # Written after the changes: if the process dies in between, the next look comes to the same result.
         if after != before:
             BRANCHES.write(self._store, after, project_id)
         own = history.own_commits(commit_at(tree, head)) if set(after) - {head} else frozenset[str]()
@@ -101,13 +113,13 @@ class BranchLook:
         return BranchesSeen(head=head, held=held, changes=changes)
 
     def _bound(self, project_id: str) -> tuple[Memory, ...]:
-        """Live memories of the project that speak of an unmerged branch."""
+        """The memories of the project that are active or wait for the user, and are bound to a branch."""
         own = [scope for scope in self._store.scopes().scopes if scope.project_id == project_id]
         where = MemoryFilter(statuses=("active", "quarantined"), branched=True)
         return self._store.list_memories(where, scope=ScopeFilter.of(*own), limit=MOST) if own else ()
 
     def _follow_names(self, bound: Sequence[Memory], history: History) -> dict[str, str]:
-        """Bind memories of branches that were renamed to the new names; these by the old ones."""
+        """Bind the memories of renamed branches to the new names; return the new names by the old ones."""
         names = {memory.branch_name for memory in bound}
         moved = {name: now for name in sorted(names) if (now := history.renamed(name))}
         if moved:
@@ -121,12 +133,12 @@ class BranchLook:
     def _fates(
         self, bound: Sequence[Memory], history: History, before: Mapping[str, BranchState], tree: WorkTree
     ) -> dict[str, tuple[BranchFate, BranchState]]:
-        """What became of each branch, and what is known of it now."""
+        """The fate and the new state of each branch, by its name."""
         fates: dict[str, tuple[BranchFate, BranchState]] = {}
         for name in sorted({memory.branch_name for memory in bound}):
             known = before.get(name, BranchState())
             since_s = min(m.created_at_ms for m in bound if m.branch_name == name) // 1000
-            if name in tree.shared:  # work is brought together there now
+            if name in tree.shared:  # the team merges into it now
                 fates[name] = "merged", known
             else:
                 fates[name] = history.judge(name, known, since_s=since_s)
@@ -139,7 +151,7 @@ class BranchLook:
         returned: frozenset[str],
         near_duplicate_cosine: float,
     ) -> tuple[Change, ...]:
-        """Do what follows from the fates; `returned` are branches that were gone from this repository and are there again."""
+        """Change the memories according to the fates of their branches; `returned` are branches that were gone and exist again."""
         now_ms = self._clock.now_ms()
         changing = [
             memory
@@ -152,12 +164,10 @@ class BranchLook:
         def decide(memory: Memory, near: Sequence[Neighbor]) -> _Decided:
             match fates[memory.branch_name][0]:
                 case "merged":
-                    ids = memory.branch.replaces if memory.branch is not None else ()
-                    named = {m.id: m for m in self._store.get(list(ids), scope=self._store.scopes())}
                     return changes_of_merge(
                         memory,
                         near,
-                        by_id=named,
+                        replaced=replaced_on_branch(self._store, memory),
                         near_duplicate_cosine=near_duplicate_cosine,
                         kinds=self._kinds,
                         now_ms=now_ms,
@@ -175,7 +185,7 @@ class BranchLook:
         )
 
     def _is_due(self, memory: Memory, fate: BranchFate, *, returned: bool) -> bool:
-        """Whether something follows for `memory`, and the user has not taken just that back."""
+        """Whether `memory` has to change, unless the user has undone that very change."""
         now = self._clock.now_ms()
         due = (
             fate == "merged"

@@ -1,12 +1,13 @@
-"""The changes of memories that follow from what became of their branch. In: memories, what is near to them. Out: changes. Pure but for one reader.
+"""The changes of memories whose branch was merged, deleted, renamed or restored. In: memories and their neighbors. Out: changes.
 
-A merged branch's memory becomes one of the project and is reconciled as if it were stated now: what it replaced on its branch ends, what
-says the same takes it in, what may contradict it is asked about. Of a branch that is gone the user is asked; notes of sessions fade.
+When its branch is merged, a memory holds for the whole project and is reconciled like a new statement: the memories that it replaced on its branch end, it
+is merged into a memory that says the same, and the user is asked about a possible contradiction. When its branch is deleted without a merge, the user is
+asked about the memory; notes of sessions stay bound and fade. Only the functions that take a store read from it; none writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from tacit.capture.reconcile import Neighbor, reconcile
@@ -15,13 +16,13 @@ from tacit.model.change_reason import ChangeCause, ChangeReason, joined
 from tacit.model.changes import Change, Contradict, Edit, Merge, Retire, Skip, Supersede
 from tacit.model.kinds import KindRegistry
 from tacit.model.memory import Memory, Relation
-from tacit.ports.store import Store, ValueChanges, ValueName
+from tacit.ports.store import MemoryStore, Store, ValueChanges, ValueName
 from tacit.state.captured import BranchState
 from tacit.state.registry import BRANCHES
 
 
 def replaced_by(memories: Iterable[Memory]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """By project and branch the ids of what these memories replace on their branches; sorted."""
+    """The sorted ids of the memories that `memories` replace on their branches, by project id and branch name."""
     replaced: dict[str, dict[str, set[str]]] = {}
     for memory in memories:
         project = memory.scope.project_id
@@ -36,7 +37,7 @@ def replaced_by(memories: Iterable[Memory]) -> dict[str, dict[str, tuple[str, ..
 
 
 def replaced_on_branches(store: Store, changes: Iterable[Change]) -> ValueChanges:
-    """The named values that know what `changes` replace on branches; set with them, so that the next recall sees it."""
+    """The named values that record which memories `changes` replace on branches. Write them together with `changes`, so that the next recall sees them."""
     stored = [change.memory for change in changes if not isinstance(change, Retire | Skip)]
     values: dict[ValueName, str | None] = {}
     for project, branches in replaced_by(stored).items():
@@ -54,22 +55,22 @@ def changes_of_merge(
     memory: Memory,
     neighbours: Sequence[Neighbor],
     *,
-    by_id: Mapping[str, Memory],
+    replaced: Sequence[Memory],
     near_duplicate_cosine: float,
     kinds: KindRegistry,
     now_ms: int,
     judge: Judge = judge_by_words,
 ) -> tuple[list[Change], list[Relation]]:
-    """What follows for `memory` from the merge of its branch: changes and relations.
+    """The changes and relations to store when the branch of `memory` was merged.
 
     Args:
-        memory: learned on the branch.
-        neighbours: stored memories near to it.
-        by_id: what it replaces on its branch, as far as that is stored.
-        near_duplicate_cosine: as everywhere.
+        memory: a memory that is bound to the branch.
+        neighbours: stored memories with a similar meaning.
+        replaced: the memories that it replaces on its branch; see `replaced_on_branch`.
+        near_duplicate_cosine: least cosine of two statements that may say the same.
         kinds: the known kinds.
-        now_ms: the time.
-        judge: tells how two statements relate.
+        now_ms: the time, in milliseconds since the epoch.
+        judge: decides how two statements relate.
     """
     assert memory.branch is not None
     why = ChangeReason(cause=ChangeCause.BRANCH_MERGED, terms=(memory.branch.name,))
@@ -77,7 +78,7 @@ def changes_of_merge(
     held = replace(memory, branch=None, status=status, updated_at_ms=now_ms)
     if memory.is_session_note or held.status != "active":
         return [Edit(memory=held, reason=why)], []
-    ended = replaced_here(memory, by_id)
+    ended = list(replaced)
     unbound = [near for near in neighbours if near.memory.branch is None and near.memory not in ended]
     decided = reconcile(held, unbound, near_duplicate_cosine=near_duplicate_cosine, judge=judge, kinds=kinds)
     questions: list[Relation] = []
@@ -93,24 +94,25 @@ def changes_of_merge(
             questions = [_question(held, name) for name in (decided.other_id, *decided.further)]
             why = joined((why, decided.reason))
         case _:
-            # What was said on the default branch since may be newer; which of the two holds nobody knows.
+            # A newer statement was made on the default branch meanwhile: the user decides which of the two holds.
             other = decided.memory.validity.superseded_by if not isinstance(decided, Retire) else None
             questions = [_question(held, other)] if other else []
     changes, relations = ended_for(held, ended, why, now_ms)
     return [Edit(memory=held, reason=why), *changes], [*relations, *questions]
 
 
-def replaced_here(memory: Memory, by_id: Mapping[str, Memory]) -> list[Memory]:
-    """What `memory` replaces on its branch and what still holds on all others, of the stored memories `by_id`."""
-    names = memory.branch.replaces if memory.branch is not None else ()
-    named = [by_id[name] for name in names if name in by_id]
-    return [old for old in named if old.status == "active" and old.branch is None]
+def replaced_on_branch(store: MemoryStore, memory: Memory) -> tuple[Memory, ...]:
+    """The memories that `memory` replaces on its branch and that are still active on all other branches."""
+    ids = memory.branch.replaces if memory.branch is not None else ()
+    named = {old.id: old for old in store.get(list(ids), scope=store.scopes())} if ids else {}
+    in_order = (named[name] for name in ids if name in named)
+    return tuple(old for old in in_order if old.status == "active" and old.branch is None)
 
 
 def ended_for(
     memory: Memory, old_memories: Sequence[Memory], why: ChangeReason, now_ms: int
 ) -> tuple[list[Change], list[Relation]]:
-    """The changes and relations with which `memory` ends `old_memories`, which it replaced on its branch so far."""
+    """The changes and relations with which `memory` ends `old_memories` on all branches; until now it replaced them only on its own branch."""
     replaced = ChangeReason(cause=ChangeCause.REPLACED_BY, memory_ids=(memory.id,), further=(why,))
     changes: list[Change] = [
         Edit(memory=_ended(old, memory.id, now_ms), reason=replaced) for old in old_memories
@@ -120,7 +122,10 @@ def ended_for(
 
 
 def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
-    """The change of a memory whose branch is gone: it waits for the user; None = it stays as it is, what only tells of the work fades."""
+    """The change that makes a memory wait for the user because its branch is gone.
+
+    None if it is not active, waits already, or only tells of the work (an episodic kind): such a memory stays bound and fades.
+    """
     if memory.branch is None or memory.branch.gone or memory.status != "active":
         return None
     if kinds.of_stored(memory.kind).episodic:
@@ -133,7 +138,7 @@ def gone(memory: Memory, kinds: KindRegistry, now_ms: int) -> Change | None:
 
 
 def renamed(memory: Memory, name: str, now_ms: int) -> Change:
-    """The change of a memory whose branch has another name now."""
+    """The change that binds a memory to the new name of its branch."""
     assert memory.branch is not None
     why = ChangeReason(cause=ChangeCause.BRANCH_RENAMED, terms=(memory.branch.name, name))
     moved = replace(memory, branch=replace(memory.branch, name=name), updated_at_ms=now_ms)
@@ -141,7 +146,7 @@ def renamed(memory: Memory, name: str, now_ms: int) -> Change:
 
 
 def back(memory: Memory, now_ms: int) -> Change | None:
-    """The change of a memory whose branch is there again and not merged; None = nothing is to be changed."""
+    """The change that makes a memory active again because its branch, which was gone, exists again; None = it does not wait for that."""
     if memory.branch is None or not memory.branch.gone:
         return None
     why = ChangeReason(cause=ChangeCause.BRANCH_BACK, terms=(memory.branch.name,))
@@ -150,7 +155,7 @@ def back(memory: Memory, now_ms: int) -> Change | None:
 
 
 def _taken_in(held: Memory, decided: Merge | Skip, why: ChangeReason, now_ms: int) -> list[Change]:
-    """The project's memory that says the same takes it in."""
+    """The changes that merge `held` into a memory of the project that says the same."""
     into = decided.memory.id if isinstance(decided, Merge) else decided.memory_id
     same = ChangeReason(cause=ChangeCause.SAYS_SAME, memory_ids=(into,))
     over = Edit(memory=_ended(held, into, now_ms), reason=joined((why, same)))

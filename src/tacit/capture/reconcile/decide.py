@@ -51,8 +51,9 @@ def reconcile(
     The first that holds: it says the same as a neighbour (Merge, or Skip when it is the same utterance read again and adds nothing);
     it ends one or several in so many words (Supersede, or Contradict when trust or time forbid that, or an Add that is over already
     when the neighbour is the newer one); the two look as if they could not both hold (Contradict: one question, of the nearest); else
-    Add. Neighbours are tried from the nearest; ties by id. What was learned on an unmerged branch ends nothing that holds on all branches before
-    the merge, and is compared with nothing of another branch; see `LearnedOn`. `counted` = ids of the memories that the session of `memory` has stated so far.
+    Add. Neighbours are tried from the nearest; ties by id. A statement that is
+    bound to an unmerged branch is not compared with those of other branches, and ends one that holds on all branches only at the merge; see `LearnedOn`.
+    `counted` = ids of the memories that the session of `memory` has stated so far.
     """
     ordered = [
         near
@@ -82,9 +83,10 @@ def reconcile(
 def _until_merged(
     memory: Memory, branch: LearnedOn, conflicts: Sequence[tuple[Memory, Judgment]]
 ) -> tuple[Memory, list[tuple[Memory, Judgment]]]:
-    """A statement of a branch with the ids of what it replaces there, and the conflicts within the branch, which are decided now.
+    """Split the conflicts of a statement that is bound to a branch.
 
-    Everything else is decided when the branch is merged; until then both hold, each in its place.
+    Returns the statement with the ids of the memories that it replaces on its branch, and the conflicts with memories of the same branch, which are decided
+    now. Conflicts with memories that hold on all branches are decided when the branch is merged; until then both memories stay active.
     """
     replaced = [
         stored.id
@@ -103,8 +105,8 @@ def replace_named(memory: Memory, old_memories: Sequence[Memory], *, spoken_of: 
     """Decide what happens to `memory`, which is said to replace the stored `old_memories`.
 
     Those of equal or lower trust end. Of the others, and of the user's own where an agent only quotes the user and `spoken_of` says that the
-    quotation is not about them, the user is asked; both stay. A statement of an unmerged branch ends those that hold on all
-    branches when the branch is merged.
+    quotation is not about them, the user is asked; both stay. A statement that is bound to an unmerged branch ends memories
+    that hold on all branches only when the branch is merged.
 
     Args:
         memory: the new statement.

@@ -34,7 +34,7 @@ def find_near_memories(
 ) -> Mapping[str, Memory]:
     """Memories near to the messages by words or by meaning, under ids made for this request: m1, m2, ...
 
-    Of the memories of unmerged branches only those of `branch`.
+    Memories that are bound to another unmerged branch than `branch` are left out.
     """
     texts = [message.text[:_TEXT_CHARS] for message in _telling(messages)]
     if not texts:

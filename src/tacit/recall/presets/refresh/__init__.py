@@ -89,7 +89,7 @@ def sections_start(
 
 
 def _last_digest(memories: list[Memory]) -> tuple[Memory, ...]:
-    """The memories, and of the digests the last one of each branch."""
+    """The memories, with only the newest digest of each branch."""
     return (*(memory for memory in memories if memory.kind != DIGEST), *newest_digests(memories))
 
 
