@@ -430,7 +430,10 @@ def main() -> None:
     parser.add_argument("--buffers", default="512MB")
     parser.add_argument("--promote", action="store_true")
     parser.add_argument(
-        "--first", type=int, default=0, help="number of tenants to store before one is measured; the others are stored afterwards"
+        "--first",
+        type=int,
+        default=0,
+        help="number of tenants to store before one is measured; the others are stored afterwards",
     )
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
