@@ -154,10 +154,10 @@ def add_findable(store: PostgresStore, name: str) -> None:
 class _Stripped(Transaction):
     """A transaction whose statements forget the tenant."""
 
-    def execute(self, statement: str, values: Any = None) -> Any:
+    def execute(self, statement: str, values: Any = None, *, binary: bool = False) -> Any:
         stripped = OWN.sub("true", statement)
         assert stripped != statement
-        return super().execute(stripped, values)
+        return super().execute(stripped, values, binary=binary)
 
 
 class _OneTransaction(Database):

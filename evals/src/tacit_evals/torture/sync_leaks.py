@@ -296,8 +296,10 @@ def only_row_level_security() -> Generator[None]:
     """Inside the block, no statement asks for its tenant, so that only the policies of the database protect it."""
     meant = Transaction.execute
 
-    def execute(self: Transaction, statement: str, values: Mapping[str, object] | None = None) -> Any:
-        return meant(self, _GUARDS.sub("TRUE", statement), values)
+    def execute(
+        self: Transaction, statement: str, values: Mapping[str, object] | None = None, *, binary: bool = False
+    ) -> Any:
+        return meant(self, _GUARDS.sub("TRUE", statement), values, binary=binary)
 
     with patch.object(Transaction, "execute", execute):
         yield

@@ -6,7 +6,9 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 
 from tacit.backends.postgres.scopes import StoredScope, stored_scopes
 from tacit.backends.text import clean_text
@@ -16,6 +18,10 @@ _Connection = psycopg.Connection[tuple[Any, ...]]
 Row = tuple[Any, ...]
 Observe = Callable[[str], None]
 """Called with every statement before it is executed."""
+
+_HEADER = 20
+_TYPES = {20: ">i8", 23: ">i4", 701: ">f8"}
+"""How PostgreSQL sends `int8`, `int4` and `float8`, by the number of the type."""
 
 
 @dataclass(slots=True)
@@ -39,16 +45,12 @@ class Transaction:
     _scopes: dict[ScopeFilter, tuple[StoredScope, ...]]
     stay: int = 0
 
-    def execute(self, statement: str, values: Mapping[str, object] | None = None) -> psycopg.Cursor[Row]:
-        """Execute a statement. Besides `values` it may use `tenant`, `placements` and `placement` (for new rows)."""
+    def execute(
+        self, statement: str, values: Mapping[str, object] | None = None, *, binary: bool = False
+    ) -> psycopg.Cursor[Row]:
+        """Execute a statement. Besides `values` it may use `tenant`, `placements` and `placement` (for new rows). `binary` = results are sent in binary form."""
         self._observe(statement)
-        given = {
-            "tenant": self.tenant,
-            "placements": list(self.placements),
-            "placement": self.placements[-1],
-            **_cleaned(values or {}),
-        }
-        return self._connection.execute(statement.encode(), given)
+        return self._connection.execute(statement.encode(), self._given(values), binary=binary)
 
     def rows(self, statement: str, values: Mapping[str, object] | None = None) -> list[Row]:
         """Return all rows of a statement."""
@@ -62,8 +64,18 @@ class Transaction:
         """Yield the rows of a statement one by one, without holding all of them in memory."""
         self._observe(statement)
         with self._connection.cursor(name="stream") as cursor:
-            given = {"tenant": self.tenant, "placements": list(self.placements), **_cleaned(values or {})}
-            yield from cursor.execute(statement.encode(), given)
+            yield from cursor.execute(statement.encode(), self._given(values))
+
+    def arrays(
+        self, statement: str, values: Mapping[str, object] | None = None
+    ) -> list[tuple[NDArray[Any], ...]]:
+        """Return all rows of a statement whose columns are arrays of `int4`, `int8` or `float8` without NULL. NULL is returned as an empty array."""
+        result = self.execute(statement, values, binary=True).pgresult
+        assert result is not None
+        return [
+            tuple(_array(result.get_value(row, column)) for column in range(result.nfields))
+            for row in range(result.ntuples)
+        ]
 
     def number(self, statement: str, values: Mapping[str, object] | None = None) -> int:
         """Return the number in the first row of a statement; 0 = there is no row, or it is NULL."""
@@ -80,6 +92,24 @@ class Transaction:
     def visible(self, scope: ScopeFilter) -> list[int]:
         """Return the numbers of the stored scopes that `scope` shows."""
         return [stored.number for stored in self.scopes(scope)]
+
+    def _given(self, values: Mapping[str, object] | None) -> dict[str, object]:
+        return {
+            "tenant": self.tenant,
+            "placements": list(self.placements),
+            "placement": self.placements[-1],
+            **_cleaned(values or {}),
+        }
+
+
+def _array(sent: bytes | None) -> NDArray[Any]:
+    """Return an array that PostgreSQL sent in binary form: a header of 20 bytes, then the length and the value of each element."""
+    if sent is None:
+        return np.empty(0, np.int64)
+    element = int.from_bytes(sent[8:12])
+    return np.frombuffer(sent, np.dtype([("length", ">i4"), ("value", _TYPES[element])]), offset=_HEADER)[
+        "value"
+    ].astype(_TYPES[element][1:])
 
 
 def _cleaned(values: Mapping[str, object]) -> dict[str, object]:

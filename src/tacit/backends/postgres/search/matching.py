@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.backends.postgres.documents import CODE, WORDS
+from tacit.backends.postgres.search.shown import HOLDS, OF_KINDS, Shown, best_shown, shown_ids
 from tacit.backends.text import clean_text
 from tacit.model.evidence import Hit
 
@@ -50,44 +51,19 @@ _LEAST_AHEAD = 200
 """At least so many are looked up where more frequent terms may change the order."""
 
 _OWN = "tenant = %(tenant)s AND placement = ANY(%(placements)s)"
-HOLDS = "valid_from_ms <= %(now_ms)s AND (valid_to_ms IS NULL OR valid_to_ms > %(now_ms)s)"
-OF_KINDS = " AND kind = ANY(%(kinds)s)"
 
 _FREQUENCIES = """
     SELECT term, sum(documents) FROM terms
     WHERE tenant = %(tenant)s AND space = %(space)s AND term = ANY(%(terms)s) AND scope = ANY(%(scopes)s) GROUP BY term"""
-_NORM = f"({UNIT} * (1 + {K1}::float8 * ({1 - B}::float8 + {B}::float8 * length / %(mean)s::float8)))"
-_FOUND = """
-    WITH found AS (
-        SELECT p.number, sum(asked.weight) AS total, min(p.value) AS length
-        FROM unnest(%(terms)s::text[], %(weights)s::int[]) AS asked (term, weight)
-        JOIN postings AS p ON p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s) AND p.term = asked.term
-        WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s)
-        GROUP BY p.number
-    )"""
-_KEPT = """, kept AS (
-        SELECT f.number, f.total, f.length FROM found AS f
-        JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
-        WHERE m.status = 'active' AND m.scope = ANY(%(scopes)s) AND {tests}
-    )"""
-_FIRST = f""", first AS MATERIALIZED (
-        SELECT number, total, length FROM {{source}} ORDER BY total / {_NORM} DESC FETCH FIRST %(ahead)s ROWS WITH TIES
-    )"""
-_PROBED = """, more AS (
-        SELECT p.number, sum(asked.weight) AS total
-        FROM unnest(%(frequent)s::text[], %(frequent_weights)s::int[]) AS asked (term, weight)
-        JOIN postings AS p ON p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s) AND p.term = asked.term
-        WHERE p.space = %(space)s AND p.scope = ANY(%(scopes)s) AND p.number = ANY(ARRAY(SELECT number FROM first))
-        GROUP BY p.number
-    ), whole AS (
-        SELECT number, f.total + coalesce(m.total, 0) AS total, f.length
-        FROM first AS f LEFT JOIN more AS m USING (number)
-    )"""
-_BEST = f"""
-    SELECT m.number, m.id, f.total * {K1 + 1}::float8 / {_NORM} AS score FROM {{source}} AS f
-    JOIN memories AS m ON m.tenant = %(tenant)s AND m.placement = ANY(%(placements)s) AND m.number = f.number
-    WHERE m.status = 'active' AND m.scope = ANY(%(scopes)s) AND {{tests}}
-    ORDER BY score DESC, m.id LIMIT %(limit)s"""
+_POSTINGS = """
+    SELECT held.numbers, held.lengths FROM unnest(%(terms)s::text[]) WITH ORDINALITY AS asked (term, place), LATERAL (
+        SELECT array_agg(p.number) AS numbers, array_agg(p.value) AS lengths FROM postings AS p
+        WHERE p.tenant = %(tenant)s AND p.placement = ANY(%(placements)s) AND p.space = %(space)s AND p.term = asked.term
+            AND p.scope = ANY(%(scopes)s)
+    ) AS held ORDER BY asked.place"""
+_FREQUENT = f"""
+    SELECT number, term FROM postings
+    WHERE {_OWN} AND space = %(space)s AND term = ANY(%(frequent)s) AND scope = ANY(%(scopes)s) AND number = ANY(%(numbers)s)"""
 _ALSO = f"""
     SELECT number, id FROM memories
     WHERE {_OWN} AND status = 'active' AND scope = ANY(%(scopes)s) AND id = ANY(%(ids)s) AND {HOLDS}"""
@@ -184,30 +160,71 @@ def _values(
     }
 
 
-def _best(
-    transaction: Transaction, terms: Terms, values: dict[str, object], limit: int
-) -> list[tuple[int, str, float]]:
-    """Number, id and score of the best that may be shown."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Memories that hold terms: their numbers, the sums of the weights of these terms, and their lengths in words. Each has shape (memories,)."""
+
+    numbers: NDArray[np.int64]
+    totals: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    def scores(self, mean: float) -> NDArray[np.float64]:
+        """Return the scores by BM25 in a scope whose mean memory has `mean` words, shape (memories,)."""
+        return self.totals * (K1 + 1) / (UNIT * (1 + K1 * (1 - B + B * self.lengths / mean)))
+
+    def best(self, count: int, mean: float) -> _Found:
+        """Return the `count` memories with the highest scores, and those that tie with the last of them."""
+        if len(self.numbers) <= count:
+            return self
+        scores = self.scores(mean)
+        return self.where(scores >= np.partition(scores, -count)[-count])
+
+    def where(self, chosen: NDArray[np.bool_]) -> _Found:
+        """Return the chosen memories; `chosen` has shape (memories,)."""
+        return _Found(self.numbers[chosen], self.totals[chosen], self.lengths[chosen])
+
+
+def _read(transaction: Transaction, terms: Terms, values: dict[str, object]) -> _Found:
+    """Return the memories in scope that hold a term whose postings are read."""
+    postings = transaction.arrays(_POSTINGS, values)
+    sizes = [len(numbers) for numbers, _ in postings]
+    numbers, first, places = np.unique(
+        np.concatenate([numbers for numbers, _ in postings]).astype(np.int64),
+        return_index=True,
+        return_inverse=True,
+    )
+    totals = np.zeros(len(numbers), np.int64)
+    np.add.at(totals, places, np.repeat(np.array(list(terms.weights.values()), np.int64), sizes))
+    return _Found(
+        numbers, totals, np.concatenate([lengths for _, lengths in postings])[first].astype(np.int64)
+    )
+
+
+def _add_frequent(transaction: Transaction, terms: Terms, values: dict[str, object], found: _Found) -> _Found:
+    """Return the same memories with the weights of the frequent terms that they hold."""
+    totals = found.totals.copy()
+    places = {int(number): place for place, number in enumerate(found.numbers)}
+    for number, term in transaction.rows(_FREQUENT, {**values, "numbers": list(places)}):
+        totals[places[number]] += terms.frequent[term]
+    return _Found(found.numbers, totals, found.lengths)
+
+
+def _best(transaction: Transaction, terms: Terms, values: dict[str, object], limit: int) -> list[Shown]:
+    """Return the best memories that may be shown, ties by id."""
     if not terms.weights:
         return []
-    of_kinds = values["kinds"] is not None
-    tests = HOLDS + (OF_KINDS if of_kinds else "")
+    found = _read(transaction, terms, values)
+    if not terms.frequent:
+        return best_shown(transaction, found.numbers, found.scores(terms.mean), values, limit=limit)
     ahead = max(_AHEAD * limit, _LEAST_AHEAD)
-    values = {**values, "limit": limit, "ahead": ahead}
-    rows: list[tuple[int, str, float]] = []
-    # Nearly all that are found may be shown, so that is asked of the first alone; of a kind there may be few among those.
-    for keep in (True,) if of_kinds else (False, True):
-        statement, source = _FOUND, "found"
-        if keep:
-            statement, source = statement + _KEPT.format(tests=tests), "kept"
-        statement, source = statement + _FIRST.format(source=source), "first"
-        if terms.frequent:
-            statement, source = statement + _PROBED, "whole"
-        statement += _BEST.format(source=source, tests=tests)
-        rows = [(number, name, float(score)) for number, name, score in transaction.rows(statement, values)]
-        if len(rows) == limit or terms.postings <= ahead:
-            break
-    return rows
+    if values["kinds"] is None:  # nearly all may be shown
+        first = _add_frequent(transaction, terms, values, found.best(ahead, terms.mean))
+        rows = best_shown(transaction, first.numbers, first.scores(terms.mean), values, limit=limit)
+        if len(rows) == limit or len(first.numbers) == len(found.numbers):
+            return rows
+    kept = found.where(np.isin(found.numbers, list(shown_ids(transaction, found.numbers, values))))
+    first = _add_frequent(transaction, terms, values, kept.best(ahead, terms.mean))
+    return best_shown(transaction, first.numbers, first.scores(terms.mean), values, limit=limit)
 
 
 def best_by_words(

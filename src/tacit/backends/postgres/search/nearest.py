@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tacit.backends.postgres.search.matching import HOLDS, OF_KINDS
+from tacit.backends.postgres.search.shown import HOLDS, OF_KINDS, best_shown
 from tacit.backends.postgres.vectors import vector_text
 from tacit.backends.text import clean_text
 from tacit.errors import EmbedderMismatch
@@ -37,14 +37,9 @@ _LEAST_SAMPLE = 32
 
 _MINE = """v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.identity = %(identity)s AND v.active
             AND v.scope = ANY(%(scopes)s)"""
-_EXACT = f"""
-    WITH scored AS MATERIALIZED (
-        SELECT v.id, v.kind, v.valid_from_ms, v.valid_to_ms, -(v.vector <#> %(query)s::halfvec) AS score FROM vectors AS v
-        WHERE {_MINE}
-    )
-    SELECT NULL AS id, count(*)::float8, avg(score), stddev_pop(score) FROM scored
-    UNION ALL
-    (SELECT id, score, NULL, NULL FROM scored WHERE {HOLDS}{{kinds}} ORDER BY score DESC, id LIMIT %(limit)s)"""
+_EXACT = (
+    f"SELECT array_agg(v.number), array_agg(v.vector <#> %(query)s::halfvec) FROM vectors AS v WHERE {_MINE}"
+)
 _BY_SIGNS = f"""
     WITH near AS MATERIALIZED (
         SELECT v.number FROM vectors AS v WHERE {_MINE} AND {HOLDS}{{kinds}}
@@ -98,7 +93,7 @@ def nearest(
     of_kinds = "" if kinds is None else OF_KINDS
     total = sum(stored.active for stored in scopes)
     if total <= EXACT_ROWS:
-        hits, background = _exact(transaction, values, of_kinds)
+        hits, background = _exact(transaction, values, limit)
     else:
         background = _sampled(transaction, values, total)
         by_graph = (
@@ -116,18 +111,17 @@ def nearest(
 
 
 def _exact(
-    transaction: Transaction, values: dict[str, object], kinds: str
+    transaction: Transaction, values: dict[str, object], limit: int
 ) -> tuple[list[Hit], Background | None]:
-    hits: list[Hit] = []
-    background = None
-    for name, score, mean, deviation in transaction.rows(_EXACT.format(kinds=kinds), values):
-        if name is not None:
-            hits.append(Hit(memory_id=name, score=float(score)))
-        elif score:
-            background = Background(
-                count=int(score), mean=float(mean), deviation=float(deviation), total=int(score)
-            )
-    return hits, background
+    numbers, distances = transaction.arrays(_EXACT, values)[0]
+    if not len(numbers):
+        return [], None
+    scores = -distances
+    background = Background(
+        count=len(scores), mean=float(scores.mean()), deviation=float(scores.std()), total=len(scores)
+    )
+    best = best_shown(transaction, numbers, scores, values, limit=limit)
+    return [Hit(memory_id=shown.id, score=shown.score) for shown in best], background
 
 
 def _sampled(transaction: Transaction, values: dict[str, object], total: int) -> Background | None:

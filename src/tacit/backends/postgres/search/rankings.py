@@ -26,8 +26,6 @@ from tacit.backends.postgres.documents import (
 )
 from tacit.backends.postgres.memories import identity_values
 from tacit.backends.postgres.search.matching import (
-    HOLDS,
-    OF_KINDS,
     SPACES,
     UNIT,
     best_by_words,
@@ -37,6 +35,7 @@ from tacit.backends.postgres.search.matching import (
     scores_by_term,
 )
 from tacit.backends.postgres.search.nearest import nearest
+from tacit.backends.postgres.search.shown import HOLDS, OF_KINDS
 from tacit.backends.text import clean_text, clean_value
 from tacit.errors import InvalidInput
 from tacit.model.evidence import Background, Hit, Ranking, WordTable
