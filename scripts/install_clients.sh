@@ -4,14 +4,16 @@ set -euo pipefail
 cd "$(dirname "$0")/../tests/e2e/clients"
 
 installed() {
-    for package in @anthropic-ai/claude-code @opencode-ai/plugin oidc-provider opencode-ai; do
+    for package in @anthropic-ai/claude-code @github/copilot @google/gemini-cli @openai/codex @opencode-ai/plugin oidc-provider opencode-ai; do
         node -e '
             const [name] = process.argv.slice(1)
             const wanted = require("./package.json").dependencies[name]
             process.exit(require(`./node_modules/${name}/package.json`).version === wanted ? 0 : 1)
         ' "$package" 2>/dev/null || return 1
     done
-    node_modules/.bin/claude --version && node_modules/.bin/opencode --version
+    for client in claude codex copilot gemini opencode; do
+        "node_modules/.bin/$client" --version || return 1
+    done
 }
 
 installed && exit 0
