@@ -18,7 +18,6 @@ import argparse
 import json
 import math
 import multiprocessing
-import os
 import shutil
 import statistics
 import tempfile
@@ -51,6 +50,7 @@ from tacit.providers.clock import SystemClock
 from tacit.recall.fuse import rrf_equal
 from tacit.text.tokens import query_words
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
+from tacit_evals.postgres_search.server_process import used_s
 
 EMBEDDER = EmbedderIdentity(name="bench@1", dimensions=384)
 SCOPE = project_scope("bench")
@@ -65,7 +65,6 @@ SMALL = 5_000
 """The largest tenant with at most this many memories is measured as well."""
 _START_S = 60.0
 """A client that has not answered so long after its time has failed."""
-_TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,12 +243,12 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
         walls: list[float] = []
         for text, vector in asked[:5]:
             _search(store, arm, text, vector)
-        before = _worked_ms(backend)
+        before = used_s(backend)
         for text, vector in asked:
             began = time.perf_counter()
             found.append(_search(store, arm, text, vector))
             walls.append((time.perf_counter() - began) * 1000)
-        worked = (_worked_ms(backend) - before) / queries
+        worked_ms = (used_s(backend) - before) / queries * 1000
         recalls = [
             len({*exact} & {*hits}) / len(exact)
             for hits, (text, vector) in zip(found, asked, strict=True)
@@ -261,7 +260,7 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
                 rows=len(tenant.ids),
                 arm=arm,
                 recall=statistics.fmean(recalls),
-                backend_ms=worked,
+                backend_ms=worked_ms,
                 wall_ms=statistics.median(walls),
             )
         )
@@ -289,11 +288,6 @@ def _search(store: PostgresStore, arm: str, text: str, vector: Vectors) -> list[
         if arm != "vector":
             words = [hit.memory_id for hit in store.search.lexical(text, scope=SEEN, limit=depth).hits]
     return _fused(meanings, words) if arm == "hybrid" else [*meanings, *words]
-
-
-def _worked_ms(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * _TICK_MS
 
 
 def _client(
