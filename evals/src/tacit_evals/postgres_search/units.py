@@ -1,4 +1,4 @@
-"""What one tenant, one memory, one exchange and one search cost a server: `python -m tacit_evals.postgres_search.units [--tenants 2000]`.
+"""Measures what an account, an entry, a memory, a push, a search and a move cost the server: `python -m tacit_evals.postgres_search.units [--tenants 2000]`.
 
 It starts PostgreSQL and one process of `tacit-server serve`, and fills both through the product's own interfaces. Bytes are the growth of the database with
 indexes, after a vacuum. Processor time is that of all processes of PostgreSQL, and of the server's process, read from /proc. The database does not wait for
@@ -242,7 +242,7 @@ class Bench:
         self.note("tacit-server, resident", _status_kb(self._server.pid, "VmRSS") / 1024, "MB")
 
     async def _waiting(self, url: str, devices: Sequence[Device], seconds: float) -> None:
-        """Measure devices that wait for news, as every device does that is online."""
+        """Measure devices that wait for news, as every device does while it is online."""
         assert self._server is not None
         limits = httpx.Limits(max_connections=len(devices))
         async with httpx.AsyncClient(timeout=60, limits=limits) as client:
