@@ -96,7 +96,8 @@ class Logs(Protocol):
 
         Raises:
             NotLoggedIn: the code is unknown, was used, or has expired.
-            SyncError: the device has another secret than the first device, does not prove its key, or the account has `MAX_DEVICES` devices.
+            SyncError: the device has another secret than the first device, does not prove its key, or is logged in already; or the account has
+                `MAX_DEVICES` devices.
         """
         ...
 
@@ -112,7 +113,7 @@ class Logs(Protocol):
         """Log a home in as another device, and return its token. The old device stays: it may be the home that this one was copied from.
 
         Raises:
-            SyncError: the new device does not prove its key, or the account has `MAX_DEVICES` devices.
+            SyncError: the new device does not prove its key, or is logged in already; or the account has `MAX_DEVICES` devices.
         """
         ...
 
@@ -342,9 +343,16 @@ class InMemoryLogs:
             account.key = login.key
             return self._let_in(name, account, login.device, login.name, now_ms)
 
+    def _of(self, who: Principal) -> _Account:
+        if who.account not in self._accounts:
+            raise not_logged_in()
+        return self._accounts[who.account]
+
     def _let_in(self, name: str, account: _Account, device: str, called: str, now_ms: int) -> LoggedIn:
-        if len(account.devices) >= MAX_DEVICES:
-            raise SyncError(f"An account has at most {MAX_DEVICES} devices.", hint="Revoke some.")
+        if sum(known.view.revoked_at_ms is None for known in account.devices.values()) >= MAX_DEVICES:
+            raise too_many_devices()
+        if device in account.devices:
+            raise known_device()
         token = new_token(name)
         view = DeviceView(device=device, name=called, created_at_ms=now_ms, seen_at_ms=now_ms)
         account.devices[device] = _Device(view=view, token=hash_of(token))
@@ -366,19 +374,19 @@ class InMemoryLogs:
         """See `Logs`."""
         check_device(device, signature)
         with self._lock:
-            account = self._accounts[who.account]
+            account = self._of(who)
             old = account.devices[who.device]
             return self._let_in(who.account, account, device, old.view.name, now_ms)
 
     def heads(self, who: Principal) -> Mapping[str, int]:
         """See `Logs`."""
         with self._lock:
-            return {device: len(log) for device, log in self._accounts[who.account].logs.items() if log}
+            return {device: len(log) for device, log in self._of(who).logs.items() if log}
 
     def entries(self, who: Principal, device: str, *, after: int, limit: int) -> Sequence[Entry]:
         """See `Logs`."""
         with self._lock:
-            return tuple(self._accounts[who.account].logs.get(device, [])[after : after + limit])
+            return tuple(self._of(who).logs.get(device, [])[after : after + limit])
 
     def push(self, who: Principal, entries: Sequence[Entry], *, now_ms: int) -> None:
         """See `Logs`."""
@@ -387,7 +395,7 @@ class InMemoryLogs:
             return
         check_form(entries)
         with self._lock:
-            account = self._accounts[who.account]
+            account = self._of(who)
             device = entries[0].device
             stored = {entry.number: entry.id for entry in account.logs.get(device, ())}
             if new := check_entries(entries, stored, account.logs):
@@ -404,14 +412,14 @@ class InMemoryLogs:
     def report(self, who: Principal, heads: Mapping[str, int], *, now_ms: int) -> None:
         """See `Logs`."""
         with self._lock:
-            device = self._accounts[who.account].devices[who.device]
+            device = self._of(who).devices[who.device]
             device.taken_over = dict(heads)
             device.view = replace(device.view, seen_at_ms=now_ms)
 
     def devices(self, who: Principal) -> Sequence[DeviceView]:
         """See `Logs`."""
         with self._lock:
-            account = self._accounts[who.account]
+            account = self._of(who)
             lengths = {device: len(log) for device, log in account.logs.items()}
             return tuple(
                 replace(
@@ -427,7 +435,7 @@ class InMemoryLogs:
     def revoke(self, who: Principal, device: str, *, now_ms: int) -> None:
         """See `Logs`."""
         with self._lock:
-            account = self._accounts[who.account]
+            account = self._of(who)
             if device not in account.devices:
                 raise unknown_device(device)
             known = account.devices[device]
@@ -456,6 +464,16 @@ def other_secret() -> SyncError:
         "The devices of this account have another recovery phrase.",
         hint="Enter the phrase that was shown at the first login.",
     )
+
+
+def too_many_devices() -> SyncError:
+    """Return the error for another device of an account that has `MAX_DEVICES` devices."""
+    return SyncError(f"An account has at most {MAX_DEVICES} devices.", hint="Revoke some.")
+
+
+def known_device() -> SyncError:
+    """Return the error for a login with the key of a device that the account has already."""
+    return SyncError("A device with this key is logged in already.")
 
 
 def unknown_account(account: str) -> NotFound:

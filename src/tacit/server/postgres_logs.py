@@ -11,7 +11,6 @@ from typing import TypeVar, cast
 
 from tacit.backends.postgres.connection import Connections, Database
 from tacit.backends.postgres.transaction import Transaction
-from tacit.errors import SyncError
 from tacit.server.logs import (
     INVITE_MS,
     MAX_DEVICES,
@@ -24,10 +23,12 @@ from tacit.server.logs import (
     check_form,
     check_login,
     hash_of,
+    known_device,
     new_code,
     new_token,
     not_logged_in,
     other_secret,
+    too_many_devices,
     unknown_account,
     unknown_device,
     wrong_code,
@@ -325,9 +326,9 @@ def _behind(heads: Mapping[str, int], taken_over: Sequence[str]) -> int:
 
 def _add_device(transaction: Transaction, account: str, device: str, name: str, now_ms: int) -> LoggedIn:
     if transaction.number(_COUNT_DEVICES) >= MAX_DEVICES:
-        raise SyncError(f"An account has at most {MAX_DEVICES} devices.", hint="Revoke some.")
+        raise too_many_devices()
     token = new_token(account)
     values = {"device": device, "name": name, "token": hash_of(token), "now_ms": now_ms}
     if transaction.row(_ADD_DEVICE, values) is None:
-        raise SyncError("A device with this key is logged in already.")
+        raise known_device()
     return LoggedIn(account=account, token=token)
