@@ -193,7 +193,7 @@ def test_a_replica_that_goes_away_and_comes_back(pair: Pair, connections: Connec
 
 @pytest.mark.parametrize(
     ("place", "user", "reason"),
-    [(1, "postgres", "superuser"), (0, APPLICATION, "no replica")],
+    [(1, "postgres", "superuser"), (0, APPLICATION, "not a replica")],
 )
 def test_what_is_no_replica_or_not_bound_by_the_policies_is_not_asked(
     pair: Pair, caplog: pytest.LogCaptureFixture, place: int, user: str, reason: str
