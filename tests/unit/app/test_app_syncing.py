@@ -52,7 +52,7 @@ class Server:
     def heads(self) -> Any:
         raise SyncError("The server cannot be reached.")
 
-    def wait(self, known: int, *, wait_s: float) -> bool:
+    def wait(self, known: int, *, shared: int = -1, wait_s: float) -> tuple[bool, int]:
         raise SyncError("The server cannot be reached.")
 
     def begin_sign_in(self, device: str) -> SignInBegun:
