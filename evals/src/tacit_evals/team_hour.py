@@ -1,4 +1,4 @@
-"""The first hour of a team, measured: from a wheel to a shared memory in a second person's real session, every command printed.
+"""Measures the first hour of a team: from a wheel to a shared memory in a second person's real session. Prints every command.
 
 Run: `python -m tacit_evals.team_hour [--claude FILE] [--json FILE]`. Builds the wheel of the newest commit. Ana installs it with the server on a
 machine that has nothing yet, starts `tacit-server trial`, makes a team, and shares a decision. Bo installs it on another machine, logs in with the
@@ -7,31 +7,25 @@ command that Ana's printed, and starts Claude Code: the request that reaches the
 
 from __future__ import annotations
 
-import argparse
 import re
 import shlex
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
 from tacit.client.daemon_facts import end_daemon
 from tacit.config.home import Home
-from tacit.hosts.probe import claude_code
-from tacit.hosts.probe.process import run_client
-from tacit.hosts.probe.stub_model import StubModel
 from tacit_evals.plain_install import build_wheel, commit_copy
-from tacit_evals.timeline import Person, find_claude
-from tacit_evals.timing import Row, print_rows, write_json
+from tacit_evals.timeline import Person, run_timeline
+from tacit_evals.timing import Row
 
 TARGET_S = 300.0
 DECISION = "Commit messages begin with the ticket number."
 PROMPT = "Write the commit for the booking page."
-START_S = 120.0
 
 
 class Machine:
-    """A person's machine whose commands are printed as they are typed."""
+    """The machine of a person. Prints every command as the person would type it."""
 
     def __init__(self, root: Path, name: str, claude: Path) -> None:
         root.mkdir()
@@ -41,7 +35,7 @@ class Machine:
             subprocess.run(["git", *words], cwd=self.person.project, check=True)
 
     def run(self, *words: str) -> str:
-        """Run a command of the person's; what it prints."""
+        """Run a command as the person, and return what it prints."""
         typed = re.sub(r"/tmp/\S*/", "", shlex.join(words))
         print(f"{self.name}$ {typed}", flush=True)
         program = self.person.home.parent / "bin" / words[0]
@@ -54,7 +48,7 @@ class Machine:
 
 
 class Trial:
-    """`tacit-server trial` of Ana's machine."""
+    """`tacit-server trial` on Ana's machine."""
 
     def __init__(self, ana: Machine, folder: Path) -> None:
         words = ["tacit-server", "trial", "--organization", "acme", "--account", "ana", "--port", "0"]
@@ -83,27 +77,8 @@ class Trial:
         self._process.wait(timeout=60)
 
 
-def session(bo: Machine) -> None:
-    """One real session; its time runs until the stub model got a request with the decision in it."""
-    person = bo.person
-    with StubModel() as stub:
-        environment = claude_code.environment(
-            stub.url, home=person.home, tacit_home=person.tacit_home, search_path=person.search_path
-        )
-        began_ms = time.time_ns() // 1_000_000
-        command = [str(person.home.parent / "bin" / "claude"), "-p", PROMPT, "--model", claude_code.MODEL]
-        print(f"{bo.name}$ claude -p {PROMPT!r}", flush=True)
-        run_client(command, environment=environment, cwd=person.project, timeout_s=120)
-        holding = [
-            request for request in stub.agent_requests if request.find(f"{re.escape(DECISION)} .teammate ana")
-        ]
-        if not holding:
-            raise SystemExit(f"the decision is in none of {len(stub.agent_requests)} requests")
-        person.note(f"{bo.name}: first request with the shared memory", (holding[0].at_ms - began_ms) / 1000)
-
-
 def first_hour(root: Path, claude: Path) -> list[Row]:
-    """Everything from the wheel to the shared memory in Bo's session."""
+    """Do everything from the wheel to the shared memory in Bo's session. Return the steps with their times."""
     wheel = build_wheel(commit_copy(root / "source"), root / "dist")
     ana, bo = Machine(root / "a", "ana", claude), Machine(root / "b", "bo", claude)
     trial = None
@@ -123,7 +98,9 @@ def first_hour(root: Path, claude: Path) -> list[Row]:
         bo.run("tacit", "install", "claude-code", "--yes")
         bo.run("tacit", *login, "--yes")
         bo.run("tacit", "team", "join", "acme")
-        session(bo)
+        print(f"{bo.name}$ claude -p {PROMPT!r}", flush=True)
+        took_s, _ = bo.person.first_request(PROMPT, f"{re.escape(DECISION)} .teammate ana")
+        bo.person.note(f"{bo.name}: first request with the shared memory", took_s)
     finally:
         for machine in (ana, bo):
             machine.end()
@@ -133,31 +110,20 @@ def first_hour(root: Path, claude: Path) -> list[Row]:
 
 
 def _newest(machine: Machine) -> str:
-    """The id of the newest memory, as `tacit list` shows it."""
+    """Return the id of the newest memory, as `tacit list` shows it."""
     return re.findall(r"^\s*(?:mem_)?(\w{7,16})\b", machine.run("tacit", "list"), re.MULTILINE)[0]
 
 
 def main() -> None:
-    """Measure and print; exit 1 when it took too long."""
-    parser = argparse.ArgumentParser(
-        prog="tacit_evals.team_hour", description=__doc__.splitlines()[0] if __doc__ else ""
+    """Measure the first hour of a team."""
+    run_timeline(
+        first_hour,
+        program="tacit_evals.team_hour",
+        description=__doc__,
+        title="The first hour of a team",
+        total_name="shared memory in a teammate's session after",
+        target_s=TARGET_S,
     )
-    parser.add_argument("--claude", type=Path, help="the Claude Code client")
-    parser.add_argument("--json", type=Path, help="also write the timeline to this file")
-    options = parser.parse_args()
-    claude = find_claude(options.claude)
-    with tempfile.TemporaryDirectory(prefix="th-", dir="/tmp") as folder:
-        rows = first_hour(Path(folder), claude)
-    total = Row(
-        name="shared memory in a teammate's session after",
-        value=sum(row.value for row in rows if row.note != "not counted"),
-        unit="s",
-        target=TARGET_S,
-        note="tool time",
-    )
-    print_rows([*rows, total], title="The first hour of a team")
-    write_json(options.json, [*rows, total])
-    raise SystemExit(0 if total.verdict == "ok" else 1)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The first hour, measured: from a wheel to the first memory that reaches the model, on a machine that has nothing yet.
+"""Measures the first hour: from a wheel to the first memory that reaches the model, on a machine that has nothing yet.
 
 Run: `python -m tacit_evals.timeline [--claude FILE] [--json FILE]`. Builds the wheel of the newest commit, installs it with
 `uv tool install` for a person who has an empty home, connects Claude Code, imports a project's rule file, and runs one real
@@ -18,8 +18,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from tacit.client.daemon_facts import end_daemon
 from tacit.config.home import TOKEN_VARIABLE, Home
@@ -48,6 +49,7 @@ RULE_FILE = """# Shop
 PROMPT = "Add a database migration that gives orders a note column."
 _CLIENTS = Path("tests") / "e2e" / "clients" / "node_modules" / ".bin" / "claude"
 _STEP_LIMIT_S = 300
+_NOT_COUNTED = "not counted"
 
 
 class Person:
@@ -103,12 +105,34 @@ class Person:
 
     def note(self, name: str, seconds: float, *, counts: bool = True, note: str = "") -> None:
         """Add a step; what does not count is the machine's preparation, not the person's time."""
-        self.steps.append(Row(name=name, value=seconds, unit="s", note=note if counts else "not counted"))
+        self.steps.append(Row(name=name, value=seconds, unit="s", note=note if counts else _NOT_COUNTED))
 
-    @property
-    def total_s(self) -> float:
-        """Seconds of tool time of the steps that count."""
-        return sum(row.value for row in self.steps if row.note != "not counted")
+    def first_request(self, prompt: str, pattern: str) -> tuple[float, str]:
+        """Run one real session of Claude Code until a request with the expected text reaches the stub model.
+
+        Args:
+            prompt: the prompt of the session.
+            pattern: regular expression of the expected text.
+
+        Returns:
+            The seconds until the first request that holds the text, and where in the request it is.
+
+        Raises:
+            SystemExit: no request holds the text.
+        """
+        with StubModel() as stub:
+            environment = claude_code.environment(
+                stub.url, home=self.home, tacit_home=self.tacit_home, search_path=self.search_path
+            )
+            began_ms = time.time_ns() // 1_000_000
+            command = [str(self._bin / "claude"), "-p", prompt, "--model", claude_code.MODEL]
+            finished = run_client(command, environment=environment, cwd=self.project, timeout_s=120)
+            for request in stub.agent_requests:
+                if found := request.find(pattern):
+                    return (request.at_ms - began_ms) / 1000, found[0]
+            raise SystemExit(
+                f"the memory is in none of {len(stub.agent_requests)} requests:\n{finished.out}{finished.err}"
+            )
 
 
 def prepare_project(person: Person) -> None:
@@ -127,27 +151,8 @@ def prepare_project(person: Person) -> None:
     subprocess.run(["git", "commit", "-q", "-m", "Begin"], cwd=person.project, check=True)
 
 
-def session(person: Person) -> None:
-    """One real session; its time runs until the stub model got a request with the memory in it."""
-    with StubModel() as stub:
-        environment = claude_code.environment(
-            stub.url, home=person.home, tacit_home=person.tacit_home, search_path=person.search_path
-        )
-        began_ms = time.time_ns() // 1_000_000
-        command = [str(person.home.parent / "bin" / "claude"), "-p", PROMPT, "--model", claude_code.MODEL]
-        finished = run_client(command, environment=environment, cwd=person.project, timeout_s=120)
-        holding = [request for request in stub.agent_requests if request.find(re.escape(NONCE))]
-        if not holding:
-            raise SystemExit(
-                f"the memory is in none of {len(stub.agent_requests)} requests:\n{finished.out}{finished.err}"
-            )
-        until_memory_s = (holding[0].at_ms - began_ms) / 1000
-        location = holding[0].find(re.escape(NONCE))[0]
-        person.note("Claude Code: first request with the memory in it", until_memory_s, note=f"at {location}")
-
-
-def first_hour(root: Path, claude: Path) -> Person:
-    """Everything from the wheel to the first injected memory."""
+def first_hour(root: Path, claude: Path) -> list[Row]:
+    """Do everything from the wheel to the first injected memory. Return the steps with their times."""
     person = Person(root, claude)
     prepare_project(person)
     began = time.perf_counter()
@@ -159,17 +164,18 @@ def first_hour(root: Path, claude: Path) -> Person:
         person.step("tacit install", [tacit, "install", "--yes"])
         person.step("tacit init", [tacit, "init", "--yes"])
         person.step("tacit remember", [tacit, "remember", RULE])
-        session(person)
+        took_s, location = person.first_request(PROMPT, re.escape(NONCE))
+        person.note("Claude Code: first request with the memory in it", took_s, note=f"at {location}")
     finally:
         end_daemon(Home(person.tacit_home).daemon_file)
-    return person
+    return person.steps
 
 
 def find_claude(named: Path | None) -> Path:
-    """The client to use.
+    """Return the client to use: `named`, or the one that `scripts/install_clients.sh` installs.
 
     Raises:
-        SystemExit: saying how to get one.
+        SystemExit: it does not exist; the message says how to get one.
     """
     claude = named or SOURCE / _CLIENTS
     if not claude.exists():
@@ -179,23 +185,49 @@ def find_claude(named: Path | None) -> Path:
     return claude.absolute()
 
 
-def main() -> None:
-    """Measure and print; exit 1 when it took too long."""
-    parser = argparse.ArgumentParser(
-        prog="tacit_evals.timeline", description=__doc__.splitlines()[0] if __doc__ else ""
-    )
+def run_timeline(
+    measure: Callable[[Path, Path], Sequence[Row]],
+    *,
+    program: str,
+    description: str | None,
+    title: str,
+    total_name: str,
+    target_s: float,
+) -> NoReturn:
+    """Measure a timeline with the options of the command line, and print it. The exit code is 1 if it took longer than the target.
+
+    Args:
+        measure: does the steps, given an empty folder and the Claude Code client; returns them with their times.
+        program: the name of the module, for the help text.
+        description: the docstring of the module; its first line is shown in the help text.
+        title: the title of the table.
+        total_name: the name of the row with the total.
+        target_s: the target for the total, in seconds.
+    """
+    parser = argparse.ArgumentParser(prog=program, description=(description or "").partition("\n")[0])
     parser.add_argument("--claude", type=Path, help="the Claude Code client")
     parser.add_argument("--json", type=Path, help="also write the timeline to this file")
     options = parser.parse_args()
     claude = find_claude(options.claude)
     with tempfile.TemporaryDirectory(prefix="tl-", dir="/tmp") as folder:
-        person = first_hour(Path(folder), claude)
-    total = Row(
-        name="first injected memory after", value=person.total_s, unit="s", target=TARGET_S, note="tool time"
-    )
-    print_rows([*person.steps, total], title="The first hour")
-    write_json(options.json, [*person.steps, total])
+        steps = measure(Path(folder), claude)
+    total_s = sum(row.value for row in steps if row.note != _NOT_COUNTED)
+    total = Row(name=total_name, value=total_s, unit="s", target=target_s, note="tool time")
+    print_rows([*steps, total], title=title)
+    write_json(options.json, [*steps, total])
     raise SystemExit(0 if total.verdict == "ok" else 1)
+
+
+def main() -> None:
+    """Measure the first hour of a person."""
+    run_timeline(
+        first_hour,
+        program="tacit_evals.timeline",
+        description=__doc__,
+        title="The first hour",
+        total_name="first injected memory after",
+        target_s=TARGET_S,
+    )
 
 
 if __name__ == "__main__":

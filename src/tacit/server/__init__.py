@@ -1,1 +1,1 @@
-"""The server that joins the devices of a person: it keeps encrypted logs and cannot read them."""
+"""The server that connects the devices of people, and teams. It cannot read the encrypted logs of devices; it can read what teams share."""

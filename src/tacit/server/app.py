@@ -1,6 +1,7 @@
-"""The HTTP interface of the server. In: requests of devices. Out: JSON, or a problem. It sees encrypted entries only, and logs no body and no token.
+"""The HTTP application of the server, and its endpoints for sync. In: requests of devices. Out: JSON, or a problem. It logs no body and no token.
 
-Every request except a login carries the bearer token of its device. Entries are JSON with bytes in base64, as `msgspec` writes them.
+Every request for sync except a login carries the bearer token of its device. The endpoints of teams and of single sign-on have modules of their own. Entries
+are JSON with bytes in base64, as `msgspec` writes them; their content is encrypted.
 """
 
 from __future__ import annotations

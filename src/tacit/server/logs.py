@@ -1,6 +1,6 @@
-"""What the server keeps of accounts: devices, invitations, logs. One protocol, kept in memory here and in PostgreSQL (`postgres_logs`).
+"""Accounts with their devices, invitations and logs. One protocol with two implementations: in memory (here) and in PostgreSQL (`postgres_logs`).
 
-The server checks that entries follow one another and are signed by their device. It cannot read them.
+The server checks that the entries of a log follow one another and are signed by their device. It cannot read their content.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from tacit.sync.keys import is_signed
 from tacit.sync.views import DeviceView, LoggedIn
 
 INVITE_MS = 3_600_000
-"""An invitation holds for an hour."""
+"""An invitation is valid for an hour, in milliseconds."""
 UNUSED_MS = 180 * 86_400_000
-"""A token that was not used for half a year lets nobody in any more."""
+"""A token expires if its device has not synced for half a year, in milliseconds."""
 MAX_NAME = 60
 MAX_ACCOUNT = 40
 ACCOUNT = re.compile(rf"[a-z0-9][a-z0-9-]{{0,{MAX_ACCOUNT - 1}}}")
-"""The name of an account."""
+"""The form of the name of an account."""
 MAX_SEALED = 200_000
 MAX_DEVICES = 50
 MAX_LOGS = 4 * MAX_DEVICES
-"""Logs of one account: those of devices of today, of revoked ones, and of ones that a restored server no longer lists."""
+"""An account has at most this many logs. Logs of revoked devices count, and logs of devices that a restored server does not list."""
 MAX_NUMBER = 2**53
-"""No number that a device names is larger: it would not be one in every reader of JSON."""
+"""The largest number that a device may send. Some JSON parsers cannot represent larger ones exactly."""
 _DEVICE, _HASH, _PREVIOUS = (
     re.compile(r"[0-9a-f]{64}"),
     re.compile(r"[0-9a-f]{32}"),
@@ -43,7 +43,7 @@ _DEVICE, _HASH, _PREVIOUS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who asks: a device of an account."""
+    """Who sends a request: a device of an account, or a service account (then `device` is "")."""
 
     account: str
     device: str
@@ -51,14 +51,14 @@ class Principal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A device that wants to join an account.
+    """A request of a device to join an account.
 
     Attributes:
-        code: of an invitation.
-        key: name of the account's secret, see `AccountKey.account`.
+        code: the code of an invitation.
+        key: the name of the account's secret; see `AccountKey.account`.
         device: the public key of the device, as 64 hexadecimal digits.
-        name: as its user calls it.
-        signature: of its public key, by the key.
+        name: the name that the user gives the device.
+        signature: the signature of the public key by the device.
     """
 
     code: str
@@ -69,10 +69,10 @@ class Login:
 
 
 class Logs(Protocol):
-    """Every method raises `NotFound` for an account that is not there, and `SyncError` for what is not acceptable."""
+    """Accounts and their logs. Methods that take a `who` expect a principal that `principal` returned; they raise `NotLoggedIn` if its account is gone."""
 
     def add_account(self, account: str, *, now_ms: int) -> str:
-        """Make an account, or let one more device into it; returns the code of an invitation."""
+        """Create an invitation for one more device of an account, and return its code. A new account is created."""
         ...
 
     def has_account(self, account: str) -> bool:
@@ -84,80 +84,89 @@ class Logs(Protocol):
         ...
 
     def remove_account(self, account: str) -> int:
-        """Remove an account with all that its devices sent; returns how many entries that were.
+        """Remove an account with everything that its devices sent. Return the number of entries.
 
         Raises:
-            NotFound: if there is none of that name.
+            NotFound: there is no such account.
         """
         ...
 
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
-        """Let a device in. The first one decides which secret the account's devices share.
+        """Log a device in, and return its token. The first device of an account decides which secret the devices share.
 
         Raises:
-            NotLoggedIn: for a code that is unknown, used or too old.
-            SyncError: if the device has another secret than the account's first one.
+            NotLoggedIn: the code is unknown, was used, or has expired.
+            SyncError: the device has another secret than the first device, does not prove its key, or is logged in already; or the account has
+                `MAX_DEVICES` devices.
         """
         ...
 
     def principal(self, token: str, *, now_ms: int) -> Principal:
-        """Who has this token.
+        """Return the device that a token belongs to.
 
         Raises:
-            NotLoggedIn: if nobody has, the device was revoked, or it has not synced for `UNUSED_MS`.
+            NotLoggedIn: there is none, the device was revoked, or it has not synced for `UNUSED_MS`.
         """
         ...
 
     def renew(self, who: Principal, device: str, signature: bytes, *, now_ms: int) -> LoggedIn:
-        """Let a home go on as another device. The old one stays: it may be the home that this one was copied from."""
+        """Log a home in as another device, and return its token. The old device stays: it may be the home that this one was copied from.
+
+        Raises:
+            SyncError: the new device does not prove its key, or is logged in already; or the account has `MAX_DEVICES` devices.
+        """
         ...
 
     def heads(self, who: Principal) -> Mapping[str, int]:
-        """The number of the last entry of every log of the account."""
+        """Return the number of the last entry of every log of the account, by device."""
         ...
 
     def entries(self, who: Principal, device: str, *, after: int, limit: int) -> Sequence[Entry]:
-        """Entries of a log behind `after`, in order."""
+        """Return the entries of a log with numbers above `after`, in order, at most `limit`."""
         ...
 
     def push(self, who: Principal, entries: Sequence[Entry], *, now_ms: int) -> None:
-        """Store entries of one log, all or none; a purge removes the bodies of its subject.
+        """Store entries of one log, all or none. A purge among them removes the bodies of the entries with the same subject.
 
-        The log may be another device's: a member relays it. That device need not be listed, because a server that was restored from a backup
-        lists none of those that joined since. Its signature says whose the entries are.
+        A device may also send the log of another device of the account. The server need not know that device: a server that was restored from a backup does
+        not list devices that joined later. The signatures prove which device wrote the entries.
 
         Raises:
-            InvalidPayload: one has not the form of an entry.
-            LogForked: another entry has one of their numbers.
-            SyncError: one does not follow or is not signed, or the account would have more than `MAX_LOGS` logs.
+            InvalidPayload: an entry does not have the form of one.
+            LogForked: the log has another entry with the same number.
+            SyncError: an entry is missing before one of them, a signature is wrong, or the account would have more than `MAX_LOGS` logs.
         """
         ...
 
     def report(self, who: Principal, heads: Mapping[str, int], *, now_ms: int) -> None:
-        """Note what a device has taken over."""
+        """Store the number of the last entry that the device has applied, by log."""
         ...
 
     def devices(self, who: Principal) -> Sequence[DeviceView]:
-        """The devices of the account, oldest first."""
+        """Return the devices of the account, oldest first."""
         ...
 
     def revoke(self, who: Principal, device: str, *, now_ms: int) -> None:
-        """Revoke a device: the server refuses its token from now on."""
+        """Revoke a device: the server refuses its token from now on.
+
+        Raises:
+            NotFound: the account has no such device.
+        """
         ...
 
 
 def new_code(account: str) -> str:
-    """The code of an invitation: the account's name and forty random bits in letters."""
+    """Return a new code for an invitation: the name of the account, and forty random bits as letters and digits."""
     return f"{account}-{encode_base32(secrets.randbits(40), 8)}"
 
 
 def new_token(account: str) -> str:
-    """The token of a device: the account's name and 256 random bits."""
+    """Return a new token for a device: the name of the account, and 256 random bits."""
     return f"{account}.{secrets.token_urlsafe(32)}"
 
 
 def account_of(token_or_code: str, separator: str) -> str:
-    """The account's name in a token or a code."""
+    """Return the name of the account in a token (`separator` ".") or a code ("-"); "" = there is none."""
     name = token_or_code.rpartition(separator)[0]
     return name if ACCOUNT.fullmatch(name) else ""
 
@@ -166,7 +175,7 @@ def check_account_name(name: str, *, what: str = "an account") -> None:
     """Refuse a name that does not have the form of an account's name.
 
     Raises:
-        InvalidInput: if it holds anything but lower-case letters, digits and hyphens, or is too long; `what` says in the message what it should name.
+        InvalidInput: the name holds other characters than lower-case letters, digits and hyphens, or is too long. The message says that it cannot name `what`.
     """
     if not ACCOUNT.fullmatch(name):
         raise InvalidInput(
@@ -176,43 +185,43 @@ def check_account_name(name: str, *, what: str = "an account") -> None:
 
 
 def hash_of(secret: str) -> str:
-    """What is stored of a token or a code. They are random, so no salt is needed."""
+    """Return the hash under which a token or a code is stored. These are random, so no salt is needed."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def check_login(login: Login) -> None:
-    """Refuse a login whose device does not prove its key.
+    """Refuse a login with a wrong form, or whose device does not prove its key.
 
     Raises:
-        SyncError: then, or for a name that is too long.
+        SyncError: the name or the key has a wrong form, or the signature is wrong.
     """
     if not login.name.strip() or len(login.name) > MAX_NAME or not login.name.isprintable():
         raise SyncError(f"A device needs a name of at most {MAX_NAME} printable characters.")
     if not re.fullmatch(r"[0-9a-f]{1,64}", login.key):
-        raise SyncError("The name of the account's secret has not the form of one.")
+        raise SyncError("`key` does not have the form of the name of an account's secret.")
     check_device(login.device, login.signature)
 
 
 def check_device(device: str, signature: bytes) -> None:
-    """Refuse a device that does not prove its key.
+    """Refuse a device that does not prove that it has the private key.
 
     Raises:
-        SyncError: then.
+        SyncError: the key does not have the form of one, or the signature is wrong.
     """
     if not (is_device(device) and is_signed(device, device.encode(), signature)):
-        raise SyncError("The device does not prove that it has the key it names.")
+        raise SyncError("The device does not prove that it has the key that it names.")
 
 
 def is_device(text: str) -> bool:
-    """Whether a text has the form of a device's key."""
+    """Return whether a text has the form of a device's public key."""
     return _DEVICE.fullmatch(text) is not None
 
 
 def check_form(entries: Sequence[Entry]) -> None:
-    """Refuse what has not the form of an entry, before anything is asked about it.
+    """Refuse entries with a wrong form, before the database is asked about them.
 
     Raises:
-        InvalidPayload: naming the field.
+        InvalidPayload: a field has a wrong form; the message names the field.
     """
     for entry in entries:
         fields = {
@@ -223,18 +232,18 @@ def check_form(entries: Sequence[Entry]) -> None:
             "digest": _HASH.fullmatch(entry.digest),
         }
         if wrong := [name for name, right in fields.items() if not right]:
-            raise InvalidPayload(f"The `{wrong[0]}` of an entry has not the form of one.")
+            raise InvalidPayload(f"The `{wrong[0]}` of an entry has a wrong form.")
 
 
 def check_entries(
     entries: Sequence[Entry], stored: Mapping[int, str], logs: Collection[str]
 ) -> tuple[Entry, ...]:
-    """Those of `entries`, all of one log, that are new.
+    """Return those of `entries`, all of one log, that are new.
 
     Args:
-        entries: what came in.
-        stored: ids of the stored entries of that log by number, from the one before the first that came in.
-        logs: devices whose logs the account has.
+        entries: the entries that were sent.
+        stored: the ids of the stored entries of that log by number, beginning with the entry before the first that was sent.
+        logs: the devices whose logs the account has.
 
     Raises:
         LogForked, SyncError: see `Logs.push`.
@@ -267,7 +276,7 @@ def check_entries(
 
 def _forked(entry: Entry) -> LogForked:
     return LogForked(
-        f"The log of the device {entry.device[:12]} goes on otherwise from the number {entry.number}.",
+        f"The log of the device {entry.device[:12]} has another entry {entry.number}, or another one before it.",
         hint="A home was copied or restored; its device gets a new name at its next sync.",
     )
 
@@ -288,31 +297,31 @@ class _Account:
 
 
 class InMemoryLogs:
-    """See `Logs`. For tests: nothing outlives the process. Safe to use from several threads."""
+    """Implements `Logs` in memory, for tests. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._accounts: dict[str, _Account] = {}
         self._lock = Lock()
 
     def add_account(self, account: str, *, now_ms: int) -> str:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
             code = new_code(account)
             self._accounts.setdefault(account, _Account()).invites[hash_of(code)] = now_ms + INVITE_MS
             return code
 
     def has_account(self, account: str) -> bool:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
             return account in self._accounts
 
     def is_new(self, account: str) -> bool:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
             return account not in self._accounts or not self._accounts[account].key
 
     def remove_account(self, account: str) -> int:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
             removed = self._accounts.pop(account, None)
         if removed is None:
@@ -320,7 +329,7 @@ class InMemoryLogs:
         return sum(map(len, removed.logs.values()))
 
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
-        """See the protocol."""
+        """See `Logs`."""
         check_login(login)
         with self._lock:
             name = account_of(login.code, "-")
@@ -334,16 +343,23 @@ class InMemoryLogs:
             account.key = login.key
             return self._let_in(name, account, login.device, login.name, now_ms)
 
+    def _of(self, who: Principal) -> _Account:
+        if who.account not in self._accounts:
+            raise not_logged_in()
+        return self._accounts[who.account]
+
     def _let_in(self, name: str, account: _Account, device: str, called: str, now_ms: int) -> LoggedIn:
-        if len(account.devices) >= MAX_DEVICES:
-            raise SyncError(f"An account has at most {MAX_DEVICES} devices.", hint="Revoke some.")
+        if sum(known.view.revoked_at_ms is None for known in account.devices.values()) >= MAX_DEVICES:
+            raise too_many_devices()
+        if device in account.devices:
+            raise known_device()
         token = new_token(name)
         view = DeviceView(device=device, name=called, created_at_ms=now_ms, seen_at_ms=now_ms)
         account.devices[device] = _Device(view=view, token=hash_of(token))
         return LoggedIn(account=name, token=token)
 
     def principal(self, token: str, *, now_ms: int) -> Principal:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
             name = account_of(token, ".")
             account = self._accounts.get(name)
@@ -355,31 +371,31 @@ class InMemoryLogs:
         raise not_logged_in()
 
     def renew(self, who: Principal, device: str, signature: bytes, *, now_ms: int) -> LoggedIn:
-        """See the protocol."""
+        """See `Logs`."""
         check_device(device, signature)
         with self._lock:
-            account = self._accounts[who.account]
+            account = self._of(who)
             old = account.devices[who.device]
             return self._let_in(who.account, account, device, old.view.name, now_ms)
 
     def heads(self, who: Principal) -> Mapping[str, int]:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
-            return {device: len(log) for device, log in self._accounts[who.account].logs.items() if log}
+            return {device: len(log) for device, log in self._of(who).logs.items() if log}
 
     def entries(self, who: Principal, device: str, *, after: int, limit: int) -> Sequence[Entry]:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
-            return tuple(self._accounts[who.account].logs.get(device, [])[after : after + limit])
+            return tuple(self._of(who).logs.get(device, [])[after : after + limit])
 
     def push(self, who: Principal, entries: Sequence[Entry], *, now_ms: int) -> None:
-        """See the protocol."""
+        """See `Logs`."""
         del now_ms
         if not entries:
             return
         check_form(entries)
         with self._lock:
-            account = self._accounts[who.account]
+            account = self._of(who)
             device = entries[0].device
             stored = {entry.number: entry.id for entry in account.logs.get(device, ())}
             if new := check_entries(entries, stored, account.logs):
@@ -394,16 +410,16 @@ class InMemoryLogs:
                 ]
 
     def report(self, who: Principal, heads: Mapping[str, int], *, now_ms: int) -> None:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
-            device = self._accounts[who.account].devices[who.device]
+            device = self._of(who).devices[who.device]
             device.taken_over = dict(heads)
             device.view = replace(device.view, seen_at_ms=now_ms)
 
     def devices(self, who: Principal) -> Sequence[DeviceView]:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
-            account = self._accounts[who.account]
+            account = self._of(who)
             lengths = {device: len(log) for device, log in account.logs.items()}
             return tuple(
                 replace(
@@ -417,9 +433,9 @@ class InMemoryLogs:
             )
 
     def revoke(self, who: Principal, device: str, *, now_ms: int) -> None:
-        """See the protocol."""
+        """See `Logs`."""
         with self._lock:
-            account = self._accounts[who.account]
+            account = self._of(who)
             if device not in account.devices:
                 raise unknown_device(device)
             known = account.devices[device]
@@ -427,34 +443,44 @@ class InMemoryLogs:
 
 
 def wrong_code() -> NotLoggedIn:
-    """The error for a code that lets nobody in."""
+    """Return the error for a code that is unknown, was used, or has expired."""
     return NotLoggedIn(
-        "This code is not known, was used, or is too old.",
-        hint="`tacit devices invite` on a device of yours makes another one; it holds for an hour.",
+        "This code is unknown, was used, or has expired.",
+        hint="`tacit devices invite` on one of your devices prints a new one, which is valid for an hour.",
     )
 
 
 def not_logged_in() -> NotLoggedIn:
-    """The error for a token that nobody has."""
+    """Return the error for a token that is unknown, revoked or expired."""
     return NotLoggedIn(
         "The server does not know this device, or it was revoked, or it did not sync for half a year.",
-        hint="`tacit logout`, then `tacit login URL` lets it in again.",
+        hint="Run `tacit logout`, then `tacit login URL`.",
     )
 
 
 def other_secret() -> SyncError:
-    """The error for a device with another secret than the account's."""
+    """Return the error for a device with another secret than that of the account."""
     return SyncError(
-        "The devices of this account share another recovery phrase.",
-        hint="Give the phrase that was shown at the first login.",
+        "The devices of this account have another recovery phrase.",
+        hint="Enter the phrase that was shown at the first login.",
     )
 
 
+def too_many_devices() -> SyncError:
+    """Return the error for another device of an account that has `MAX_DEVICES` devices."""
+    return SyncError(f"An account has at most {MAX_DEVICES} devices.", hint="Revoke some.")
+
+
+def known_device() -> SyncError:
+    """Return the error for a login with the key of a device that the account has already."""
+    return SyncError("A device with this key is logged in already.")
+
+
 def unknown_account(account: str) -> NotFound:
-    """The error for an account that is not there."""
+    """Return the error for an account that does not exist."""
     return NotFound(f"There is no account {account!r}.")
 
 
 def unknown_device(device: str) -> NotFound:
-    """The error for a device that the account does not have."""
+    """Return the error for a device that the account does not have."""
     return NotFound(f"The account has no device {device[:12]!r}.", hint="`tacit devices` lists them.")

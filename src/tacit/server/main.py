@@ -1,4 +1,4 @@
-"""`tacit-server`: the server that connects the devices of people, on PostgreSQL. In: arguments, connections to databases. Out: an exit code.
+"""`tacit-server`: the server that connects the devices of people, and teams, on PostgreSQL. In: arguments, connections to databases. Out: an exit code.
 
 `trial` starts everything by itself to try it out; `set-up`, `migrate` and `serve` are for an installation. Only `set-up` connects as a superuser. The
 server never listens beyond loopback without TLS, its own or that of a trusted proxy.
@@ -44,7 +44,6 @@ GRACE_S = 10
 
 app = typer.Typer(
     name="tacit-server",
-    help="Connects the devices of people: keeps encrypted logs and cannot read them.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -74,7 +73,7 @@ TrustedProxies = Annotated[
 
 @app.callback()
 def _root() -> None:
-    """Connects the devices of people: keeps encrypted logs and cannot read them."""
+    """Connects the devices of people, and teams. It cannot read the encrypted logs of devices; it can read what teams share."""
 
 
 @app.command("set-up")

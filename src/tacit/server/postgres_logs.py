@@ -1,7 +1,7 @@
-"""What the server keeps, in PostgreSQL; see `logs`. In: requests of devices. Out: devices, entries. An account is a tenant of its own.
+"""Accounts with their devices, invitations and logs in PostgreSQL; see `logs`. In: requests of devices. Out: devices, entries. Each account is a tenant.
 
-Writes of one account come one after the other (its tenant's row is locked), so that no two logs fork unseen. Every statement names the tenant, and
-row-level security keeps accounts apart besides.
+Every write locks the tenant's row, so that the writes of an account happen one after the other and no log can fork unnoticed. Every statement names the tenant,
+and row-level security checks it again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import TypeVar, cast
 
 from tacit.backends.postgres.connection import Connections, Database
 from tacit.backends.postgres.transaction import Transaction
-from tacit.errors import SyncError
 from tacit.server.logs import (
     INVITE_MS,
     MAX_DEVICES,
@@ -24,10 +23,12 @@ from tacit.server.logs import (
     check_form,
     check_login,
     hash_of,
+    known_device,
     new_code,
     new_token,
     not_logged_in,
     other_secret,
+    too_many_devices,
     unknown_account,
     unknown_device,
     wrong_code,
@@ -99,15 +100,15 @@ _REMOVE_ACCOUNT = (
 
 
 class PostgresLogs:
-    """See `Logs`. Safe to use from several threads and processes."""
+    """Implements `Logs` in PostgreSQL. Safe to share between threads; any number of processes may use the same database."""
 
     def __init__(self, connections: Connections) -> None:
-        """Keep everything in the database of `connections`."""
+        """Store everything in the databases of `connections`."""
         self._connections = connections
         self._accounts: dict[str, Database] = {}
 
     def add_account(self, account: str, *, now_ms: int) -> str:
-        """See the protocol."""
+        """See `Logs`."""
         code = new_code(account)
 
         def add(transaction: Transaction) -> None:
@@ -118,21 +119,20 @@ class PostgresLogs:
         return code
 
     def has_account(self, account: str) -> bool:
-        """See the protocol."""
+        """See `Logs`."""
         return self._known(account) is not None
 
     def is_new(self, account: str) -> bool:
-        """See the protocol."""
+        """See `Logs`."""
         database = self._known(account)
         return database is None or database.reading(lambda transaction: transaction.row(_KEY)) is None
 
     def remove_account(self, account: str) -> int:
-        """See the protocol."""
+        """See `Logs`."""
         database = self._known(account)
         if database is None:
-            self._connections.forget(
-                account_tenant(account)
-            )  # an earlier removal may have been interrupted before this
+            # An earlier removal may have been interrupted before its last step.
+            self._connections.forget(account_tenant(account))
             raise unknown_account(account)
 
         def remove(transaction: Transaction) -> int:
@@ -147,7 +147,7 @@ class PostgresLogs:
         return count
 
     def log_in(self, login: Login, *, now_ms: int) -> LoggedIn:
-        """See the protocol."""
+        """See `Logs`."""
         check_login(login)
         name = account_of(login.code, "-")
         database = self._known(name)
@@ -166,7 +166,7 @@ class PostgresLogs:
         return database.writing(let_in, durable=True, alone=True)
 
     def principal(self, token: str, *, now_ms: int) -> Principal:
-        """See the protocol."""
+        """See `Logs`."""
         values = {"token": hash_of(token), "used_since_ms": now_ms - UNUSED_MS}
         name = account_of(token, ".")
         database = self._known(name)
@@ -180,7 +180,7 @@ class PostgresLogs:
         return Principal(account=name, device=str(row[0]))
 
     def renew(self, who: Principal, device: str, signature: bytes, *, now_ms: int) -> LoggedIn:
-        """See the protocol."""
+        """See `Logs`."""
         check_device(device, signature)
 
         def go_on(transaction: Transaction) -> LoggedIn:
@@ -191,11 +191,11 @@ class PostgresLogs:
         return self._writing(who, go_on)
 
     def heads(self, who: Principal) -> Mapping[str, int]:
-        """See the protocol."""
+        """See `Logs`."""
         return self._reading(who, _heads)
 
     def entries(self, who: Principal, device: str, *, after: int, limit: int) -> Sequence[Entry]:
-        """See the protocol."""
+        """See `Logs`."""
         values = {"device": device, "after": after, "limit": limit}
         rows = self._reading(who, lambda transaction: transaction.rows(_ENTRIES, values))
         return tuple(
@@ -213,7 +213,7 @@ class PostgresLogs:
         )
 
     def push(self, who: Principal, entries: Sequence[Entry], *, now_ms: int) -> None:
-        """See the protocol."""
+        """See `Logs`."""
         if not entries:
             return
         check_form(entries)
@@ -249,13 +249,13 @@ class PostgresLogs:
         self._writing(who, store)
 
     def report(self, who: Principal, heads: Mapping[str, int], *, now_ms: int) -> None:
-        """See the protocol."""
+        """See `Logs`."""
         told = [f"{device}:{number}" for device, number in sorted(heads.items())]
         values = {"heads": told, "now_ms": now_ms, "device": who.device}
         self._writing(who, lambda transaction: transaction.execute(_REPORT, values))
 
     def devices(self, who: Principal) -> Sequence[DeviceView]:
-        """See the protocol."""
+        """See `Logs`."""
 
         def look(transaction: Transaction) -> tuple[DeviceView, ...]:
             heads = _heads(transaction)
@@ -275,7 +275,7 @@ class PostgresLogs:
         return self._reading(who, look)
 
     def revoke(self, who: Principal, device: str, *, now_ms: int) -> None:
-        """See the protocol."""
+        """See `Logs`."""
 
         def refuse(transaction: Transaction) -> None:
             if transaction.row(_NAME, {"device": device}) is None:
@@ -299,7 +299,7 @@ class PostgresLogs:
         return database
 
     def _known(self, account: str) -> Database | None:
-        """The account's part of the database; None where there is no such account: asking for one makes none."""
+        """Return the database of an account; None = there is no such account. Does not create one."""
         if account not in self._accounts and self._connections.has_tenant(account_tenant(account)):
             return self._made(account)
         return self._accounts.get(account)
@@ -326,9 +326,9 @@ def _behind(heads: Mapping[str, int], taken_over: Sequence[str]) -> int:
 
 def _add_device(transaction: Transaction, account: str, device: str, name: str, now_ms: int) -> LoggedIn:
     if transaction.number(_COUNT_DEVICES) >= MAX_DEVICES:
-        raise SyncError(f"An account has at most {MAX_DEVICES} devices.", hint="Revoke some.")
+        raise too_many_devices()
     token = new_token(account)
     values = {"device": device, "name": name, "token": hash_of(token), "now_ms": now_ms}
     if transaction.row(_ADD_DEVICE, values) is None:
-        raise SyncError("A device with this key is logged in already.")
+        raise known_device()
     return LoggedIn(account=account, token=token)

@@ -196,7 +196,7 @@ class Service:
             NotLoggedIn: the token does not belong to a device.
             TooManyRequests: the device has reached its limit.
         """
-        return await self._who(request, self._devices)
+        return await self._who(_token(request), self._devices)
 
     async def principal(self, request: Request) -> Principal:
         """Return the device or the service account that sent the request.
@@ -206,10 +206,10 @@ class Service:
             TooManyRequests: the principal has reached its limit.
         """
         token = _token(request)
-        return await self._who(request, self._services if "/" in token.partition(".")[0] else self._devices)
+        return await self._who(token, self._services if "/" in token.partition(".")[0] else self._devices)
 
-    async def _who(self, request: Request, known: WhoIs) -> Principal:
-        who = await run_in_threadpool(known, _token(request))
+    async def _who(self, token: str, known: WhoIs) -> Principal:
+        who = await run_in_threadpool(known, token)
         key = f"{who.account} {who.device}"
         if self._asked.too_many(key):
             raise TooManyRequests("Too many requests from this device.", code="sync_error")
@@ -283,10 +283,10 @@ def read_number(request: Request, name: str, default: float, *, least: int = 0) 
 
 
 def read_limit(request: Request, default: int = MAX_PAGE) -> int:
-    """How many rows the caller asks for in the query string, from 1 to `MAX_PAGE`.
+    """Return how many rows the caller asks for in the query string (`limit`), at least 1 and at most `MAX_PAGE`.
 
     Raises:
-        InvalidPayload: if `limit` is not a number.
+        InvalidPayload: `limit` is not a number, or is negative.
     """
     return max(1, min(int(read_number(request, "limit", default)), MAX_PAGE))
 

@@ -202,10 +202,12 @@ class Replicating:
         noted = self._replica.purged()
         known = (self._store.purged_memories() - noted) & self._replica.memories()
         known -= self._purged_as_a_teams(known)
+        # A killed purge may have been noted without removing the memory from the store. Then `apply` removes it.
+        there = {memory.id for memory in self._store.get(sorted(known), scope=self._store.scopes())}
         for memory_id in sorted(known):
             for other in sorted(self._same_words(memory_id) - noted):
-                self._record_purge(other)
-            self._record_purge(memory_id)
+                self._record_purge(other, done=True)
+            self._record_purge(memory_id, done=memory_id not in there)
         return len(known)
 
     def _purged_as_a_teams(self, memory_ids: AbstractSet[str]) -> frozenset[str]:
@@ -218,9 +220,9 @@ class Replicating:
             if name in there or (settled := self._replica.settled(name)) is None or not settled.heads
         )
 
-    def _record_purge(self, memory_id: str) -> None:
+    def _record_purge(self, memory_id: str, *, done: bool) -> None:
         self._append(PurgeBody(memory_id=memory_id, at_ms=self._now_ms()))
-        self._replica.note_purge(memory_id, self._account.subject(memory_id), done=True)
+        self._replica.note_purge(memory_id, self._account.subject(memory_id), done=done)
 
     def _same_words(self, memory_id: str) -> frozenset[str]:
         """Memories of their own that another device may have made of the wording that was purged here; see `merging`."""

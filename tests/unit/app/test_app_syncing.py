@@ -33,10 +33,12 @@ class Server:
         self.logs = InMemoryLogs()
         self.lost = False
         self.token = ""
+        self.connected: list[tuple[str, str]] = []
+        """The URL and the token of every connection."""
 
     def connect(self, url: str, token: str) -> HttpServer:
-        del url
         self.token = token
+        self.connected.append((url, token))
         return cast(HttpServer, self)
 
     def invite(self) -> str:
@@ -52,7 +54,7 @@ class Server:
     def heads(self) -> Any:
         raise SyncError("The server cannot be reached.")
 
-    def wait(self, known: int, *, wait_s: float) -> bool:
+    def wait(self, known: int, *, shared: int = -1, wait_s: float) -> tuple[bool, int]:
         raise SyncError("The server cannot be reached.")
 
     def begin_sign_in(self, device: str) -> SignInBegun:
@@ -140,12 +142,12 @@ def test_a_login_with_the_provider_is_this_devices_where_it_is_logged_in(syncing
     syncing.log_in("https://sync.example", code=server.invite())
     token = syncing._membership().token
     assert syncing.begin_sign_in("https://sync.example/").secret == token
-    server.token = ""
+    server.connected.clear()
     with pytest.raises(InvalidInput, match="is logged in at"):
         syncing.begin_sign_in("https://other.example")
-    assert server.token == ""  # no other server is shown the token
     syncing.finish_sign_in("https://sync.example", login="l", secret="s")
-    assert server.token == ""
+    assert "https://other.example" not in {url for url, _ in server.connected}, "it is not shown the token"
+    assert ("https://sync.example", "") in server.connected, "the result is asked for without the token"
 
 
 def test_when_to_log_in_with_the_provider_again_is_kept_until_that_was_done(syncing, server):

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from postgres_server import server
-from tacit_evals.torture.shards.running import Outcome, Torture
+from tacit_evals.torture.shards.running import ShardOutcome, Torture
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -34,8 +34,8 @@ def test_what_is_lost_doubled_or_returned_is_found(torture: Torture) -> None:
     assert outcome.sound, outcome
     assert outcome.acknowledged["entries"] > 10
     device = torture.devices[0]
-    where = torture.command("move", device.account, "b", "--quiet") and "b"
-    with psycopg.connect(torture.databases.dsn(where, "postgres"), autocommit=True) as connection:
+    torture.command("move", device.account, "b", "--quiet")
+    with psycopg.connect(torture.databases.dsn("b", "postgres"), autocommit=True) as connection:
         connection.execute("DELETE FROM entries WHERE id = %s", (device.log[0].id,))
         connection.execute("UPDATE entries SET sealed = 'body' WHERE sealed = ''")
     with psycopg.connect(torture.databases.dsn("c", "postgres"), autocommit=True) as connection:
@@ -43,7 +43,7 @@ def test_what_is_lost_doubled_or_returned_is_found(torture: Torture) -> None:
             "INSERT INTO tenants (name) VALUES ('torture:store-0'), ('torture:store-1') ON CONFLICT DO NOTHING"
         )
         connection.execute("INSERT INTO purges (tenant, id, at_ms) VALUES (99999, 'mem', 1)")
-    torture.outcome = Outcome()
+    torture.outcome = ShardOutcome()
     torture._examine()
     assert f"{device.account}: entry 1" in torture.outcome.lost
     assert any("lies on" in line for line in torture.outcome.doubled)

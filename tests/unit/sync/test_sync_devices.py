@@ -235,6 +235,16 @@ def test_a_purge_removes_the_words_everywhere_and_nothing_brings_them_back(pair,
     assert a.state() == b.state()
 
 
+def test_a_purge_that_was_killed_after_it_was_noted_ends_on_every_device(pair, logs, monkeypatch):
+    a, b = pair
+    a.store.apply([Add(memory=memory("mem_1", "The client is called Wintergreen."))])
+    settle(logs, [a, b])
+    monkeypatch.setattr(a.store, "purged_memories", lambda: frozenset({"mem_1"}))  # noted, but still stored
+    settle(logs, [a, b])
+    assert a.contents() == b.contents() == []
+    assert a.state() == b.state()
+
+
 def test_what_may_not_leave_does_not_leave(pair, logs):
     a, b = pair
     a.store.apply(

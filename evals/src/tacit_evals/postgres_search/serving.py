@@ -1,4 +1,4 @@
-"""How fast the server answers searches of agents: eight clients with one process of `tacit-server`, and with four.
+"""Measures how fast the server answers searches of agents: eight clients with one process of `tacit-server`, and with four.
 
 Run: `python -m tacit_evals.postgres_search.serving [--memories 5000] [--clients 8] [--seconds 8]`. It starts PostgreSQL, creates an organization that shares
 `--memories` statements, and sends `POST /team/v1/search` over loopback with the tokens of service accounts. The server makes the vectors of the questions

@@ -1,9 +1,10 @@
-"""What one tenant, one memory, one exchange and one search cost a server: `python -m tacit_evals.postgres_search.units [--tenants 2000]`.
+"""Measures what an account, an entry, a memory, a push, a search and a move cost the server: `python -m tacit_evals.postgres_search.units [--tenants 2000]`.
 
 It starts PostgreSQL and one process of `tacit-server serve`, and fills both through the product's own interfaces. Bytes are the growth of the database with
 indexes, after a vacuum. Processor time is that of all processes of PostgreSQL, and of the server's process, read from /proc. The database does not wait for
 its disk, so times are of processors and not of disks. A device pushes real encrypted entries of 120 characters, one at a time, and reads the heads after
-each push as a syncing device does. A device that waits for news waits for `--seconds`; use 30 to measure what real devices cost, which wait that long.
+each push as a syncing device does. Devices that wait for news wait for `--seconds`; use 25 to measure what real devices cost, which wait that long. What both
+processes use while nobody asks is measured before, and does not count as a cost of these devices.
 """
 
 from __future__ import annotations
@@ -42,10 +43,12 @@ from tacit.sync.entry import Entry, StateBody, append_entry
 from tacit.sync.keys import AccountKey, DeviceKey
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
 from tacit_evals.postgres_search.measuring import EMBEDDER, SEEN, World, memory_of
-from tacit_evals.postgres_search.server_process import kill, start_server
+from tacit_evals.postgres_search.server_process import kill, start_server, stat_of, used_s
 
-WAITING = 50
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
+WAITING = 200
+"""At most this many devices wait for news at the same time."""
+IDLE_S = 10.0
+"""How long the processes are measured while nobody asks."""
 _NOW_MS = int(time.time() * 1000)
 
 
@@ -128,7 +131,7 @@ class Bench:
 
     def postgres_s(self) -> float:
         """Return the processor time of all running processes of PostgreSQL, in seconds."""
-        return sum(map(_used_s, [self.postgres.pid, *_children(self.postgres.pid)]))
+        return sum(map(used_s, [self.postgres.pid, *_children(self.postgres.pid)]))
 
     def end(self) -> None:
         self.connections.close()
@@ -203,7 +206,7 @@ class Bench:
         url = f"{address}{PREFIX}"
         with httpx.Client(timeout=20) as client:
             self._pushes(client, url, devices[:50], 2.0)
-            used, served = self.postgres_s(), _used_s(self._server.pid)
+            used, served = self.postgres_s(), used_s(self._server.pid)
             count, took_ms = self._pushes(client, url, devices, seconds)
             self.note(
                 "a push and a look at the heads, PostgreSQL",
@@ -212,11 +215,11 @@ class Bench:
             )
             self.note(
                 "a push and a look at the heads, tacit-server",
-                (_used_s(self._server.pid) - served) / count * 1000,
+                (used_s(self._server.pid) - served) / count * 1000,
                 "ms of a processor",
             )
             self.note("a push and a look at the heads, as a device sees it", took_ms, "ms (median)")
-            used, served = self.postgres_s(), _used_s(self._server.pid)
+            used, served = self.postgres_s(), used_s(self._server.pid)
             looked = 0
             until = time.monotonic() + seconds / 2
             while time.monotonic() < until:
@@ -232,14 +235,14 @@ class Bench:
             )
             self.note(
                 "a look at the heads alone, tacit-server",
-                (_used_s(self._server.pid) - served) / looked * 1000,
+                (used_s(self._server.pid) - served) / looked * 1000,
                 "ms of a processor",
             )
         asyncio.run(self._waiting(url, devices[:WAITING], seconds))
         self.note("tacit-server, resident", _status_kb(self._server.pid, "VmRSS") / 1024, "MB")
 
     async def _waiting(self, url: str, devices: Sequence[Device], seconds: float) -> None:
-        """Measure devices that wait for news, as every device does that is online."""
+        """Measure devices that wait for news, as every device does while it is online."""
         assert self._server is not None
         limits = httpx.Limits(max_connections=len(devices))
         async with httpx.AsyncClient(timeout=60, limits=limits) as client:
@@ -251,20 +254,21 @@ class Bench:
                 )
                 answer.raise_for_status()
 
-            used, served, began = self.postgres_s(), _used_s(self._server.pid), time.monotonic()
+            used, served = self.postgres_s(), used_s(self._server.pid)
+            await asyncio.sleep(IDLE_S)
+            idle, idly_served = self.postgres_s(), used_s(self._server.pid)
+            began = time.monotonic()
             await asyncio.gather(*map(wait, devices))
-            waited_s = (time.monotonic() - began) * len(devices)
-            postgres_s, server_s = self.postgres_s() - used, _used_s(self._server.pid) - served
-        self.note(
-            "a device that waits for news, PostgreSQL",
-            postgres_s / waited_s * 1000,
-            "ms of a processor a second",
-        )
-        self.note(
-            "a device that waits for news, tacit-server",
-            server_s / waited_s * 1000,
-            "ms of a processor a second",
-        )
+            waited_s = time.monotonic() - began
+            parts = {
+                "PostgreSQL": ((idle - used) / IDLE_S, self.postgres_s() - idle),
+                "tacit-server": ((idly_served - served) / IDLE_S, used_s(self._server.pid) - idly_served),
+            }
+        unit = "ms of a processor a second"
+        for name, (idle_s, busy_s) in parts.items():
+            self.note(f"nobody asks, {name}", idle_s * 1000, unit)
+            cost_s = busy_s / waited_s - idle_s
+            self.note(f"a device that waits for news, {name}", cost_s / len(devices) * 1000, unit)
 
     def _pushes(
         self, client: httpx.Client, url: str, devices: Sequence[Device], seconds: float
@@ -317,21 +321,11 @@ class Bench:
             )
 
 
-def _stat(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-
-
-def _used_s(pid: int) -> float:
-    """Return the processor time of a process, in seconds."""
-    fields = _stat(pid)
-    return (int(fields[11]) + int(fields[12])) * _TICK_S
-
-
 def _children(pid: int) -> list[int]:
     found: list[int] = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
-            if int(_stat(int(path.name))[1]) == pid:
+            if int(stat_of(int(path.name))[1]) == pid:
                 found.append(int(path.name))
         except (OSError, ValueError, IndexError):
             continue

@@ -1,1 +1,4 @@
-"""Runs in which processes are killed all the while: one home with its daemon (`python -m tacit_evals.torture`), and devices that sync (`.sync`)."""
+"""Torture and leak runs. Processes are killed: of one home (`python -m tacit_evals.torture`), of devices that sync (`.sync`), of several databases (`.shards`).
+
+Leak runs send forged requests to the server: `.sync_leaks` as devices, `.team_leaks` as members of teams.
+"""

@@ -1,10 +1,10 @@
-"""Devices that write and sync while everything is killed: `python -m tacit_evals.torture.sync [--devices 8] [--accounts 3] [--seconds 60]`.
+"""Devices that write and sync while processes are killed: `python -m tacit_evals.torture.sync [--devices 8] [--accounts 3] [--seconds 60]`.
 
-Each device is a process with a home of its own; it stores, pins, forgets and purges memories and syncs now and then. A server process and a PostgreSQL serve
-them. All the while devices, the server and PostgreSQL are killed (SIGKILL) and started again. In the end everybody syncs in peace.
+Each device is a process with a home of its own. It stores, pins, forgets and purges memories, and syncs now and then with a server process on PostgreSQL.
+Meanwhile devices, the server and PostgreSQL are killed (SIGKILL) and started again. At the end all devices sync without interruptions.
 
-Out: how many writes were acknowledged, and how many of them are lost, doubled or came back after a purge; whether the devices of each account hold the same
-(id, status, validity, relations, content hash), and whether their logs have the same heads. Exit code 1 where anything is wrong.
+Out: the number of acknowledged writes, and every error: acknowledged writes that are lost, memories that are stored twice or returned after a purge, and
+differences between the devices of an account (status, content, validity and relations of memories, and the number of entries). Exit code 1 if there is any error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,8 @@ from tacit.config.environment import one_thread_for_arrays
 from tacit.errors import SyncError, TacitError
 from tacit.ports.store import MemoryFilter
 from tacit.server.embedded import embedded_database
-from tacit_evals.postgres_search.server_process import first_line, kill, start_server
+from tacit_evals.postgres_search.server_process import first_line, kill, run_command, start_server
+from tacit_evals.torture.outcome import Outcome
 
 SETTINGS = {"embedder": {"provider": "fake"}}
 _ME = "tacit_evals.torture.sync"
@@ -40,30 +41,12 @@ _ME = "tacit_evals.torture.sync"
 
 @dataclass(slots=True, kw_only=True)
 class Device:
-    """A device: its home, and its process while it has one."""
+    """A device: its home, and its process while it runs."""
 
     name: str
     account: int
     home: Path
     process: subprocess.Popen[bytes] | None = None
-    deaths: int = 0
-
-
-@dataclass(slots=True, kw_only=True)
-class Outcome:
-    """What was found in the end."""
-
-    acknowledged: Counter[str] = field(default_factory=Counter[str])
-    kills: Counter[str] = field(default_factory=Counter[str])
-    lost: list[str] = field(default_factory=list[str])
-    doubled: list[str] = field(default_factory=list[str])
-    returned: list[str] = field(default_factory=list[str])
-    different: list[str] = field(default_factory=list[str])
-
-    @property
-    def sound(self) -> bool:
-        """Whether nothing is wrong."""
-        return not (self.lost or self.doubled or self.returned or self.different)
 
 
 class Torture:
@@ -90,9 +73,8 @@ class Torture:
         self._dsn = first_line(self._database)
 
     def start_server(self) -> None:
-        environment = {**os.environ, DATABASE: self._dsn}
         log = self._folder / "server.log"
-        self._server, url = start_server(environment, log=log, port=self._port)
+        self._server, url = start_server(self._environment, log=log, port=self._port)
         self._port = int(url.rpartition(":")[2])
 
     @property
@@ -109,7 +91,7 @@ class Torture:
         with contextlib.suppress(OSError, ValueError, IndexError):
             os.kill(int((self._data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
         kill(self._database)
-        for _ in range(20):  # the processes of the killed one need a moment to end
+        for _ in range(20):  # the processes of the killed server need a moment to end
             time.sleep(0.3)
             with contextlib.suppress(RuntimeError):
                 self.start_database()
@@ -137,24 +119,14 @@ class Torture:
                 phrases.setdefault(device.account, done.phrase)
 
     def _invite(self, account: int) -> str:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "tacit.server.main",
-                "invite",
-                f"account{account}",
-                "--database",
-                self._dsn,
-            ],
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-        return done.stdout.strip()
+        return run_command(self._environment, "invite", f"account{account}").strip()
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, DATABASE: self._dsn}
 
     def run(self, seconds: float) -> None:
-        """Let the devices work while everything is killed."""
+        """Let the devices work for `seconds` while processes are killed."""
         for device in self.devices:
             self.start_device(device)
         until = time.monotonic() + seconds
@@ -174,7 +146,7 @@ class Torture:
             kill(device.process)
 
     def settle(self) -> None:
-        """Sync in peace, and look at what everybody holds."""
+        """Let all devices sync without interruptions, then compare what they hold."""
         states: dict[str, dict[str, Any]] = {}
         for round_number in range(4):
             for device in self.devices:
@@ -211,7 +183,7 @@ class Torture:
         self.outcome.returned += sorted(purged & set(held))
 
     def end(self) -> None:
-        """Kill what is left, by its own process id."""
+        """End every process that is still running."""
         for device in self.devices:
             kill(device.process)
         kill(self._server)
@@ -223,7 +195,7 @@ class Torture:
 
 
 def state_of(engine: Engine) -> dict[str, Any]:
-    """What all devices of an account must agree on."""
+    """Return what all devices of an account must agree on."""
     store = engine._parts.store  # noqa: SLF001 # pyright: ignore[reportPrivateUsage] - the whole store, whatever a user may see
     everything = store.scopes()
     memories = store.list_memories(MemoryFilter(statuses=None), scope=everything, limit=100_000)
@@ -275,7 +247,7 @@ def run_database(folder: Path) -> None:
 
 
 def run_device(home: Path, seed: int) -> None:
-    """Store, change and sync until killed; every act is written down once it is acknowledged."""
+    """Store, change and sync until killed. Every write is noted in `acts.jsonl` when it was acknowledged; removals are noted before, too."""
     one_thread_for_arrays()
     chance = random.Random(seed)
     with (
@@ -326,7 +298,7 @@ def _act(engine: Engine, chance: random.Random, note: Any, unique: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, and print what was found."""
+    """Run with the options of the command line. Return the exit code: 1 if there is any error."""
     parser = argparse.ArgumentParser(prog=f"python -m {_ME}", description=__doc__)
     parser.add_argument("--devices", type=int, default=8)
     parser.add_argument("--accounts", type=int, default=3)
@@ -350,11 +322,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             torture.end()
     outcome = torture.outcome
-    print(f"acknowledged: {dict(outcome.acknowledged)}; kills: {dict(outcome.kills)}")
-    for name in ("lost", "doubled", "returned", "different"):
-        rows = getattr(outcome, name)
-        print(f"{name}: {len(rows)}{f' ({rows[:3]})' if rows else ''}")
-    return int(not outcome.sound)
+    print(f"acknowledged: {dict(outcome.acknowledged)}; killed: {dict(outcome.kills)}")
+    outcome.print_errors()
+    return 0 if outcome.sound else 1
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
 """Random requests to the server, half of them forged: `python -m tacit_evals.torture.sync_leaks [--accounts 500] [--requests 20000]`.
 
-Accounts with two devices each keep entries in one PostgreSQL. Devices ask on every endpoint, over HTTP. Forged requests carry tokens that
-were changed or belong to another account, name devices of other accounts, ask behind any number, push entries of others, and use codes twice. A model says what each
-account holds.
+Accounts with at least two devices each store entries in one PostgreSQL. Devices send requests to every endpoint, over HTTP. Forged requests have changed tokens or tokens
+of other accounts, name devices of other accounts, ask for entries after any number, push entries in the name of others, and guess codes. A model says what each account
+must hold.
 
-Out: how many requests were answered with which status, and what was wrong: rows of another account in an answer, or an account that holds
-something else than the model. `--only-row-level-security` takes the condition on the tenant out of every statement, so that the policies of
-the database are the only guard. Exit code 1 where anything is wrong.
+Out: the number of answers by status, and every error: rows of another account in an answer, or an account that does not hold what the model says.
+`--only-row-level-security` removes the condition on the tenant from every statement, so that only the policies of the database protect it. Exit code 1 if there is
+any error.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _GUARDS = re.compile(r"\b(?:\w+\.)?tenant = %\(tenant\)s|\(author = %\(principal
 
 @dataclass(slots=True, kw_only=True)
 class Device:
-    """A device: its key, its token, what it wrote."""
+    """A device: its key, its token and its log."""
 
     key: DeviceKey
     token: str
@@ -57,7 +57,7 @@ class Device:
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """What an account holds by the model: ids of entries by log."""
+    """An account as the model knows it: its devices, and the ids of its entries by log."""
 
     name: str
     secret: AccountKey
@@ -66,7 +66,7 @@ class Account:
 
     @property
     def active(self) -> list[Device]:
-        """The devices that are let in."""
+        """The devices that are not revoked."""
         return [device for device in self.devices if not device.revoked]
 
 
@@ -109,7 +109,7 @@ class LeakRun:
                 self._push(account, account.devices[-1], [self._entry(account.devices[-1]) for _ in range(3)])
 
     def run(self, requests: int) -> Found:
-        """Ask so many times, then compare what every account holds with the model."""
+        """Send `requests` random requests, then compare what every account holds with the model."""
         for _ in range(requests):
             account = self._chance.choice(self.accounts)
             device = self._chance.choice(account.active)
@@ -122,7 +122,7 @@ class LeakRun:
             self._compare(account)
         return self.found
 
-    # --- requests as they are meant
+    # --- correct requests
 
     def _use(self, account: Account, device: Device) -> None:
         match self._chance.randrange(8):
@@ -161,7 +161,7 @@ class LeakRun:
         if status == 200:
             account.devices.append(Device(key=key, token=answer["token"]))
         else:
-            self.found.wrong.append(f"{account.name}: a login with a good code was refused ({status})")
+            self.found.wrong.append(f"{account.name}: a login with a valid code was refused ({status})")
 
     def _login(self, account: Account, key: DeviceKey, code: str) -> Mapping[str, object]:
         return login_body(account.secret, key, code)
@@ -191,7 +191,7 @@ class LeakRun:
                 self._read(
                     account, device.token, foreign.key.device, after=self._chance.choice([0, 1, 2**53, -1])
                 )
-            case 1:  # a token of the one account under the name of the other
+            case 1:  # a token of this account under the name of the other
                 token = f"{other.name}.{device.token.rpartition('.')[2]}"
                 path = self._chance.choice(["/heads", "/devices", f"/entries?device={foreign.key.device}"])
                 self._refused(account, token, "GET", path)
@@ -200,25 +200,25 @@ class LeakRun:
                     [device.token[:-1], device.token[:-1] + "~", device.token[1:], "", other.name]
                 )
                 self._refused(account, token, "GET", "/heads")
-            case 3:  # another account's device is refused from here
+            case 3:  # revoke a device of another account
                 self._refused(account, device.token, "POST", f"/devices/{foreign.key.device}/revoke")
-            case 4:  # an entry in the name of another account's device, signed by the own one
+            case 4:  # an entry in the name of a device of another account, signed by this one
                 entry = self._entry(Device(key=device.key, token=""))
                 wrong = replace(entry, device=foreign.key.device, number=len(foreign.log) + 1)
                 self._refused(account, device.token, "POST", "/entries", {"entries": [wrong]})
-            case 5:  # heads of others in a report
+            case 5:  # a report with devices of another account
                 heads = (
                     {foreign.key.device: 1_000, "\0": 1}
                     if self._chance.random() < 0.5
                     else {foreign.key.device: 9}
                 )
                 self._ask(account, device.token, "POST", "/report", {"heads": heads})
-            case 6:  # a code that nobody gave, for an account of others
+            case 6:  # a guessed code for another account
                 login = self._login(
                     account, DeviceKey.new(), f"{other.name}-{self._chance.choice('abcd') * 8}"
                 )
                 self._refused(account, "", "POST", "/login", login)
-            case _:  # the next entry of the own log with the number of another one, or a purge of a foreign subject
+            case _:  # an entry of this log with a wrong number, or a purge of a subject of another account
                 if self._chance.random() < 0.5 or not foreign.log:
                     entry = self._entry(device)
                     number = self._chance.choice([entry.number + 1, entry.number + 7, 2**53])
@@ -229,7 +229,7 @@ class LeakRun:
                     self._purge_foreign(account, device, self._chance.choice(foreign.log).subject)
 
     def _purge_foreign(self, account: Account, device: Device, subject: str) -> None:
-        """A purge that names a subject of another account: it must remove nothing there."""
+        """Push a purge that names a subject of another account. It must remove nothing there."""
         unsigned = replace(self._entry(device, kind="purge"), subject=subject, signature=b"")
         device.log[-1] = replace(unsigned, signature=device.key.sign(unsigned.id.encode()))
         self._push(account, device, device.log[-1:])
@@ -268,7 +268,7 @@ class LeakRun:
         return reply
 
     def _look(self, account: Account, path: str, answer: dict[str, Any]) -> None:
-        """Whether an answer holds nothing of another account."""
+        """Check that an answer holds nothing of another account."""
         own = {device.key.device for device in account.devices}
         named = {*answer.get("heads", {}), *(device["device"] for device in answer.get("devices", ()))}
         named |= {entry["device"] for entry in answer.get("entries", ())}
@@ -278,7 +278,7 @@ class LeakRun:
             )
 
     def _compare(self, account: Account) -> None:
-        """Whether an account holds what the model says, and every body that its own purges left."""
+        """Check that an account holds what the model says, and that no purge of another account removed a body."""
         who = Principal(account=account.name, device=account.active[0].key.device)
         heads = dict(self._logs.heads(who))
         if heads != {name: len(log) for name, log in account.logs.items() if log}:
@@ -288,7 +288,7 @@ class LeakRun:
             if [entry.id for entry in stored] != account.logs.get(device.key.device, []):
                 self.found.wrong.append(f"{account.name}: the log of {device.key.device[:12]} differs")
             if lost := [entry.number for entry in stored if not entry.sealed]:
-                self.found.wrong.append(f"{account.name}: bodies went by a purge of others: {lost}")
+                self.found.wrong.append(f"{account.name}: purges of other accounts removed bodies: {lost}")
 
 
 @contextlib.contextmanager

@@ -1,8 +1,8 @@
-"""A store on PostgreSQL with pgvector, for a server that many tenants share. It passes the same contract suites as the others.
+"""A store on PostgreSQL with pgvector, for a server that many tenants share. It passes the same contract suites as the other stores.
 
-`open_postgres_store` opens the store of one tenant. A server keeps one `Connections` and makes a `PostgresStore` of it for each tenant.
-`create_roles` and `migrate` set a database up; `promote` gives a large tenant partitions of its own; `changes_after` is the feed of
-changes. Nothing here is loaded unless it is asked for.
+`open_postgres_store` opens the store of one tenant. A server opens one `Connections` and creates a `PostgresStore` from it for each tenant.
+`create_roles` and `migrate` set a database up; `promote` gives a large tenant partitions of its own; `changes_after` of a store returns
+its feed of changes. No other module of Tacit imports this package unless PostgreSQL is used.
 """
 
 from __future__ import annotations

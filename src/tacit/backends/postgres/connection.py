@@ -23,6 +23,7 @@ from tacit.backends.postgres.replicas import LOOK_S, MAX_LAG_S, Replica
 from tacit.backends.postgres.roles import refuse_unbound_role
 from tacit.backends.postgres.schema import refuse_newer, refuse_other_schema
 from tacit.backends.postgres.shards.routing import (
+    ADD_TENANT,
     HOME,
     Place,
     find_place,
@@ -50,7 +51,6 @@ _PROBE_S = 1.0
 _MOVES = 6
 """A transaction follows its tenant to another shard at most this many times."""
 
-_ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING"
 _NAME_TENANT = "SELECT set_config('tacit.tenant_name', %(name)s, true)"
 _ADD_TEAM = """
     INSERT INTO tenants (name, organization) VALUES (%(name)s, %(organization)s) ON CONFLICT (name) DO NOTHING
@@ -60,7 +60,7 @@ _ADD_MEMBER = """
     VALUES (current_setting('tacit.tenant')::bigint, %(principal)s, %(name)s, 'admin', %(by)s, %(now_ms)s, %(now_ms)s)"""
 SERVER = "@server"
 """The principal of transactions that the server itself does in a team. It is a member of every team."""
-PRINCIPAL = re.compile(r"[a-z0-9@][a-z0-9/-]{0,99}")
+_PRINCIPAL = re.compile(r"[a-z0-9@][a-z0-9/-]{0,99}")
 """The form of a principal: an account, a service account or `SERVER`."""
 
 
@@ -143,7 +143,7 @@ class Connections:
         self._pool: ConnectionPool[_Connection] = ConnectionPool(
             dsn, min_size=min_size, max_size=max_size, timeout=wait_s, kwargs=self._keywords, open=False
         )
-        # Once outside the pool: a wrong password or a server that is down is reported at once, and not after a timeout.
+        # The first connection is made outside the pool, so that a wrong password or a server that is down is reported at once, and not after a timeout.
         try:
             with psycopg.connect(dsn, **self._keywords) as connection:
                 refuse_other_schema(connection)
@@ -282,7 +282,7 @@ class Connections:
 
         def add(connection: _Connection) -> None:
             nonlocal added
-            added = connection.execute(_ADD_TENANT, {"name": name}).rowcount > 0
+            added = connection.execute(ADD_TENANT, {"name": name}).rowcount > 0
 
         make_place(self, name, add=add)
         return added
@@ -555,7 +555,7 @@ def _named_for(principal: str) -> str:
     """Return the SQL that sets the principal at the beginning of a transaction."""
     if not principal:
         return ""
-    if not PRINCIPAL.fullmatch(principal):
+    if not _PRINCIPAL.fullmatch(principal):
         raise StoreError(f"{principal[:40]!r} cannot name a principal.")
     return f", set_config('tacit.principal', '{principal}', true)"
 

@@ -1,7 +1,7 @@
 """The searchable parts of a memory: its words, code, entities and trigger. In: memories. Out: postings, and counts of them.
 
-A posting says that a memory holds a term in one of four spaces. Only active memories have postings. How many memories of a scope
-hold a term is counted as they are written, so that no search has to. Never reads a posting to decide what a memory says.
+A posting says that a memory holds a term in one of four spaces. Only active memories have postings. Every write also counts how many memories of a scope
+hold a term, so that searches need not count. Never reads a posting to find out what a memory says.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ TermCounts = Counter[tuple[int, str, int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What a search finds a memory by."""
+    """The terms by which searches find a memory."""
 
     postings: frozenset[Posting]
     words: int
@@ -52,24 +52,24 @@ NO_DOCUMENT = Document(postings=frozenset(), words=0, code=0)
 
 
 def stored_term(term: str) -> str:
-    """The term as the index holds it."""
+    """Return a term in its stored form."""
     if len(term) <= _LONGEST_TERM:
         return term
     return f"{term[:_LONGEST_TERM]}{_BETWEEN}{blake2b(term.encode(), digest_size=12).hexdigest()}"
 
 
 def word_terms(text: str) -> list[str]:
-    """The stems of all words of `text`, in order."""
+    """Return the stems of all words of `text`, in order."""
     return [stored_term(porter_stem(fold_word(word))) for word in index_words(text)]
 
 
 def entity_term(entity: Entity) -> str:
-    """The term of an entity."""
+    """Return the term of an entity."""
     return stored_term(f"{entity.kind}{_BETWEEN}{entity.key}")
 
 
 def document_of(memory: Memory) -> Document:
-    """The document of a memory; of one that is not active, nothing."""
+    """Return the document of a memory; a memory that is not active has an empty one."""
     if memory.status != "active":
         return NO_DOCUMENT
     words = word_terms(memory.content)
@@ -115,7 +115,7 @@ _FORGET = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentWrite:
-    """The document of a memory as it must be afterwards."""
+    """The new document of a memory."""
 
     number: int
     scope: int
@@ -123,7 +123,7 @@ class DocumentWrite:
 
 
 def put_documents(transaction: Transaction, writes: Sequence[DocumentWrite]) -> Counter[tuple[int, str]]:
-    """Replace the postings of memories, and count; return what their scopes gain, by scope and `words` or `code`."""
+    """Replace the postings of memories, and update the counts of terms. Return the change of the number of words, by scope and `words` or `code`."""
     counts: TermCounts = Counter()
     lengths: Counter[tuple[int, str]] = Counter()
     seen: set[tuple[int, int]] = set()

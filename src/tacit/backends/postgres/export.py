@@ -1,7 +1,7 @@
-"""A tenant as a file, and back. In: a transaction and a path. Out: a file of lines, each a row as JSON; or the rows in an empty tenant.
+"""Writes a tenant to a file, and reads it back. In: a transaction and a path. Out: a file with a row as JSON in each line; or the rows in an empty tenant.
 
-It is for one tenant that moves or is kept aside; the backup of a server is `pg_dump` or a copy of its log. The first line says what it
-is, the last how many rows there are, so that a file which was cut off is known. Derived rows are not in it: they are made again.
+An export is for one tenant; to back up a server, use the tools of PostgreSQL. The first line says what the file is, and the last line how many rows it has, so
+that a truncated file is refused. The file does not hold derived rows; they are derived again.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ Row = tuple[str, list[Any]]
 
 
 def write_export(transaction: Transaction, target: Path, *, interrupted: Callable[[], bool]) -> bool:
-    """Write everything that the tenant stores to `target`, which must not exist; False = it was interrupted, and nothing is left.
+    """Write everything that the tenant stores to `target`, which must not exist. Return False if it was interrupted; then there is no file.
 
     Raises:
-        StoreError: if `target` exists or cannot be written.
+        StoreError: `target` exists or cannot be written.
     """
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -134,11 +134,11 @@ def _packed(row: tuple[Any, ...]) -> list[object]:
 
 
 def _read(source: Path) -> Generator[Row]:
-    """The rows of an export.
+    """Yield the rows of an export.
 
     Raises:
         NotFound: there is no such file.
-        StoreError: it is no export, or was cut off.
+        StoreError: the file is not an export, or was truncated.
     """
     count, end = 0, cast("object", None)
     try:
@@ -177,11 +177,11 @@ def _value(line: str) -> object:
 
 
 def examine_export(source: Path) -> int:
-    """How many memories an export holds; touches nothing.
+    """Return the number of memories in an export. Changes nothing.
 
     Raises:
-        NotFound: if there is no such file.
-        StoreError: if it is no sound export.
+        NotFound: there is no such file.
+        StoreError: the file is not a complete export.
     """
     memories = 0
     for table, row in _read(source):
@@ -197,11 +197,11 @@ _KINDS: Mapping[str, type[object]] = {
 
 
 def restore_export(source: Path, store: PostgresStore) -> int:
-    """Bring an export into a tenant that holds no memories, in one transaction; return how many memories it has now.
+    """Load an export into a tenant without memories, in one transaction. Return the number of its memories.
 
     Raises:
-        NotFound: if there is no such file.
-        StoreError: if it is no sound export, or the tenant holds memories; nothing is changed.
+        NotFound: there is no such file.
+        StoreError: the file is not a complete export, or the tenant holds memories; nothing is changed.
     """
     examine_export(source)
 

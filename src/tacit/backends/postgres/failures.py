@@ -1,6 +1,6 @@
-"""Errors of PostgreSQL as errors of the store. In: an exception of psycopg or of its pool. Out: an error that says what to do.
+"""Translates errors of PostgreSQL to errors of the store. In: an exception of psycopg or of its pool. Out: an error that says what to do.
 
-Never hides what the database said, never decides whether to try again.
+Never hides the message of the database, and never decides whether to try again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOST_CLASSES = ("08", "57P")
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Whether the connection is gone; the statement may or may not have been carried out."""
+    """Return whether an error means that the connection is lost. The statement may or may not have been executed."""
     if isinstance(error, PoolClosed | PoolTimeout):
         return False
     if error.sqlstate is None:
@@ -33,7 +33,7 @@ def is_lost(error: psycopg.Error) -> bool:
 
 
 def translate(error: psycopg.Error, *, written: bool = False) -> TacitError:
-    """The store's error. `written`: a transaction was being committed, so that nobody knows what became of it."""
+    """Return the error of the store for an error of PostgreSQL. `written` = it happened during a commit, so it is unknown whether the transaction was stored."""
     said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if isinstance(error, PoolClosed | PoolTimeout) or is_lost(error):
         return _without_connection(error, said, written=written)
@@ -89,12 +89,12 @@ def _without_connection(error: psycopg.Error, said: str, *, written: bool) -> St
 
 
 def not_migrated(said: str) -> StoreError:
-    """The error for a database without the tables of this version."""
+    """Return the error for a database without the tables of this version."""
     return StoreError(
         f"The database is not set up for this version of Tacit ({said}).", hint="Run `tacit-server migrate`."
     )
 
 
 def closed() -> StoreError:
-    """The error for a call after `close`."""
+    """Return the error for a call after `close`."""
     return StoreError("The store is closed.", hint="Open it again.")

@@ -3,12 +3,18 @@
 A sequence number alone would lose writes: of two transactions, the one that began first may commit last, after a reader has passed its number. So entries
 are ordered by transaction, then by number, and an entry is returned only when no transaction that may still write before it is running.
 
-Each PostgreSQL server numbers its transactions independently. When a tenant moves to another shard, all of its entries get new numbers there in the old
-order, and its next stay begins. A cursor of an earlier stay is meaningless there, so its reader gets everything again.
+A cursor holds more than these two numbers, because the same numbers can belong to other entries in two cases:
 
-Transaction numbers also start again when a database is restored from a backup. So a cursor holds a mark of the entry that it stands after. If there is no
-such entry, the cursor comes from another history (or the entry was purged), and the reader begins anew. Entries with a transaction number that this
-database has not reached were restored from a dump of another server; `renumber` gives them numbers that later entries exceed.
+- Stay: each PostgreSQL server numbers its transactions independently. When a tenant moves to another shard, its entries get new numbers there, and its next
+  stay begins. A cursor of an earlier stay is meaningless there, so its reader gets everything again. `changes_after` sees that without a query.
+- Mark: when a database is restored from a backup, its transaction numbers start again, but the stay is the same. So a cursor holds a mark of the entry
+  that it stands after. If `is_known` finds no such entry, the cursor comes from another history (or the entry was purged), and the reader begins anew.
+
+Neither can replace the other. A restored database cannot count a stay, because it does not know that it was restored. And a move does not keep the order
+between purges and versions, so an entry that has the same numbers and mark after a move would not prove that the entries before it were read.
+
+Entries with a transaction number that this database has not reached were restored from a dump of another server; `renumber` gives them numbers that
+later entries exceed.
 """
 
 from __future__ import annotations
@@ -47,12 +53,12 @@ _AT = """
     WHERE v.tenant = %(tenant)s AND v.placement = ANY(%(placements)s) AND v.xid = %(xid)s::xid8 AND v.seq = %(seq)s
     UNION ALL SELECT id, '', at_ms FROM purges
     WHERE tenant = %(tenant)s AND xid = %(xid)s::xid8 AND seq = %(seq)s"""
-_TO_COME = """
+_FROM_ANOTHER_SERVER = """
     SELECT count(*) FROM (
         SELECT 1 FROM versions WHERE tenant = %(tenant)s AND placement = ANY(%(placements)s)
             AND xid >= pg_snapshot_xmax(pg_current_snapshot())
         UNION ALL SELECT 1 FROM purges WHERE tenant = %(tenant)s AND xid >= pg_snapshot_xmax(pg_current_snapshot()) LIMIT 1
-    ) AS to_come"""
+    ) AS restored"""
 _RENUMBER = (
     """
     UPDATE versions SET xid = pg_current_xact_id()
@@ -66,10 +72,10 @@ class Cursor:
     """A position in the feed, after the entry with these numbers. Store it as text. `Cursor()` is the beginning.
 
     Attributes:
-        stay: the stay of the tenant that the numbers belong to.
-        xid: the transaction of the entry.
+        stay: the number of moves of the tenant when the entry had these numbers; see the module for why there is also a mark.
+        xid: the number of the transaction that wrote the entry.
         seq: the number of the entry.
-        mark: a hash that distinguishes the entry from an entry with the same numbers in another history.
+        mark: a hash that distinguishes the entry from an entry with the same numbers in another history of the database.
     """
 
     stay: int = 0
@@ -143,13 +149,13 @@ def is_known(transaction: Transaction, cursor: Cursor) -> bool:
     return any(_mark(name, change_id, at_ms) == cursor.mark for name, change_id, at_ms in rows)
 
 
-def is_to_come(transaction: Transaction) -> bool:
-    """Return whether entries have a transaction number that this database has not reached: they were restored from a dump of another server."""
-    return transaction.number(_TO_COME) > 0
+def needs_renumbering(transaction: Transaction) -> bool:
+    """Return whether entries have a transaction number that this database has not reached. They were restored from a dump of another server."""
+    return transaction.number(_FROM_ANOTHER_SERVER) > 0
 
 
 def renumber(transaction: Transaction) -> None:
-    """Give such entries the number of this transaction, so that all later entries come after them. Cursors that stand after one become unknown."""
+    """Give these entries the number of this transaction, so that all later entries come after them. A cursor that stands after one of them becomes unknown."""
     for statement in _RENUMBER:
         transaction.execute(statement)
 

@@ -1,4 +1,4 @@
-"""Counts, and an examination. In: a transaction of a tenant. Out: counts, sentences. Never repairs anything."""
+"""Counts and checks of a tenant. In: a transaction. Out: counts, and sentences about problems. Never repairs anything."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ Step = Callable[["Transaction"], list[str]]
 
 
 def read_stats(transaction: Transaction) -> StoreStats:
-    """Counts; memories are counted by scope when they are written. The size is that of the memories' rows."""
+    """Return the counts of a tenant. The size is that of the rows of memories, in bytes."""
     row = transaction.row(_STATS)
     assert row is not None
     active, total, projects, sessions, exposures, traces, pending, vectors = (
@@ -115,7 +115,7 @@ def read_stats(transaction: Transaction) -> StoreStats:
 
 
 def examinations() -> tuple[Step, ...]:
-    """The whole examination, step by step, each in a transaction of its own: sentences about what is wrong."""
+    """Return the steps of the check. Each step takes a transaction and returns sentences about problems."""
     return (*map(_unreadable, _BODIES), *(_miscounted(sql, sentence) for sql, sentence in _COUNTS))
 
 

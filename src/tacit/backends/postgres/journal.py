@@ -1,6 +1,6 @@
 """Handovers, projects and named values. In: a transaction, values. Out: rows, or values.
 
-A handover that is done keeps its key, so that it is not taken twice, and loses its payload.
+A finished handover keeps its key, so that it is not accepted twice, and loses its payload.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ def pending_handovers(transaction: Transaction, limit: int) -> tuple[Handover, .
 
 
 def is_done(transaction: Transaction, key: str) -> bool:
-    """Whether the handover is done; nobody else finishes it until the transaction ends.
+    """Return whether a handover is done. It is locked until the transaction ends, so nobody else finishes it.
 
     Raises:
-        NotFound: if the key is unknown.
+        NotFound: the key is unknown.
     """
     row = transaction.row(_DONE_AT, {"key": key})
     if row is None:
@@ -99,7 +99,7 @@ def projects(transaction: Transaction) -> tuple[ProjectRecord, ...]:
 
 @lru_cache(maxsize=512)
 def _project(body: str) -> ProjectRecord:
-    """A record as it was decoded before: projects are asked for at every statement and hardly ever change."""
+    """Return the decoded record. It is cached, because projects are read at every statement and hardly ever change."""
     return decode(ProjectRecord, body)
 
 
@@ -115,7 +115,7 @@ def value_names(transaction: Transaction, prefix: str) -> tuple[str, ...]:
 
 
 def put_values(transaction: Transaction, values: ValueChanges) -> None:
-    """Set named values; None deletes."""
+    """Set named values; None deletes a value."""
     kept = {clean_text(name): clean_text(value) for name, value in values.items() if value is not None}
     if kept:
         transaction.execute(_PUT_VALUES, {"names": list(kept), "values": list(kept.values())})

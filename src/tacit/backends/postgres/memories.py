@@ -1,7 +1,6 @@
-"""Read memories, their history and relations. In: a transaction, ids or a filter, a scope. Out: values.
+"""Reads memories, their history and relations. In: a transaction, ids or a filter, a scope. Out: values.
 
-Every statement carries the tenant and the scope. What was known at a moment of the past is filtered here, by the filter itself: people
-ask for that, recall never does. Never writes.
+Every statement names the tenant and the scope. Lists as of an earlier time are filtered in Python: people ask for them, recall never does. Never writes.
 """
 
 from __future__ import annotations
@@ -133,7 +132,7 @@ def count_memories(transaction: Transaction, where: MemoryFilter, *, scope: Scop
 
 
 def known_then(transaction: Transaction, where: MemoryFilter, scope: ScopeFilter) -> list[Memory]:
-    """The memories that `where` asks for as they were known and held at its moment."""
+    """Return the memories that fit `where`, as they were known and valid at its time `as_of_ms`."""
     assert where.as_of_ms is not None
     rows = transaction.rows(
         _KNOWN_THEN,
@@ -153,7 +152,7 @@ def known_then(transaction: Transaction, where: MemoryFilter, scope: ScopeFilter
 def conditions(
     transaction: Transaction, where: MemoryFilter, scope: ScopeFilter
 ) -> tuple[str, dict[str, object]]:
-    """The condition on rows of `memories` for the present, with its values."""
+    """Return the SQL condition on rows of `memories` for a filter without a time, and its values."""
     tests, values = [_IN_SCOPE], dict[str, object](scopes=transaction.visible(scope))
     if where.kinds is not None:
         tests.append("kind = ANY(%(kinds)s)")
@@ -198,7 +197,7 @@ def conditions(
 
 
 def kinds(transaction: Transaction, scope: ScopeFilter) -> tuple[str, ...]:
-    """Names of the kinds of active memories in `scope`, sorted."""
+    """Return the names of the kinds of active memories in `scope`, sorted."""
     return tuple(row[0] for row in transaction.rows(_KINDS, {"scopes": transaction.visible(scope)}))
 
 
@@ -328,5 +327,5 @@ def get_vectors(
 
 
 def identity_values(identity: EmbedderIdentity) -> dict[str, object]:
-    """What names an identity in a statement."""
+    """Return the values that name an identity in a statement."""
     return {"name": clean_text(identity.name), "dimensions": identity.dimensions}

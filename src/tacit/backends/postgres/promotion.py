@@ -1,9 +1,9 @@
-"""Gives a large tenant partitions of its own while it reads and writes. In: the owner's connection, a tenant. Out: rows elsewhere.
+"""Moves a large tenant to partitions of its own while it reads and writes. In: the owner's connection, a tenant. Out: the number of memories moved.
 
-The tenant's row says where its rows lie, in the order of moving. Some memories move in one transaction, with all their rows, under the
-lock that writers of the tenant take: each of them waits for one such step at most, and a reader sees every row once, before or after its
-move. Then HNSW indexes are built over the tenant's vectors while it writes. What was interrupted goes on where it stopped. Never touches
-another tenant, and holds no lock that others would wait for.
+The tenant's row in `tenants` lists the partitions that hold its rows. Each transaction moves some memories with all their rows. It holds the lock that
+writers of the tenant take, so a writer waits for at most one such transaction, and a reader sees every row exactly once. Then HNSW indexes are built over
+the tenant's vectors while it writes. After an interruption, the next call continues where the last one stopped. Never touches another tenant, and holds no
+lock that another tenant waits for.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from tacit.errors import NotFound
 from tacit.ports.store import Step, no_step
 
 BATCH_MEMORIES = 200
+"""Number of memories that one transaction moves."""
 PARTITIONED = ("memories", "versions", "vectors", "postings")
 _STORAGE: dict[str, LiteralString] = {"vectors": " WITH (toast_tuple_target = 8160)"}
 LOCK = 0x54414350
-"""The advisory lock of promotions and of moves to another shard. One at a time runs in a database."""
+"""The advisory lock of promotions and of moves to another shard. Only one of them runs in a database at a time."""
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 
-_FIND = "SELECT tenant, placements FROM tenants WHERE name = %(name)s"
+_FIND = "SELECT tenant FROM tenants WHERE name = %(name)s"
 _LOCK_TENANT = "SELECT placements FROM tenants WHERE tenant = %(tenant)s FOR NO KEY UPDATE"
 _PLACE = "UPDATE tenants SET placements = %(placements)s WHERE tenant = %(tenant)s"
 _NEXT = """
@@ -40,14 +41,19 @@ _INDEXED = "UPDATE tenants SET indexed = %(indexed)s WHERE tenant = %(tenant)s"
 def promote(
     owner_dsn: str, tenant: str, *, batch_memories: int = BATCH_MEMORIES, step: Step = no_step
 ) -> int:
-    """Move `tenant` to partitions of its own and index its vectors; return how many memories moved.
+    """Move a tenant to partitions of its own and index its vectors. Return the number of memories that were moved.
 
-    Done again for a tenant that has its own, it builds the indexes of embedders that are new. `owner_dsn` is a direct connection as the
-    owner; `step` is told of every transaction.
+    If the tenant has its own partitions already, this only builds the indexes of new embedders.
+
+    Args:
+        owner_dsn: direct connection (no pooler in between) as the role that owns the tables.
+        tenant: the name of the tenant.
+        batch_memories: number of memories that one transaction moves.
+        step: called after every transaction that moved memories.
 
     Raises:
-        NotFound: no tenant is called so.
-        StoreError: the database cannot be reached or written; call again to go on.
+        NotFound: there is no such tenant.
+        StoreError: the database cannot be reached or written; call again to continue.
     """
     try:
         with psycopg.connect(owner_dsn, autocommit=True) as connection:
@@ -78,7 +84,7 @@ def _tenant_number(connection: _Connection, name: str) -> int:
         connection.execute("SELECT set_config('tacit.tenant_name', %(name)s, true)", {"name": name})
         row = connection.execute(_FIND, {"name": name}).fetchone()
     if row is None:
-        raise NotFound(f"No tenant {name!r}.", hint="A tenant comes to be when its store is opened.")
+        raise NotFound(f"No tenant {name!r}.", hint="A tenant is added when its store is first opened.")
     return int(row[0])
 
 
@@ -89,8 +95,8 @@ def partition_of(table: str, number: int) -> sql.Identifier:
 
 def make_partitions(connection: _Connection, number: int) -> None:
     """Create the tenant's own partitions that do not exist yet."""
-    # Created separately and then attached: this takes a lock that neither readers nor writers wait for. No row elsewhere has the new
-    # value of the list, so nothing is scanned.
+    # A table that is created separately and then attached takes only a lock that neither readers nor writers wait for. There is no default partition, so
+    # PostgreSQL scans nothing.
     for table in PARTITIONED:
         partition, whole = partition_of(table, number), sql.Identifier(table)
         storage = _STORAGE.get(table, "")
@@ -109,20 +115,18 @@ def make_partitions(connection: _Connection, number: int) -> None:
 
 
 def _place(connection: _Connection, number: int, placements: list[int]) -> None:
-    """Say where the rows of the tenant lie; those already on the way keep their end."""
+    """Store which partitions hold the rows of the tenant. Changes nothing if the tenant is only in its own partition already."""
     with connection.transaction():
         as_tenant(connection, number)
         row = connection.execute(_LOCK_TENANT, {"tenant": number}).fetchone()
-        if row is None:  # rows that are moved from here on would not be found
-            raise NotFound(
-                f"The tenant {number} is not shown any more.", hint="It was removed in the meantime."
-            )
+        if row is None:  # without this row, the rows that are moved would not be found
+            raise NotFound(f"The tenant {number} is gone.", hint="It was removed in the meantime.")
         if row[0] != [number]:
             connection.execute(_PLACE, {"tenant": number, "placements": placements})
 
 
 def _move(connection: _Connection, number: int, batch: int) -> int:
-    """Move the next memories, with their rows; how many."""
+    """Move the next memories with all their rows. Return the number of memories; 0 = all are moved."""
     with connection.transaction():
         as_tenant(connection, number)
         values: dict[str, object] = {"tenant": number, "batch": batch}
@@ -134,7 +138,7 @@ def _move(connection: _Connection, number: int, batch: int) -> int:
 
 
 def index_vectors(connection: _Connection, number: int) -> None:
-    """Build one HNSW index for each embedder while the tenant is read and written. A search uses it once it is ready."""
+    """Build an HNSW index for each embedder while the tenant is read and written. Searches use the indexes once all of them are built."""
     with connection.transaction():
         as_tenant(connection, number)
         identities = cast(

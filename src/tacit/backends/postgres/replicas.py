@@ -1,6 +1,6 @@
-"""A read replica: a copy of a database that PostgreSQL keeps up to date. In: a connection string, the largest lag. Out: connections.
+"""A read replica: a copy of a database that PostgreSQL keeps up to date. In: a connection string, the largest lag that is allowed. Out: connections.
 
-It serves reads that allow a state of some seconds ago. A replica that cannot be reached, is too far behind, or is no longer a replica is not used for
+It serves reads that may show a state of some seconds ago. A replica that cannot be reached, is too far behind, or is no longer a replica is not used for
 some seconds, and its readers use the primary. Never waits long, and never connects as a role that row-level security does not bind.
 """
 
@@ -91,7 +91,7 @@ class Replica:
     def _look(self) -> float | None:
         """Return how many seconds the replica is behind its primary; None = it is not a replica."""
         if not self._opened:
-            # Once outside the pool, as for the primary: the pool would hide the reason of a failure.
+            # The first connection is made outside the pool, because the pool would hide why it failed.
             with psycopg.connect(self._dsn, **self._keywords) as connection:
                 refuse_other_schema(connection)
                 refuse_unbound_role(connection)

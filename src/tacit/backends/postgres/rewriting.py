@@ -1,8 +1,8 @@
-"""Rewrites every text of a tenant. In: a transaction, a function that cleans, what is to be gone. Out: rows changed, by table.
+"""Rewrites every text of a tenant. In: a transaction, a function that cleans texts, what to remove. Out: number of changed rows, by table.
 
-What searches read is made again from what is left, and the vector of changed words goes. Never changes who or when. Looking reads
-alone, and what it worked out is not worked out again while the writer is alone. Row versions that nobody sees any longer stay on the
-server's disk until it is vacuumed, and in its log and backups as long as its operator keeps them.
+The search data is derived again from the remaining texts, and vectors of changed words are removed. Never changes authors or times. A dry run only reads; its
+results are reused by the run that writes, so that other writers wait less. Old versions of rows stay on the server's disk until the next vacuum, and in its
+write-ahead log and backups as long as the operator keeps them.
 """
 
 from __future__ import annotations
@@ -86,23 +86,23 @@ _PUT_VALUE = "UPDATE named_values SET value = %(value)s WHERE tenant = %(tenant)
 
 
 class Cleaning:
-    """The cleaned form of stored texts; remembered by a mark of each, so that a second look costs next to nothing."""
+    """Cleans stored texts. Results are cached by a hash of the text, so that a second run costs next to nothing."""
 
     def __init__(self, clean: CleanAt, gone: Removal | None) -> None:
-        """Clean with `clean`, which always says the same of a text; `gone` goes out of the ledgers of sessions."""
+        """Clean with `clean`, which must always return the same for a text. `gone` is also removed from the ledgers of sessions."""
         self.gone = gone
         self._clean = clean
         self._ids = frozenset(map(clean_text, gone.memories if gone else ()))
         self._known: dict[bytes, str | None] = {}
 
     def body(self, body: str, scope: str = "") -> str:
-        """A value's JSON without it."""
+        """Return the cleaned form of a value in JSON."""
         return self._remembered(
             body, scope, lambda: cleaned_json(body, lambda text: self._clean(text, scope))
         )
 
     def session(self, body: str, scope: str) -> str:
-        """A session's record without it; an entry of the ledger holds a hash of what was said."""
+        """Return the cleaned form of a session record. Entries of its ledger hold a hash of what was said."""
         value: dict[str, Any] = json.loads(body) if self._ids else {}
         ledger: list[dict[str, str]] = value.get("ledger") or []
         remaining = [entry for entry in ledger if entry["memory_id"] not in self._ids]
@@ -111,7 +111,7 @@ class Cleaning:
         return self.body(body, scope)
 
     def text(self, text: str, scope: str) -> str:
-        """A text without it."""
+        """Return the cleaned form of a text."""
         return self._clean(text, scope)
 
     def _remembered(self, text: str, scope: str, work: Callable[[], str]) -> str:
@@ -126,7 +126,7 @@ class Cleaning:
 def rewrite_texts(
     transaction: Transaction, cleaning: Cleaning, *, dry_run: bool, now_ms: int
 ) -> Mapping[str, int]:
-    """Remove what is gone and clean every text; with `dry_run` only read, and count the rows that would change."""
+    """Remove what must go and clean every text. Return the number of changed rows by table. `dry_run` = only count the rows that would change."""
     rewriting = _Rewriting(transaction, cleaning, dry_run=dry_run)
     if cleaning.gone is not None:
         rewriting.remove(now_ms)
@@ -145,7 +145,7 @@ def purged_memories(transaction: Transaction) -> frozenset[str]:
 
 
 class _Rewriting:
-    """Cleans what stays, table by table, and counts it; with `dry_run` only counts."""
+    """Cleans one table after another, and counts the changed rows. With `dry_run` it only counts."""
 
     def __init__(self, transaction: Transaction, cleaning: Cleaning, *, dry_run: bool) -> None:
         self.counts: Counter[str] = Counter()
@@ -172,12 +172,12 @@ class _Rewriting:
         return self._transaction.rows(statement.format(gone=_GONE[table]), self._values)
 
     def _changes(self, table: str) -> bool:
-        """Count a row that changes; whether to change it."""
+        """Count a row that changes. Return whether to change it."""
         self.counts[table] += 1
         return not self._dry_run
 
     def remove(self, now_ms: int) -> None:
-        """Remove what is gone, or count it."""
+        """Remove what must go, or count it."""
         for table, condition in _GONE.items():
             count = self._transaction.number(f"SELECT count(*) FROM {table} WHERE {condition}", self._values)
             self.counts[table] += count
@@ -188,7 +188,7 @@ class _Rewriting:
             self._transaction.execute(_NOTE_PURGE, {"ids": self._ids, "now_ms": now_ms})
 
     def memories(self) -> None:
-        """Bodies and what is made of them."""
+        """Clean the bodies of memories, and derive their search data again."""
         after: dict[str, Memory] = {}
         for name, scope, body in self._transaction.rows(_MEMORIES, self._values):
             cleaned = self._cleaning.body(body, scope)
@@ -198,7 +198,7 @@ class _Rewriting:
             rewrite_memories(self._transaction, after, next_change(self._transaction))
 
     def versions(self) -> None:
-        """The reason of a version may quote another memory, so it is cleaned whatever its own memory is."""
+        """Clean all versions. The reason of a version may quote another memory, so every reason is cleaned."""
         for number, version, scope, body, reason, whole in self._transaction.rows(_VERSIONS, self._values):
             after = self._cleaning.body(body, scope) if whole else body
             recorded = decode_reason(reason)
@@ -209,7 +209,7 @@ class _Rewriting:
                 self._transaction.execute(_PUT_VERSION, values)
 
     def sessions(self) -> None:
-        """Records of sessions."""
+        """Clean the records of sessions."""
         for host, session_id, project, body in self._stays(_SESSION_BODIES, "sessions"):
             after = self._cleaning.session(body, f"project:{project}" if project else "")
             if after != body and self._changes("sessions"):
@@ -217,14 +217,14 @@ class _Rewriting:
                 self._transaction.execute(_PUT_SESSION, values)
 
     def traces(self) -> None:
-        """Traces."""
+        """Clean the traces."""
         for (body,) in self._stays(_TRACES, "traces"):
             after = self._cleaning.body(body)
             if after != body and self._changes("traces"):
                 put_traces(self._transaction, [trace_values(decode(Trace, after))])
 
     def handovers(self) -> None:
-        """Transcripts that wait, and what went wrong with them."""
+        """Clean the transcripts that wait, and their error messages."""
         for key, payload, error in self._stays(_HANDOVERS, "handovers"):
             after = (self._cleaning.body(payload), self._cleaning.text(error, ""))
             if after != (payload, error) and self._changes("handovers"):
@@ -232,7 +232,7 @@ class _Rewriting:
                 self._transaction.execute(_PUT_HANDOVER, values)
 
     def named_values(self) -> None:
-        """Named values that may hold words."""
+        """Clean the named values that may hold words."""
         for name, value in self._stays(_VALUES, "named_values"):
             after = self._cleaning.body(value) if may_hold_words(name) else value
             if after != value and self._changes("named_values"):

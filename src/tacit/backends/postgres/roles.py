@@ -1,4 +1,4 @@
-"""The two roles: an owner, who makes the tables, and an application, whom row-level security binds. In: a superuser's connection. Out: roles.
+"""The two roles: an owner, which creates the tables, and an application, which row-level security binds. In: a superuser's connection. Out: roles.
 
 Tacit never works as a superuser, nor as a role with BYPASSRLS: the policies that keep tenants apart would silently do nothing.
 """
@@ -41,14 +41,14 @@ def create_roles(
     owner_password: str | None = None,
     application_password: str | None = None,
 ) -> None:
-    """Make both roles and the extension in the database of `superuser_dsn`. What is there already is left as it is, but for the rights.
+    """Create both roles and the extension `vector` in the database of `superuser_dsn`. Roles that exist are kept; rights that they must not have are taken away.
 
     Args:
         superuser_dsn: a connection that may create roles and extensions.
-        owner: makes tables, and moves tenants.
-        application: reads and writes.
-        owner_password: None leaves it as it is.
-        application_password: None leaves it as it is.
+        owner: the name of the role that creates tables and moves tenants.
+        application: the name of the role that reads and writes.
+        owner_password: its new password; None = keep the present one.
+        application_password: its new password; None = keep the present one.
     """
     with psycopg.connect(superuser_dsn, autocommit=True) as connection:
         connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
@@ -57,7 +57,7 @@ def create_roles(
             bound = connection.execute(_BOUND, {"name": name}).fetchone()
             if (
                 bound is None or not bound[0]
-            ):  # a role belongs to all databases: where nothing is wrong, nothing is touched
+            ):  # a role belongs to all databases, so a correct one is not changed
                 form = "CREATE ROLE {}" if bound is None else "ALTER ROLE {}"
                 rights = " LOGIN NOSUPERUSER NOBYPASSRLS NOCREATEDB NOCREATEROLE"
                 connection.execute(sql.SQL(form + rights).format(role))
@@ -71,7 +71,7 @@ def create_roles(
 
 
 def grant_application(connection: psycopg.Connection[tuple[Any, ...]], application: str) -> None:
-    """Let the application use the tables, as their owner. Partitions are reached through their tables alone, where the policies are."""
+    """Give the application its rights on the tables. `connection` is that of their owner. It gets no rights on partitions, because only the tables have policies."""
     role = sql.Identifier(application)
     tables = sql.SQL(", ").join(map(sql.Identifier, TENANT_TABLES))
     sequences = sql.SQL(", ").join(map(sql.Identifier, SEQUENCES))
@@ -88,7 +88,7 @@ def refuse_unbound_role(connection: psycopg.Connection[tuple[Any, ...]]) -> None
     """Refuse a connection that row-level security does not bind.
 
     Raises:
-        StoreError: naming what is wrong.
+        StoreError: the role or a table is wrong; the message says how.
     """
     row = connection.execute(
         "SELECT current_user, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = current_user"

@@ -1,7 +1,7 @@
-"""The version of the tables. In: a database. Out: the newest schema, or a refusal.
+"""The version of the schema. In: a database. Out: the newest schema, or a refusal.
 
-Migrations are Alembic's, in `migrations/versions`; one is never edited after a release. They run on a direct connection as the
-owner, one process at a time. Never migrates by itself: whoever opens a store of another schema is told what to do.
+Alembic runs the migrations in `migrations/versions`; a migration is never edited after a release. They run on a direct connection as the
+owner, in one process at a time. Opening a store never migrates: a store with another schema is refused, with a message that says what to do.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ _LOCK = 0x54414349
 
 
 def migrate(dsn: str, *, application: str = APPLICATION) -> int:
-    """Bring the database to the newest schema, and grant `application` its rights; return the version.
+    """Migrate the database to the newest schema, and give `application` its rights. Return the version of the schema.
 
-    `dsn` is a direct connection (no pooler in between) as the owner. Others who migrate meanwhile wait.
+    `dsn` is a direct connection (no pooler in between) as the owner. If another process is migrating, this one waits.
 
     Raises:
         StoreNewer: a newer Tacit wrote the schema; nothing was changed.
         StoreError: the database cannot be reached or written.
     """
-    # Loaded by those who migrate alone: Alembic takes 200 ms.
+    # Imported here, because the import of Alembic takes 200 ms and only a migration needs it.
     from alembic import command  # noqa: PLC0415
     from alembic.config import Config  # noqa: PLC0415
     from sqlalchemy import NullPool, create_engine  # noqa: PLC0415
@@ -58,7 +58,7 @@ def migrate(dsn: str, *, application: str = APPLICATION) -> int:
 
 
 def schema_version(dsn: str) -> int:
-    """The version of the schema; 0 = there are no tables.
+    """Return the version of the schema; 0 = there are no tables.
 
     Raises:
         StoreError: the database cannot be reached.
@@ -74,7 +74,7 @@ def refuse_newer(version: int) -> None:
     """Refuse a schema that this Tacit does not know.
 
     Raises:
-        StoreNewer: if it is one.
+        StoreNewer: the schema is newer.
     """
     if version > SCHEMA_VERSION:
         raise StoreNewer(
@@ -84,7 +84,7 @@ def refuse_newer(version: int) -> None:
 
 
 def refuse_other_schema(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-    """Refuse a database of any schema but the newest.
+    """Refuse a database whose schema is not the newest.
 
     Raises:
         StoreNewer: it has a newer one.

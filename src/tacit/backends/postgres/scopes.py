@@ -1,7 +1,6 @@
-"""Scopes as small numbers. In: a scope filter. Out: the scopes of the filter that the tenant holds, each with its counts.
+"""The stored scopes of a tenant and their numbers. In: a scope filter. Out: the stored scopes that the filter shows, each with its counts.
 
-Every statement that reads memories takes these numbers; a filter that names no stored scope gives no numbers and so no rows.
-Never widens a filter.
+Every statement that reads memories takes these numbers. If a filter shows no stored scope, there are no numbers, and so no rows. Never widens a filter.
 """
 
 from __future__ import annotations
@@ -33,14 +32,14 @@ class StoredScope:
     """A scope of the tenant.
 
     Attributes:
-        number: how its rows name it.
+        number: the number of the scope in rows.
         name: the scope, as text.
         change: the tenant's change counter when a memory of this scope was last written.
-        moved: the counter when a memory last left this scope; what was derived earlier must be made again.
-        total: how many memories it holds.
-        active: how many of them are active.
-        words: the words of the active ones.
-        code: the words of their code indexes.
+        moved: the counter when a memory last left this scope; data that was derived before must be derived again.
+        total: the number of memories in it.
+        active: the number of active memories in it.
+        words: the number of words of the active memories.
+        code: the number of words in the code of the active memories.
     """
 
     number: int
@@ -54,7 +53,7 @@ class StoredScope:
 
 
 def stored_scopes(transaction: Transaction, scope: ScopeFilter) -> tuple[StoredScope, ...]:
-    """The stored scopes that `scope` shows, by number; some may be empty today."""
+    """Return the stored scopes that `scope` shows, in order of their numbers. Some may hold no memory any more."""
     if not scope.scopes:
         return ()
     return _named(transaction, [clean_text(str(one)) for one in scope.scopes])
@@ -70,7 +69,7 @@ def _named(transaction: Transaction, names: list[str]) -> tuple[StoredScope, ...
 
 
 def scope_numbers(transaction: Transaction, scopes: Iterable[Scope]) -> dict[Scope, int]:
-    """The number of each scope, which is added where it is new. For the writer who is alone."""
+    """Return the number of each scope. New scopes are added. The caller must hold the lock of the tenant."""
     names = {one: clean_text(str(one)) for one in dict.fromkeys(scopes)}
     numbers = {stored.name: stored.number for stored in _named(transaction, list(names.values()))}
     if new := sorted(set(names.values()) - numbers.keys()):
@@ -79,5 +78,5 @@ def scope_numbers(transaction: Transaction, scopes: Iterable[Scope]) -> dict[Sco
 
 
 def every_scope(transaction: Transaction) -> ScopeFilter:
-    """A filter of all scopes that hold memories."""
+    """Return a filter that shows all scopes with memories."""
     return ScopeFilter.of(*(scope_named(str(row[0])) for row in transaction.rows(_EVERY)))

@@ -1,6 +1,6 @@
 """Session records, exposures and traces. In: a transaction, values. Out: rows, or values.
 
-Exposures and traces are kept when the live record goes: they are what statistics are made of. Never judges a session.
+Exposures and traces stay when the record of a session is deleted, because statistics need them. Never judges a session.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _PRUNE = """
 
 
 def session_columns(key: SessionKey) -> dict[str, object]:
-    """What names a session in a statement."""
+    """Return the values that name a session in a statement."""
     return {"host": clean_text(key.host), "session_id": clean_text(key.session_id)}
 
 
@@ -66,7 +66,7 @@ def load_session(transaction: Transaction, key: SessionKey) -> SessionState | No
 
 
 def save_session(transaction: Transaction, state: SessionState, body: str) -> None:
-    """Replace the record (`body` is its JSON) and add its new exposures."""
+    """Replace the record of a session (`body` is its JSON), and add its new exposures."""
     key, parent = session_columns(state.key), state.parent
     transaction.execute(
         _SAVE,
@@ -108,7 +108,7 @@ def list_sessions(transaction: Transaction, limit: int) -> tuple[SessionState, .
 
 @lru_cache(maxsize=_REMEMBERED_RECORDS)
 def _session_of(body: str) -> SessionState:
-    """The record; a prompt lists the newest ones, of which few have changed since the prompt before."""
+    """Return the decoded record. It is cached: each prompt lists the newest records, and few of them have changed since the last prompt."""
     return decode(SessionState, body)
 
 

@@ -1,8 +1,8 @@
 """The Store port over PostgreSQL, for one tenant. In: calls of the port. Out: one transaction each.
 
-Memories, handovers and what they bring survive a crash of the server; session records and traces may lose its last moments. Never
-computes anything while other writers of the tenant wait that could be computed before. It is longer than others because the whole port
-stands here, most methods in a few lines.
+Memories and handovers survive a crash of the server; session records and traces of its last moments may be lost. Whatever can be computed before a
+transaction is computed before it, so that other writers of the tenant wait as briefly as possible. The module is longer than others because it implements
+the whole port, most methods in a few lines.
 """
 
 from __future__ import annotations
@@ -486,7 +486,7 @@ class PostgresStore:
         )
 
     def changes_after(self, cursor: Cursor, *, limit: int) -> tuple[FeedEntry, ...]:
-        """What was written behind `cursor` by any process, see `feed`."""
+        """Return what any process wrote after `cursor`, in order, at most `limit` entries; see `feed.changes_after`."""
         return self.database.reading(lambda transaction: feed.changes_after(transaction, cursor, limit=limit))
 
     def rewrite_texts(

@@ -1,7 +1,7 @@
-"""Write vectors. In: vectors, or memories that were written. Out: rows that stand beside what searches filter by.
+"""Writes the vectors of memories. In: vectors, or memories that were written. Out: rows of `vectors`.
 
-A vector is kept in half precision with the signs of its values, and with what its memory is filtered by, so that a search reads one
-table. Never reads a memory's words.
+A row holds the vector in half precision, the signs of its values, and a copy of the columns of its memory that searches filter by. So a search by vector
+reads only this table. Never reads the words of a memory.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def remove_vectors(transaction: Transaction, numbers: Sequence[int]) -> None:
 
 
 def follow_memories(transaction: Transaction, numbers: Sequence[int]) -> None:
-    """Make what stands beside the vectors of memories as their rows are now."""
+    """Update the columns that the vectors' rows copy from the rows of their memories."""
     transaction.execute(_FOLLOW, {"numbers": list(numbers)})
 
 
@@ -62,7 +62,15 @@ def settle_vectors(
     vectors: Vectors | None,
     identity: EmbedderIdentity | None,
 ) -> None:
-    """Drop the vectors of changed words, and put those that came along; the last word on a memory counts."""
+    """Remove the vectors of memories whose words changed, and store the given ones. If a memory is written several times, the last write counts.
+
+    Args:
+        transaction: the transaction of the write.
+        puts: the memories that were written, in order.
+        numbers: the numbers of the memories by id.
+        vectors: the given vectors; `MemoryWrite.vector_row` is the row of a memory.
+        identity: the embedder of the vectors.
+    """
     fates = {numbers[put.memory.id]: put for put in puts if put.vector != "kept"}
     remove_vectors(transaction, list(fates))
     given = {number: put.vector_row for number, put in fates.items() if put.vector == "given"}
@@ -73,7 +81,7 @@ def settle_vectors(
 def add_vectors(
     transaction: Transaction, numbers: Sequence[int], vectors: Vectors, identity: EmbedderIdentity
 ) -> None:
-    """Store vectors of memories that have none."""
+    """Store a vector for each of the memories. None of them may have a vector yet."""
     transaction.execute(
         _ADD,
         {
@@ -85,11 +93,11 @@ def add_vectors(
 
 
 def vector_text(vector: Vectors) -> str:
-    """A vector as pgvector reads it, rounded as it is stored."""
+    """Return a vector in the text form of pgvector, rounded to half precision as it is stored."""
     return f"[{','.join(map(str, vector.astype(np.float16).tolist()))}]"
 
 
 def _identity_number(transaction: Transaction, identity: EmbedderIdentity) -> int:
-    """The row of an embedder's identity, added when it is new."""
+    """Return the number of an embedder's identity. A new identity is added."""
     values = {"name": clean_text(identity.name), "dimensions": identity.dimensions}
     return transaction.number(_FIND_IDENTITY, values) or transaction.number(_ADD_IDENTITY, values)

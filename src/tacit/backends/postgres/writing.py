@@ -1,7 +1,6 @@
-"""Carry out changes, set by set. In: changes and vectors. Out: rows. Never begins or ends a transaction.
+"""Writes changes of memories, many rows at once. In: changes and vectors. Out: rows. Never begins or ends a transaction.
 
-Whoever writes memories is alone: the caller holds the lock of the tenant. A transaction of many changes takes as many statements as
-one of a single change.
+The caller must hold the lock of the tenant. A transaction with many changes needs as many statements as one with a single change.
 """
 
 from __future__ import annotations
@@ -116,7 +115,7 @@ _COUNT_USED = """
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredMemory:
-    """A memory as its row holds it."""
+    """A memory as its row stores it."""
 
     memory: Memory
     number: int
@@ -135,7 +134,7 @@ class _Version:
 
 
 def read_stored(transaction: Transaction, ids: Iterable[str]) -> dict[str, StoredMemory]:
-    """The stored ones of `ids`."""
+    """Return those memories of `ids` that are stored, by id."""
     return {
         row[0]: StoredMemory(
             memory=decode_memory(row[6], row[4], row[5]), number=row[1], scope=row[2], version=row[3]
@@ -154,7 +153,7 @@ def apply_changes(
     change_id: str,
     expected: Mapping[str, str] | None = None,
 ) -> bool:
-    """Write `changes` under `change_id`; see the port for what they mean. Whether anything was written.
+    """Write `changes` under `change_id`; see the port for what they mean. Return whether anything was written.
 
     Raises:
         NotFound, InvalidInput, Conflict: as `plan_changes` and `check_expected`; the caller rolls back.
@@ -183,7 +182,7 @@ def apply_changes(
 
 
 def _named(change: Change) -> tuple[str, ...]:
-    """The memories that a change names."""
+    """Return the ids of the memories that a change names."""
     match change:
         case Supersede():
             return (change.memory.id, change.old_id, *change.further, *change.contested)
@@ -203,14 +202,14 @@ def _newest_change(transaction: Transaction, memory_id: str) -> str:
 
 
 def next_change(transaction: Transaction) -> int:
-    """Count one more change of the tenant."""
+    """Raise the change counter of the tenant by one, and return it."""
     return transaction.number(_NEXT_CHANGE)
 
 
 def _put_versions(
     transaction: Transaction, versions: Sequence[_Version], stored: Mapping[str, StoredMemory]
 ) -> dict[str, int]:
-    """Append versions in order, and make memories and what searches read as the last of each says; return the numbers of all."""
+    """Append versions in order, and update each memory and its search data to its last version. Return the numbers of the memories by id."""
     change = next_change(transaction)
     scopes = scope_numbers(transaction, (version.memory.scope for version in versions))
     last: dict[str, tuple[Memory, int]] = {}
@@ -247,7 +246,7 @@ def _put_versions(
 
 
 def _row(memory: Memory, version: int, scope: int, change: int) -> tuple[object, ...]:
-    """The values of `_COLUMNS`, in order."""
+    """Return the values of `_COLUMNS`, in order."""
     validity, provenance = memory.validity, memory.provenance
     return (
         scope, memory.kind, memory.status, provenance.source, provenance.tier.value, int(memory.sensitivity),
@@ -268,13 +267,13 @@ def reindex(
     numbers: Mapping[str, int],
     change: int,
 ) -> None:
-    """Make postings, counts and the filters beside the vectors as memories are now.
+    """Update postings, counts, and the columns beside the vectors after memories were written.
 
     Args:
-        transaction: of the writer who is alone.
-        after: memory and scope of each that was written.
-        stored: what stood there before, of those that were there.
-        numbers: the numbers of all of them.
+        transaction: the transaction of the write.
+        after: each written memory with the number of its scope, by id.
+        stored: the memories as they were stored before, by id; new ones are missing.
+        numbers: the numbers of the memories by id.
         change: the change counter of this write.
     """
     totals: Counter[int] = Counter()
@@ -306,7 +305,7 @@ def _count_scopes(  # noqa: PLR0917 - what a scope counts
     lengths: Counter[tuple[int, str]],
     left: set[int],
 ) -> None:
-    """Add to the counts of scopes; out of those of `left` a memory went."""
+    """Add to the counts of scopes. `left` = the scopes that a memory left."""
     touched = sorted(totals)
     transaction.execute(
         _COUNT_SCOPES,
@@ -323,7 +322,7 @@ def _count_scopes(  # noqa: PLR0917 - what a scope counts
 
 
 def rewrite_memories(transaction: Transaction, after: Mapping[str, Memory], change: int) -> None:
-    """Put other words into stored memories, without a new version; the vectors of other statements go."""
+    """Replace the words of stored memories without a new version. Vectors of changed statements are removed."""
     stored = read_stored(transaction, after)
     numbers = {name: one.number for name, one in stored.items()}
     rows = [_row(after[name], one.version, one.scope, change) for name, one in stored.items()]
@@ -335,7 +334,7 @@ def rewrite_memories(transaction: Transaction, after: Mapping[str, Memory], chan
 
 
 def remove_memories(transaction: Transaction, ids: Iterable[str]) -> None:
-    """Remove the rows of memories, and what searches read of them; versions and relations are the caller's."""
+    """Remove the rows of memories and their search data. The caller removes versions and relations."""
     stored = read_stored(transaction, ids)
     if not stored:
         return
@@ -386,12 +385,12 @@ _NUMBERS = """
 
 
 def memory_numbers(transaction: Transaction, ids: Iterable[str]) -> dict[str, int]:
-    """The numbers of the stored ones of `ids`."""
+    """Return the numbers of those memories of `ids` that are stored, by id."""
     return dict(transaction.rows(_NUMBERS, {"ids": list(dict.fromkeys(ids))}))
 
 
 def unrelate(transaction: Transaction, relations: Iterable[Relation]) -> None:
-    """Take relations away."""
+    """Remove relations."""
     edges = clean_value(tuple(relations))
     numbers = memory_numbers(transaction, (end for edge in edges for end in (edge.source_id, edge.target_id)))
     known = [edge for edge in edges if edge.source_id in numbers and edge.target_id in numbers]
@@ -406,7 +405,7 @@ def unrelate(transaction: Transaction, relations: Iterable[Relation]) -> None:
 
 
 def relate(transaction: Transaction, relations: Iterable[Relation]) -> None:
-    """Add or re-weigh relations.
+    """Add relations, or change their weights.
 
     Raises:
         NotFound: a relation names a memory that does not exist; the caller rolls back.
@@ -432,10 +431,10 @@ def relate(transaction: Transaction, relations: Iterable[Relation]) -> None:
 
 
 def restore(transaction: Transaction, versions: Sequence[Recorded], uses: Mapping[str, int]) -> None:
-    """Append versions as they were written elsewhere.
+    """Append versions that were written in another store.
 
     Raises:
-        InvalidInput: one is older than what is stored of its memory; the caller rolls back.
+        InvalidInput: a version is older than what is stored of its memory; the caller rolls back.
     """
     cleaned = clean_value(tuple(versions))
     ids = [version.memory.id for version in cleaned]

@@ -330,14 +330,9 @@ class Members:
                 self.drop(principal, team)  # an earlier call may have been interrupted
             raise
         # The teams come first: if this is interrupted, the organization still has the member, and the call can be repeated.
-        further = team == organization_of(team)
-        for each in self.teams_of(team) if further else ():
-            self._forget(principal, each)
+        self._forget_in_teams(principal, team)
         database.writing(remove, durable=True, alone=True)
-        for each in (
-            self.teams_of(team) if further else ()
-        ):  # somebody may have added them to a team in the meantime
-            self._forget(principal, each)
+        self._forget_in_teams(principal, team)  # somebody may have added them to a team in the meantime
         self.drop(principal, team)
 
     # --- projects
@@ -494,6 +489,12 @@ class Members:
             lambda transaction: transaction.execute(_REMOVE_MEMBER, values), durable=True, alone=True
         )
         self.drop(principal, team)
+
+    def _forget_in_teams(self, principal: str, organization: str) -> None:
+        """Remove a member from all teams of an organization. Does nothing if `organization` is only a team."""
+        if organization == organization_of(organization):
+            for team in self.teams_of(organization):
+                self._forget(principal, team)
 
     def _note(self, team: str, who: Principal, action: str, subject: str, *, now_ms: int) -> None:
         self.access.as_server(team).writing(

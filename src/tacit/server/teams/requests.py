@@ -18,7 +18,7 @@ from tacit.backends.postgres.feed import (
     changes_after,
     is_hiding,
     is_known,
-    is_to_come,
+    needs_renumbering,
     renumber,
 )
 from tacit.backends.postgres.store import PostgresStore
@@ -329,7 +329,7 @@ class Requests:
             page = changes_after(transaction, start, limit=limit)
             return start, page, is_hiding(transaction, page[-1].cursor if page else start)
 
-        if entered.database.reading(is_to_come):  # a dump of another server was restored here
+        if entered.database.reading(needs_renumbering):  # a dump of another server was restored here
             entered.database.writing(renumber, durable=True, alone=True)
         start, found, more = entered.database.reading(read)
         newest: dict[str, FeedEntry] = {entry.memory_id: entry for entry in found}

@@ -39,8 +39,10 @@ from tacit.config.databases import OWNER_DATABASE
 from tacit.errors import TacitError
 from tacit.providers.clock import SystemClock
 from tacit.server.shards import FROM_ENVIRONMENT, owner_url
+from tacit.sync.entry import Entry
 from tacit_evals.postgres_search.embedded import end_process, start_process, wait_until_ready
-from tacit_evals.postgres_search.server_process import kill, start_server
+from tacit_evals.postgres_search.server_process import kill, run_command, start_server
+from tacit_evals.torture.outcome import Outcome
 from tacit_evals.torture.shards.writers import PATIENCE_S, SEEN, Device, noted, write_stores
 
 NAMES = ("main", "b", "c")
@@ -50,23 +52,18 @@ _PROCESSES = multiprocessing.get_context("forkserver")
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
-    """What a run did and found."""
+class ShardOutcome(Outcome):
+    """What a run did and found.
 
-    acknowledged: Counter[str] = field(default_factory=Counter[str])
+    Attributes:
+        unanswered: number of requests that were repeated because no server answered.
+        moves: number of moves, by result.
+        waits_ms: how long each request took, with its repetitions.
+    """
+
     unanswered: int = 0
     moves: Counter[str] = field(default_factory=Counter[str])
-    kills: Counter[str] = field(default_factory=Counter[str])
     waits_ms: list[float] = field(default_factory=list[float])
-    lost: list[str] = field(default_factory=list[str])
-    doubled: list[str] = field(default_factory=list[str])
-    returned: list[str] = field(default_factory=list[str])
-    unsound: list[str] = field(default_factory=list[str])
-
-    @property
-    def sound(self) -> bool:
-        """Return whether there is no error."""
-        return not (self.lost or self.doubled or self.returned or self.unsound)
 
 
 class Databases:
@@ -114,7 +111,7 @@ class Torture:
     def __init__(self, folder: Path, *, seed: int, accounts: int, stores: int, writers: int) -> None:
         self.folder = folder
         self.chance = random.Random(seed)
-        self.outcome = Outcome()
+        self.outcome = ShardOutcome()
         self.stopped = threading.Event()
         self.shards = ["main", "b"]
         self.databases = Databases(folder)
@@ -137,13 +134,7 @@ class Torture:
 
     def command(self, *arguments: str) -> str:
         """Run `tacit-server` and return what it prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", "tacit.server.main", *arguments],
-            env=self.environment, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        if done.returncode:
-            raise RuntimeError(f"tacit-server {' '.join(arguments)}: {done.stderr}")
-        return done.stdout
+        return run_command(self.environment, *arguments)
 
     def _start_server(self, place: int | None = None) -> None:
         process, url = start_server(self.environment, log=self.folder / "server.log")
@@ -188,7 +179,7 @@ class Torture:
 
     # --- the run
 
-    def run(self, seconds: float) -> Outcome:
+    def run(self, seconds: float) -> ShardOutcome:
         for device in self.devices:
             device.start()
         movers = [
@@ -285,6 +276,7 @@ class Torture:
         ]
         held = Counter(str(row[1]) for row in rows)
         expected = device.log[: device.acknowledged]
+        ids = {entry.id for entry in expected}
         self.outcome.acknowledged["entries"] += len(expected)
         self.outcome.lost += [
             f"{device.account}: entry {entry.number}" for entry in expected if not held[entry.id]
@@ -292,21 +284,16 @@ class Torture:
         self.outcome.doubled += [
             f"{device.account}: {name} is there {count} times" for name, count in held.items() if count > 1
         ]
-        purged = {entry.subject for entry in expected if entry.kind == "purge"}
-        gone = {entry.id for entry in expected if entry.kind == "state" and entry.subject in purged}
+        gone = _purged_entries(expected)
+        maybe_gone = _purged_entries(device.log)  # a purge that was not acknowledged may be stored
         self.outcome.returned += [
             f"{device.account}: the body of entry {row[0]}" for row in rows if row[2] and row[1] in gone
         ]
         self.outcome.lost += [
-            f"{device.account}: the body of entry {row[0]}" for row in rows if not row[2] and row[1] not in gone
-            and row[1] in {entry.id for entry in expected} and not self._purged_later(device, str(row[1]))
-        ]  # fmt: skip
-
-    @staticmethod
-    def _purged_later(device: Device, entry_id: str) -> bool:
-        """Return whether a purge that was not acknowledged may have removed the body of an entry."""
-        subjects = {entry.subject for entry in device.log if entry.kind == "purge"}
-        return any(entry.id == entry_id and entry.subject in subjects for entry in device.log)
+            f"{device.account}: the body of entry {row[0]}"
+            for row in rows
+            if not row[2] and row[1] in ids - maybe_gone
+        ]
 
     def _examine_store(self, connections: Connections, name: str) -> None:
         done, begun = noted(self.folder, name)
@@ -357,6 +344,12 @@ class Torture:
         self.databases.end()
 
 
+def _purged_entries(log: Sequence[Entry]) -> set[str]:
+    """Return the ids of the entries in a log whose bodies are removed by a purge in the log."""
+    subjects = {entry.subject for entry in log if entry.kind == "purge"}
+    return {entry.id for entry in log if entry.kind == "state" and entry.subject in subjects}
+
+
 def _move(name: str, shard: str, tell: Connection) -> None:
     """Move a tenant in a process of its own. Send every step to `tell`, then the result."""
     try:
@@ -398,14 +391,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             torture.end()
         shutil.rmtree(folder, ignore_errors=True)
     waits = sorted(outcome.waits_ms)
-    print(f"acknowledged: {dict(outcome.acknowledged)}; unanswered and asked again: {outcome.unanswered}")
-    print(f"moves: {dict(outcome.moves)}; killed: {dict(outcome.kills)}")
+    print(f"acknowledged: {dict(outcome.acknowledged)}; killed: {dict(outcome.kills)}")
+    print(f"moves: {dict(outcome.moves)}; requests that were repeated: {outcome.unanswered}")
     print(
-        f"answer of a push, ms: median {statistics.median(waits):.0f}, 99 of 100 {waits[len(waits) * 99 // 100]:.0f}, longest {waits[-1]:.0f}"
+        f"answer of a request, ms: median {statistics.median(waits):.0f}, 99 of 100 {waits[len(waits) * 99 // 100]:.0f}, longest {waits[-1]:.0f}"
     )
-    for name in ("lost", "doubled", "returned", "unsound"):
-        found = getattr(outcome, name)
-        print(f"{name}: {len(found)}")
-        for line in found[:10]:
-            print(f"  {line}")
+    outcome.print_errors()
     return 0 if outcome.sound else 1

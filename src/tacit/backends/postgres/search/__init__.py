@@ -1,1 +1,1 @@
-"""What finds memories: rankings by words and code, by vectors, by entities and triggers, and the search for typed words."""
+"""The searches of the PostgreSQL store: rankings by words, code, vectors, entities and triggers, and the search for typed words."""

@@ -1,7 +1,7 @@
-"""The Search port over PostgreSQL. In: what is asked, within which scope. Out: one ranking per call.
+"""The Search port over PostgreSQL. In: a query, a scope. Out: one ranking per call.
 
-Each search is one or two statements in a transaction that shows one state; inside `at_once` they share it. Every statement names the
-tenant and the scopes. Never fuses rankings, never widens a scope, keeps nothing between calls.
+Each search runs one or a few statements in a transaction that shows one state; inside `at_once`, all searches share one transaction. Every statement names
+the tenant and the scopes. Never fuses rankings, and never widens a scope. Keeps nothing between calls but the numbers of embedders.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class PostgresSearch:
         limit: int,
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
-        """See the port. Cosines are of half-precision vectors: true to about 0.001."""
+        """See the port. Cosines are computed from half-precision vectors, with an error of about 0.001."""
         if vector.shape != (identity.dimensions,):
             raise InvalidInput(
                 f"The vector has shape {vector.shape}; {identity} needs ({identity.dimensions},)."
@@ -160,7 +160,7 @@ class PostgresSearch:
         also: Sequence[str] = (),
         kinds: Sequence[str] | None = None,
     ) -> WordTable:
-        """See the port. Common words of a long text are left out where reading them would take too long."""
+        """See the port. Common words of a long text are left out if it would take too long to read their postings."""
         terms_of = [_terms_of(word) for word in words]
         table = WordTable(
             ids=(), scores=np.zeros((0, len(words)), np.float32), weights=np.zeros(len(words), np.float32)
@@ -196,7 +196,7 @@ class PostgresSearch:
         limit: int,
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
-        """See the port. idf = ln(1 + N / (1 + df)), N and df counted over the active memories in scope."""
+        """See the port. The idf of an entity is ln(1 + N / (1 + df)), where N and df count active memories in scope."""
         terms = list(dict.fromkeys(entity_term(entity) for entity in clean_value(tuple(entities))))
 
         def search(transaction: Transaction, scopes: tuple[StoredScope, ...]) -> list[Hit]:
@@ -217,7 +217,7 @@ class PostgresSearch:
         limit: int,
         kinds: Sequence[str] | None = None,
     ) -> Ranking:
-        """See the port. Weights are kept in steps of 1/200."""
+        """See the port. Weights are stored in steps of 1/200."""
         probabilities = {ALWAYS: 1.0}
         for name, probability in actions:
             term = stored_term(clean_text(name))
@@ -271,7 +271,10 @@ class PostgresSearch:
         }
 
     def _identity(self, transaction: Transaction, identity: EmbedderIdentity) -> int:
-        """Return the number of an identity; 0 = it is not stored. The number is constant for a tenant on one shard, which the number of the tenant identifies."""
+        """Return the number of an identity; 0 = it is not stored.
+
+        The number never changes while the tenant is on one shard. The tenant has another number on each shard, so the cache is keyed by that number.
+        """
         key = (transaction.tenant, identity)
         number = self._identities.get(key, 0)
         if not number:
@@ -298,12 +301,12 @@ class PostgresSearch:
 
 
 def _searched(transaction: Transaction, scope: ScopeFilter) -> tuple[StoredScope, ...]:
-    """The scopes that hold active memories: no search finds others."""
+    """Return the scopes that hold active memories. No search finds other memories."""
     return tuple(stored for stored in transaction.scopes(scope) if stored.active)
 
 
 def _terms_of(text: str) -> list[str]:
-    """The terms of the words of `text` that are worth a look."""
+    """Return the terms of the words of `text` that a search uses."""
     return [term for word in query_words(clean_text(text)) for term in word_terms(word)]
 
 

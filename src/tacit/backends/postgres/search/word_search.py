@@ -1,7 +1,7 @@
-"""Find memories by the words that somebody types. In: a transaction, words, a filter, a scope. Out: ids with scores.
+"""Finds memories by the words that a person types. In: a transaction, words, a filter, a scope. Out: ids with scores.
 
-Postings are of active memories: they propose those, and the filter is part of the same statement. Others (waiting, superseded,
-forgotten, or as of another time) are read one by one. All are scored alike, by `word_matching`. Never writes.
+Only active memories have postings. One statement reads the postings and applies the filter. All other memories (waiting, superseded, forgotten, or as of an
+earlier time) that pass the filter are read in full. `word_matching` scores all of them in the same way. Never writes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tacit.backends.postgres.transaction import Transaction
 
 CANDIDATES = 600
-"""Active memories that the postings propose, those with the most and rarest of the words first, for one search."""
+"""One search reads at most this many active memories: those whose postings have the highest total weight."""
 _GREATEST = "\U0010ffff"
 _UNIT = 1_000_000
 

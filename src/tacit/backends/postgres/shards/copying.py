@@ -144,13 +144,15 @@ def refuse_hidden_rows(connection: _Connection) -> None:
 
 def _shows_whole_tenant(condition: str) -> bool:
     """Return whether the condition of a policy is true for every row of the tenant."""
-    plain = condition
-    while plain.startswith("(") and plain.endswith(")") and _closes_at_end(plain):
-        plain = plain[1:-1]
-    first = plain.split(" OR ")[0]
-    while first.startswith("(") and first.endswith(")") and _closes_at_end(first):
-        first = first[1:-1]
-    return first == _WHOLE_TENANT
+    first = _without_parentheses(condition).split(" OR ")[0]
+    return _without_parentheses(first) == _WHOLE_TENANT
+
+
+def _without_parentheses(text: str) -> str:
+    """Return `text` without the parentheses that enclose all of it."""
+    while text.startswith("(") and text.endswith(")") and _closes_at_end(text):
+        text = text[1:-1]
+    return text
 
 
 def _closes_at_end(text: str) -> bool:
@@ -164,7 +166,7 @@ def _closes_at_end(text: str) -> bool:
 
 
 class Copy:
-    """Copies one tenant. Every method works inside transactions that its caller begins and ends."""
+    """Copies one tenant. Every method needs transactions on both connections, which its caller begins and ends."""
 
     def __init__(
         self, source: _Connection, target: _Connection, *, old: int, new: int, placement: int
@@ -269,7 +271,7 @@ class Copy:
             if here != there:
                 raise StoreError(
                     f"{here} rows of {table.name} were sent, but {there} arrived; the tenant stays where it is.",
-                    hint="Run the command again. If it fails again, look into the logs of both servers.",
+                    hint="Run the command again. If it fails again, look at the logs of both PostgreSQL servers.",
                 )
 
     def advance_sequences(self) -> None:
@@ -287,7 +289,7 @@ class Copy:
 
 
 def remove_rows(connection: _Connection, tenant: int) -> None:
-    """Remove every row of a tenant except its row in `tenants`, one transaction for each table. The caller drops its own partitions before."""
+    """Remove every row of a tenant except its row in `tenants`, one transaction for each table. The caller must have dropped the partitions of the tenant."""
     for name in TENANT_TABLES:
         if name != "tenants":
             with connection.transaction():
@@ -297,7 +299,8 @@ def remove_rows(connection: _Connection, tenant: int) -> None:
 
 def _names(table: Table) -> dict[str, sql.Composable]:
     """Return the parts of the statements that depend on the table."""
-    others = [name for name in table.columns if name not in (*_GIVEN, *(_ORDER if table.ordered else ()))]
+    decided = (*_GIVEN, *_ORDER) if table.ordered else _GIVEN
+    copied = [sql.SQL(", ") + sql.Identifier(name) for name in table.columns if name not in decided]
     beyond = [part for part in table.key if part != "tenant"]
     placed = "placement" in table.columns
     order = sql.SQL(" ORDER BY xid, seq") if table.ordered else sql.SQL("")
@@ -319,18 +322,8 @@ def _names(table: Table) -> dict[str, sql.Composable]:
         ),
         "columns": sql.SQL(", ").join(map(sql.Identifier, table.columns)),
         "own_columns": sql.SQL(", ").join(sql.Identifier("t", name) for name in table.columns),
-        "names": sql.SQL("").join(
-            [
-                sql.SQL(", placement") if placed else sql.SQL(""),
-                *(sql.SQL(", ") + sql.Identifier(name) for name in others),
-            ]
-        ),
-        "values": sql.SQL("").join(
-            [
-                sql.SQL(", %(placement)s") if placed else sql.SQL(""),
-                *(sql.SQL(", ") + sql.Identifier(name) for name in others),
-            ]
-        ),
+        "names": sql.SQL("").join([sql.SQL(", placement" if placed else ""), *copied]),
+        "values": sql.SQL("").join([sql.SQL(", %(placement)s" if placed else ""), *copied]),
         "order": order,
     }
 

@@ -16,14 +16,13 @@ from psycopg import errors
 from tacit.backends.postgres.connection import Connections
 from tacit.backends.postgres.failures import translate
 from tacit.backends.postgres.schema import refuse_other_schema
-from tacit.backends.postgres.shards.routing import HOME, refuse_other_database
-from tacit.errors import Conflict, InvalidInput, NotFound
+from tacit.backends.postgres.shards.routing import HOME, read_identity, refuse_other_database, unknown_shard
+from tacit.errors import Conflict, InvalidInput
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 
 _LIST = "SELECT name, accepts, tenants FROM shards ORDER BY name <> 'main', name"
 _LIST_INTERRUPTED = "SELECT name, shard, also_on FROM routes WHERE also_on IS NOT NULL ORDER BY name"
-_WHAT_IT_IS = "SELECT directory::text, shard FROM this_database"
 _COUNT_ROUTES = "SELECT count(*) FROM routes"
 _COUNT_OTHERS = "SELECT count(*) FROM shards WHERE name <> 'main'"
 _BECOME = "UPDATE this_database SET directory = %(directory)s::uuid, shard = %(shard)s"
@@ -93,7 +92,7 @@ def add_shard(directory_dsn: str, shard: str, *, owner_dsn: str, application_dsn
 
     Raises:
         InvalidInput: the database holds tenants of its own, or belongs to another directory.
-        StoreError: a database cannot be reached or is not set up, or the two connections lead to different ones.
+        StoreError: a database cannot be reached or is not set up, or the two connections lead to different databases.
     """
     with _directory(directory_dsn) as (connection, directory):
         if shard == HOME:
@@ -113,9 +112,7 @@ def _take(there: _Connection, shard: str, directory: str) -> None:
     Raises:
         InvalidInput: the database is the directory or another shard, or it is not empty.
     """
-    row = there.execute(_WHAT_IT_IS).fetchone()
-    assert row is not None
-    its_directory, its_shard = str(row[0]), str(row[1])
+    its_directory, its_shard = read_identity(there)
     if (its_directory, its_shard) == (directory, shard):
         return
     if its_shard != HOME or its_directory == directory:
@@ -144,7 +141,7 @@ def let_in(directory_dsn: str, shard: str, *, accepts: bool) -> None:
     """
     with _directory(directory_dsn) as (connection, _):
         if connection.execute(_ACCEPT, {"shard": shard, "accepts": accepts}).fetchone() is None:
-            raise _unknown(connection, shard)
+            raise unknown_shard(connection, shard)
 
 
 def remove_shard(directory_dsn: str, shard: str) -> None:
@@ -172,14 +169,7 @@ def remove_shard(directory_dsn: str, shard: str) -> None:
                 hint=f"Run `tacit-server shards close {shard}`, then `tacit-server move` for each tenant.",
             ) from error
         if removed is None:
-            raise _unknown(connection, shard)
-
-
-def _unknown(connection: _Connection, shard: str) -> NotFound:
-    known = ", ".join(str(row[0]) for row in connection.execute(_LIST))
-    return NotFound(
-        f"There is no shard {shard!r}.", hint=f"The shards are {known}; `tacit-server shards add` adds one."
-    )
+            raise unknown_shard(connection, shard)
 
 
 def _number(connection: _Connection, statement: str, shard: str = "") -> int:

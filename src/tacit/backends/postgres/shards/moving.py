@@ -24,7 +24,7 @@ from tacit.backends.postgres.failures import translate
 from tacit.backends.postgres.promotion import LOCK, PARTITIONED, as_tenant, index_vectors, make_partitions
 from tacit.backends.postgres.schema import refuse_other_schema
 from tacit.backends.postgres.shards.copying import Copy, refuse_hidden_rows, remove_rows
-from tacit.backends.postgres.shards.routing import HOME, refuse_other_database
+from tacit.backends.postgres.shards.routing import HOME, refuse_other_database, unknown_shard
 from tacit.errors import NotFound, StoreBusy, StoreError
 from tacit.ports.store import Step, no_step
 
@@ -32,15 +32,17 @@ FEW_ROWS = 500
 """The writers are made to wait when a pass copied at most this many rows, or after `MAX_PASSES` passes."""
 MAX_PASSES = 8
 _STOPS = 20
-_STOP_WAIT_MS, _STOP_MS = 2_000, 20_000
-"""How long the mover waits for writers that hold the lock, while other writers wait behind it; and how long a statement of the mover may make writers wait."""
+"""The mover tries at most this many times to get the lock of the tenant."""
+_STOP_WAIT_MS = 2_000
+"""How long the mover waits for the writers that hold the lock, in milliseconds. Other writers queue behind the mover during this time."""
+_STOP_MS = 20_000
+"""How long a statement of the mover may take while writers wait, in milliseconds."""
 
 OwnerUrl = Callable[[str], str]
 """Returns the connection string of a shard as the role that owns its tables."""
 _Connection = psycopg.Connection[tuple[Any, ...]]
 
 _IS_SHARD = "SELECT name FROM shards WHERE name = %(shard)s"
-_SHARD_NAMES = "SELECT name FROM shards ORDER BY name"
 _READ_ROUTE = "SELECT shard, also_on FROM routes WHERE name = %(name)s"
 _BEGIN_MOVE = "UPDATE routes SET also_on = %(other)s WHERE name = %(name)s AND shard = %(shard)s"
 _SWITCH_ROUTE = "UPDATE routes SET shard = %(shard)s, also_on = %(other)s WHERE name = %(name)s AND shard = %(other)s RETURNING name"
@@ -142,18 +144,14 @@ class _Mover:
     def move(self, shard: str) -> Moved:
         """Move the tenant to `shard`, unless it is there already."""
         if self._directory.execute(_IS_SHARD, {"shard": shard}).fetchone() is None:
-            known = ", ".join(str(row[0]) for row in self._directory.execute(_SHARD_NAMES))
-            raise NotFound(
-                f"There is no shard {shard!r}.",
-                hint=f"The shards are {known}; `tacit-server shards add` adds one.",
-            )
+            raise unknown_shard(self._directory, shard)
         route = self._held_route(shard)
         source = self._settled(route)
         if source == shard:
             return Moved(source=source)
         try:
             moved = self._carry(source, shard)
-        except NotFound:  # it was removed meanwhile
+        except NotFound:  # the tenant was removed in the meantime
             self._settled(self._route())
             raise
         self._end(_Route(shard=shard, also_on=source))
@@ -214,7 +212,7 @@ class _Mover:
         connection.execute("SET work_mem = '64MB'")
         return connection
 
-    # --- ending what was begun
+    # --- interrupted moves
 
     def _settled(self, route: _Route) -> str:
         """Finish or undo an interrupted move with this route. Return the shard that then holds the tenant."""
@@ -258,7 +256,8 @@ class _Mover:
             connection.execute(_PARTITION_STATE, {"partition": each}).fetchone()
             for each in partitions.values()
         ):
-            # Waits until every transaction that began before the mark has ended. Without its partition it would miss rows, whatever its snapshot is.
+            # This waits until every transaction that began before the mark has ended. Such a transaction still reads the partition: after a DROP it
+            # would miss the rows, although its snapshot shows them.
             connection.execute("REINDEX INDEX CONCURRENTLY this_database_pkey")
             for table, partition in partitions.items():
                 _drop_partition(connection, table, partition)
@@ -281,7 +280,7 @@ class _Mover:
         self._directory.execute(_BEGIN_MOVE, {"name": self._name, "shard": source, "other": target})
         self._step("begun")
         leftover = self._row(target)
-        if leftover is not None:  # the rest of a tenant that was removed there
+        if leftover is not None:  # rows of an earlier tenant with this name
             self._remove(target, leftover.tenant)
         new, placement = self._make_row(there, source, row)
         copy = Copy(here, there, old=row.tenant, new=new, placement=placement)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tacit.errors import StoreBusy, StoreError
+from tacit.errors import NotFound, StoreBusy, StoreError
 
 if TYPE_CHECKING:
     import psycopg
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 HOME = "main"
 """The name of the directory as a shard."""
 _LOOKS = 6
-"""How often a tenant that keeps moving is looked for."""
+"""A tenant that keeps moving is looked for at most this many times."""
 
 _IDENTITY = "SELECT directory::text, shard FROM this_database"
+_NAMES = "SELECT name FROM shards ORDER BY name <> 'main', name"
 _ROUTE = "SELECT shard FROM routes WHERE name = %(name)s"
 _HELD_ROUTE = "SELECT shard FROM routes WHERE name = %(name)s FOR SHARE"
 _LOCKED_ROUTE = "SELECT shard, also_on FROM routes WHERE name = %(name)s FOR UPDATE"
@@ -35,7 +36,7 @@ _SHARDS = "SELECT name FROM shards WHERE accepts ORDER BY tenants, name"
 _HOLDING = "SELECT name FROM shards WHERE tenants > 0 ORDER BY name"
 _COUNT = "UPDATE shards SET tenants = tenants + %(more)s WHERE name = %(shard)s"
 _FIND_TENANT = "SELECT tenant, moved_to FROM tenants WHERE name = %(name)s"
-_ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING"
+ADD_TENANT = "INSERT INTO tenants (name) VALUES (%(name)s) ON CONFLICT (name) DO NOTHING"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,21 @@ class Place:
 
     connections: Connections
     tenant: int
+
+
+def read_identity(connection: _Connection) -> tuple[str, str]:
+    """Return what a database holds about itself: the id of its directory, and its name as a shard."""
+    row = connection.execute(_IDENTITY).fetchone()
+    assert row is not None
+    return str(row[0]), str(row[1])
+
+
+def unknown_shard(connection: _Connection, shard: str) -> NotFound:
+    """Return the error for a shard that the directory of `connection` does not list."""
+    known = ", ".join(str(row[0]) for row in connection.execute(_NAMES))
+    return NotFound(
+        f"There is no shard {shard!r}.", hint=f"The shards are {known}; `tacit-server shards add` adds one."
+    )
 
 
 def refuse_other_database(connection: _Connection, shard: str, directory: str) -> str:
@@ -57,9 +73,7 @@ def refuse_other_database(connection: _Connection, shard: str, directory: str) -
     Raises:
         StoreError: the database is another shard, or belongs to another directory.
     """
-    row = connection.execute(_IDENTITY).fetchone()
-    assert row is not None
-    its_directory, its_shard = str(row[0]), str(row[1])
+    its_directory, its_shard = read_identity(connection)
     if its_shard != shard:
         hint = (
             "Connect to the directory, the database that lists all shards."
@@ -109,7 +123,7 @@ def make_place(
     Args:
         directory: the connections of the directory.
         name: the name of the tenant.
-        add: adds the tenant's row, in a transaction on its shard that sees the tenant by its name; None = add a row with the name only.
+        add: called for a new tenant: adds the tenant's row, in a transaction on its shard that sees the tenant by its name; None = add a row with the name only.
 
     Raises:
         StoreBusy: the tenant was removed or moved each time it was looked for.
@@ -120,7 +134,7 @@ def make_place(
         if add is not None:
             add(connection)
         else:
-            connection.execute(_ADD_TENANT, {"name": name})
+            connection.execute(ADD_TENANT, {"name": name})
 
     for _ in range(_LOOKS):
         found = find_place(directory, name)
@@ -137,8 +151,8 @@ def make_place(
                 with directory.shard(str(row[0])).named(name) as there:
                     add_row(there)
     raise StoreBusy(
-        f"The tenant {name} was removed while it moved, or moves again and again; it was not added.",
-        hint="`tacit-server shards` lists moves that were interrupted; end them, and try again.",
+        f"The tenant {name} was removed while it moved, or it keeps moving; it was not added.",
+        hint="`tacit-server shards` lists moves that were interrupted. Finish them with `tacit-server move`, and try again.",
     )
 
 
