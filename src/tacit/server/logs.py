@@ -430,7 +430,7 @@ def wrong_code() -> NotLoggedIn:
     """The error for a code that lets nobody in."""
     return NotLoggedIn(
         "This code is not known, was used, or is too old.",
-        hint="`tacit devices invite` on a device of yours makes another one; it holds for an hour.",
+        hint="A code is good for an hour. `tacit devices invite` on a device of yours makes another one; for your first device, ask the person who runs the server.",
     )
 
 
@@ -438,7 +438,7 @@ def not_logged_in() -> NotLoggedIn:
     """The error for a token that nobody has."""
     return NotLoggedIn(
         "The server does not know this device, or it was revoked, or it did not sync for half a year.",
-        hint="`tacit logout`, then `tacit login URL` lets it in again.",
+        hint="To connect it again, run `tacit logout` here, then `tacit login URL` with a new invitation.",
     )
 
 

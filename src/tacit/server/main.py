@@ -44,7 +44,7 @@ GRACE_S = 10
 
 app = typer.Typer(
     name="tacit-server",
-    help="Connects the devices of people: keeps encrypted logs and cannot read them.",
+    help="Connect the devices of people, whose logs stay encrypted here, and let teams share memories.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
