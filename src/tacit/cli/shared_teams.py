@@ -81,7 +81,7 @@ def add(
         url = ask("GET", "/v1/sync")["sync"]["url"]
         print_line("This account is new. To log in, they run this within an hour:")
         print_line(f"    tacit login {url} --code {code} --first")
-    if not added["added"]["member"]["joined"]:
+    if not added["added"]["member"]["joined"] and not _is_service(account):
         print_line(f"To receive what {organization} shares, they run: tacit team join {organization}")
 
 
@@ -220,7 +220,9 @@ def export(
         with to.open("x", encoding="utf-8") as file:
             json.dump(owned, file, ensure_ascii=False, indent=2)
     except OSError as error:
-        raise InvalidInput(f"{to} cannot be written: {error.strerror or error}.") from error
+        raise InvalidInput(
+            f"{to} cannot be written: {error.strerror or error}.", hint="Give another file with --to."
+        ) from error
     if as_json:
         print_json({"path": str(to), "memories": len(owned["memories"])})
         return
@@ -285,6 +287,11 @@ def print_teams(found: dict[str, Any], *, as_json: bool) -> None:
         print_line(f"{format_count(waiting, 'request waits', 'requests wait')}: `tacit team requests`.")
 
 
+def _is_service(account: str) -> bool:
+    """Whether an account is a service account, which never joins: its name holds that of its organization, as in `acme/ci`."""
+    return "/" in account
+
+
 def _decide(request: str, decision: str, as_json: bool, **more: object) -> None:
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
@@ -311,9 +318,10 @@ def _print_members(found: dict[str, Any], *, as_json: bool) -> None:
             format_day(member["added_at_ms"]),
             ", ".join(
                 ([f"until {format_day(member['until_ms'])}"] if member["until_ms"] else [])
-                + ([] if member["joined"] else ["has not joined"])
+                + (["service account"] if _is_service(member["principal"]) else [])
+                + ([] if member["joined"] or _is_service(member["principal"]) else ["has not joined"])
             ),
         )
         for member in found["members"]
     ]  # fmt: skip
-    print_rows("", ("name", "account", "role", "since", ""), rows, empty="No members.")
+    print_rows("", ("name", "account", "role", "since", "state"), rows, empty="No members.")

@@ -318,7 +318,7 @@ def _engine_rows(facts: StatusFacts) -> list[tuple[str, str]]:
         ("recalls", recalls_line(engine)),
         *(("silent", line) for line in silence_lines(engine)),
     ]
-    if engine["sync"]:
+    if engine["sync"] and engine["sync"]["logged_in"]:
         rows.append(("sync", _sync_line(engine["sync"])))
     if engine["extractor"]:
         rows.append(("writer", _extractor_line(engine["extractor"])))
@@ -344,7 +344,7 @@ def _sync_line(sync: SyncStatus) -> str:
     )
     waiting = format_count(sync["waiting"], "entry waits", "entries wait") if sync["waiting"] else ""
     waiting = waiting or ("changes wait" if sync["changed"] else "nothing waits")
-    error = f"; {sync['error']}" if sync["error"] else ""
+    error = f". The last sync failed: {sync['error']}" if sync["error"] else ""
     return f"{sync['account']} at {sync['url']}: {age}, {waiting}{error}{sign_in_advice(sync, before='; ')}"
 
 

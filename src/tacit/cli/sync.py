@@ -88,7 +88,11 @@ def login(
     if first:
         phrase = ""
     elif not phrase:
-        phrase = str(typer.prompt("Recovery phrase", hide_input=True, err=True))
+        phrase = str(
+            typer.prompt(
+                "Recovery phrase (on your first device, begin again with --first)", hide_input=True, err=True
+            )
+        )
     invitation = code or typer.prompt("Code of the invitation", err=True)
     done = ask("POST", "/v1/sync/login", {"url": url, "code": invitation, "phrase": phrase, "name": name})[
         "login"

@@ -125,7 +125,7 @@ app = typer.Typer(
 def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> None:
     """List your teams on the server, and what the team of this folder's repository shares."""
     from tacit.cli.connection import ask
-    from tacit.cli.terminal.output import print_json
+    from tacit.cli.terminal.output import print_json, print_line
 
     if ctx.invoked_subcommand is not None:
         return
@@ -137,7 +137,9 @@ def team(ctx: typer.Context, cwd: Here = Path(), as_json: AsJson = False) -> Non
         return
     if teams:
         print_teams({"teams": teams}, as_json=False)
-    if repository["files"] or repository["joined"] or repository["problem"] or not teams:
+    elif logged_in:
+        print_line("You are in no team on the server. An administrator of one adds you: `tacit team add`.")
+    if repository["files"] or repository["joined"] or repository["problem"] or not logged_in:
         _print(repository, as_json=False)
 
 
@@ -180,9 +182,13 @@ def leave(
     Memories that came from there end; what you made your own stays.
     """
     from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_line
 
     if team:
-        print_teams(ask("POST", "/v1/teams/leave", {"team": team}), as_json=as_json)
+        left = ask("POST", "/v1/teams/leave", {"team": team})
+        if not as_json:
+            print_line(f"You left {team}. What came from there ended on this device.")
+        print_teams(left, as_json=as_json)
         return
     _print(ask("POST", "/v1/team/leave", {"cwd": str(cwd.absolute())}), as_json=as_json)
 

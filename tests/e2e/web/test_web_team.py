@@ -39,8 +39,12 @@ class Person:
     project: Path
     page: Page
 
-    def log_in(self, url: str, code: str) -> None:
-        self.home.api("/v1/sync/login", "POST", {"url": url, "code": code, "name": "laptop"})
+    phrase: str = ""
+
+    def log_in(self, url: str, code: str, *, phrase: str = "", name: str = "laptop") -> None:
+        """Log the home in; without the phrase of another device a new one is made and kept."""
+        body = {"url": url, "code": code, "phrase": phrase, "name": name}
+        self.phrase = self.home.api("/v1/sync/login", "POST", body)["login"]["phrase"] or phrase
         self.page.reload()
 
     def go(self, path: str) -> Page:
@@ -333,6 +337,38 @@ def test_an_administrator_changes_roles_removes_members_and_sees_a_token_once(te
     assert token not in page.content()
 
 
+def test_a_device_that_is_revoked_on_the_page_is_refused_and_its_own_page_says_so(
+    team, tmp_path_factory, web_browser
+):
+    with ExitStack() as stack:
+        far = made_person("far", tmp_path_factory.mktemp("t"), web_browser, stack, team.site.tag)
+        code = team.ana.home.api("/v1/sync/invites", "POST", {})["code"]
+        far.log_in(team.site.url, code, phrase=team.ana.phrase, name="old desktop")
+        page = team.ana.go("/ui/team")
+        page.reload()
+        settle(page)
+        devices = page.get_by_role("table", name="Your devices")
+        expect(devices.get_by_role("row")).to_have_count(3)
+        own = devices.get_by_role("row").filter(has_text="this one")
+        expect(own.get_by_role("button")).to_have_count(0)  # nobody locks out the device that they use
+        page.get_by_role("button", name="Revoke old desktop").click()
+        dialog = page.get_by_role("dialog", name="Revoke old desktop")
+        dialog.get_by_role("button", name="Cancel").click()
+        expect(devices).not_to_contain_text("revoked")
+        page.get_by_role("button", name="Revoke old desktop").click()
+        dialog.get_by_role("button", name="Revoke").click()
+        row = devices.get_by_role("row").filter(has_text="old desktop")
+        expect(row).to_contain_text(f"revoked {datetime.now(UTC).date()}")
+        expect(row.get_by_role("button")).to_have_count(0)
+
+        page = far.go("/ui/team")
+        page.reload()
+        settle(page)
+        expect(page.get_by_role("alert").first).to_contain_text("it was revoked")
+        expect(page.get_by_role("alert").first).to_contain_text("tacit logout")
+        expect(page.get_by_role("table", name="Your devices")).to_have_count(0)
+
+
 def test_a_refused_change_is_said_in_the_servers_words(team):
     page = team.ana.go("/ui/team")
     page.get_by_role("button", name=f"Leave {team.site.organization}", exact=True).click()
@@ -428,7 +464,7 @@ def test_a_home_that_is_not_connected_is_told_how(team, tmp_path_factory, web_br
         eve = made_person("eve", tmp_path_factory.mktemp("t"), web_browser, stack, team.site.tag)
         memory_id = eve.remember(STATEMENT)
         page = eve.go("/ui/team")
-        expect(page.get_by_text("tacit login URL")).to_be_visible()
+        expect(page.get_by_text("tacit login URL --first")).to_be_visible()
         expect(page.get_by_role("tab")).to_have_count(0)
         page = eve.go(f"/ui/memories/{memory_id}")
         page.get_by_role("button", name="Supersede").wait_for()

@@ -186,6 +186,19 @@ def test_who_leaves_or_is_removed_keeps_only_what_they_made_their_own(people, si
     assert "no team" in bo.machine.said("team", "requests", f"{site.organization}/core", code=4)
 
 
+def test_leaving_says_so_and_a_service_account_is_not_asked_to_join(people, site):
+    ana, bo = people
+    core = f"{site.organization}/core"
+    bo.machine.tacit("team", "join", site.organization)
+    assert f"You left {site.organization}." in bo.machine.tacit("team", "leave", site.organization).stdout
+    assert "You are in no team on the server." in bo.machine.tacit("team").stdout
+    ana.machine.tacit("team", "service-account", site.organization, "ci")
+    added = ana.machine.tacit("team", "add", core, f"{site.organization}/ci", "--role", "reader").stdout
+    assert "tacit team join" not in added
+    members = ana.machine.tacit("team", "members", core).stdout.splitlines()
+    assert ["service account" in line for line in members if f"{site.organization}/ci" in line] == [True]
+
+
 def test_what_the_user_forgot_does_not_come_back_until_the_team_says_something_else(people, site):
     ana, bo = people
     bo.machine.tacit("team", "join", site.organization)

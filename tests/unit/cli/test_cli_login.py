@@ -35,6 +35,8 @@ def test_a_phrase_file_without_a_phrase_is_named(tacit, content):
     assert (said.code, said.out, str(file) in said.err) == (3, "", True)
 
 
-def test_with_all_of_it_the_server_is_asked(tacit):
+def test_with_all_of_it_the_server_is_asked_and_a_failure_leaves_no_server_in_the_status(tacit):
     said = tacit("login", URL, "--code", "ana-x", "--first", "--yes")
     assert ("would be encrypted" in said.out, "cannot be reached" in said.err) == (True, True)
+    status = tacit("status")
+    assert (status.code, "embedder" in status.out, "not synced yet" in status.out) == (0, True, False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from socket import socket
 
 import pytest
 
@@ -14,7 +15,13 @@ pytest.importorskip("psycopg")
 
 from tacit.server import main
 from tacit.server.logs import InMemoryLogs
-from tacit.server.main import checked_account, checked_networks, refuse_open_address, sso_settings
+from tacit.server.main import (
+    checked_account,
+    checked_networks,
+    refuse_open_address,
+    refuse_taken_port,
+    sso_settings,
+)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "tacit.example.org"])
@@ -28,6 +35,17 @@ def test_no_token_crosses_a_network_in_the_clear(host):
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost"])
 def test_loopback_needs_no_tls(host):
     refuse_open_address(host, tls=False, proxies=[])
+
+
+def test_a_port_that_another_program_has_is_named():
+    with socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(InvalidInput, match=f"Port {port} on 127.0.0.1 cannot be used") as refused:
+            refuse_taken_port(port)
+    assert "--port" in refused.value.hint
+    refuse_taken_port(0)
 
 
 @pytest.mark.parametrize("name", ["", "Ana", "ana.ruiz", "-ana", "a" * 41, "ana ruiz", "ána"])

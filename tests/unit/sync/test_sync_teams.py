@@ -97,6 +97,15 @@ def acme(teams: Teams) -> Acme:
     return Acme(teams)
 
 
+def test_the_same_request_waits_only_once_and_may_be_made_again_after_a_decision(acme):
+    first = acme.ask(acme.bo)
+    with pytest.raises(InvalidInput, match=f"already, and the request {first.id} waits"):
+        acme.ask(acme.bo)
+    acme.ask(acme.cy)  # somebody else may ask for the same
+    acme.requests.decide(acme.cy, acme.core, first.id, "refuse", now_ms=NOW)
+    assert acme.ask(acme.bo).state == "waiting"
+
+
 def test_what_a_reviewer_accepts_reaches_every_member_with_its_author(acme):
     request = acme.ask(acme.bo)
     assert acme.shared(acme.dee) == {}

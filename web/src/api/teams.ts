@@ -14,6 +14,9 @@ export const mayAs = (role: string, least: Role): boolean => ROLES.indexOf(role 
 
 export const organizationOf = (team: string): string => team.split("/")[0]!;
 
+/** A service account carries the name of its organization, as in `acme/ci`; it never joins and never decides. */
+export const isService = (account: string): boolean => account.includes("/");
+
 /** Whether the user may manage a team: its administrators, and those of its organization. */
 export const mayManage = (teams: readonly Team[], team: string): boolean =>
   teams.some((one) => (one.team === team || one.team === organizationOf(team)) && one.role === "admin");

@@ -52,7 +52,7 @@ export function ShareMemory({ memory, close, first }: Props) {
           )}
           <Select
             label="Team"
-            description="Left empty = the team of its project, or your only one."
+            description="Leave it empty for the team of its project, or your only team."
             placeholder="as its project says"
             clearable
             data={mine.map((one) => one.team)}

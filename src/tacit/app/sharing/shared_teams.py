@@ -142,7 +142,7 @@ class SharedTeams:
         ]
         refused: TacitError = NotFound(
             f"No team on a server shares {memory.id}.",
-            hint="If it was accepted just now, run `tacit sync` first; `tacit unshare ID --git` removes a file.",
+            hint="If it was accepted just now, run `tacit sync` first. If it was accepted with other words, these have an id of their own in `tacit list`. `tacit unshare ID --git` removes a file.",
         )
         done: SharedMemory | None = None
         for team, shared in shared_as:  # several teams may share what the user's own memory says

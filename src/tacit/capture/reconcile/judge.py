@@ -96,9 +96,12 @@ def _judge_pair(new: str, old: str, cosine: float, *, near: float, correction: b
 
 
 def _difference(new: str, old: str) -> str:
-    """Return what one says and the other does not: `8080 -> 9090`; about what both speak."""
+    """Return what one says and the other does not: `8080 -> 9090`, `adds Redis` or `lacks Redis`; about what both speak."""
     come, gone, both = (" ".join(words[:_SHOWN]) for words in differing_words(new, old))
-    difference = f"{gone or '-'} -> {come or '-'}" if gone or come else ""
+    if gone and come:
+        difference = f"{gone} -> {come}"
+    else:
+        difference = f"adds {come}" if come else f"lacks {gone}" if gone else ""
     if is_negated(new) != is_negated(old):
         difference = f"{difference}, denied" if difference else "denied"
     return f"{difference}; both on {both}" if difference and both else difference

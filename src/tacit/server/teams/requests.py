@@ -81,6 +81,9 @@ _ADD = """
     VALUES (%(tenant)s, %(id)s, %(author)s, 'waiting', %(now_ms)s, %(body)s)"""
 _COUNT = """
     SELECT count(*) FROM share_requests WHERE tenant = %(tenant)s AND author = %(author)s AND state = 'waiting'"""
+_SAME = """
+    SELECT id FROM share_requests
+    WHERE tenant = %(tenant)s AND author = %(author)s AND state = 'waiting' AND body = %(body)s LIMIT 1"""
 _COLUMNS = "id, author, state, created_at_ms, decided_by, comment, memory_id, body"
 _MAY_SEE = "(author = %(principal)s OR %(reviews)s)"
 """The row-level security policy of the table states the same condition again."""
@@ -124,7 +127,7 @@ class Requests:
         """Ask a team to share a statement. Return the request.
 
         Raises:
-            InvalidInput: the statement cannot be shared; the message says why.
+            InvalidInput: the statement cannot be shared, or the same request waits already; the message says why.
             RefusedByRedaction: the statement holds a secret.
             NotFound, NotPermitted: see `Access.enter`.
         """
@@ -133,7 +136,10 @@ class Requests:
         self._require_project(team, checked)
         memory = self._reading.read(checked, author=who.account, name=entered.name)
         if self._says_already(who, team, memory):
-            raise InvalidInput(f"{team} shares this already.", hint="`tacit team` lists what it shares.")
+            raise InvalidInput(
+                f"{team} shares this already.",
+                hint="`tacit sync` brings it to this device, and `tacit list` shows it.",
+            )
         body = _Body(statement=replace(checked, content=memory.content), name=entered.name)
         request_id = new_id("req", now_ms=now_ms, entropy=self._reading.clock.entropy(5))
         raw = msgspec.json.encode(body).decode()
@@ -144,6 +150,11 @@ class Requests:
                     f"{MOST_WAITING} of your requests wait in {team}.", hint="Withdraw some of them."
                 )
             values = {"id": request_id, "author": who.account, "now_ms": now_ms, "body": raw}
+            if waiting := transaction.rows(_SAME, values):
+                raise InvalidInput(
+                    f"You asked {team} to share this already, and the request {waiting[0][0]} waits.",
+                    hint="`tacit team requests` lists it, and `tacit team withdraw ID` takes it back.",
+                )
             transaction.execute(_ADD, values)
             note(transaction, who, "asked to share", request_id, now_ms=now_ms)
 
@@ -453,9 +464,10 @@ class Requests:
         owner = self._members.team_of(organization_of(team), statement.remote) if statement.remote else ""
         if owner != team:
             whose = f"belongs to {owner}" if owner else f"is not known to {organization_of(team)}"
+            verb = "move it there" if owner else "add it"
             raise InvalidInput(
                 f"The project {statement.remote or 'without a remote'} {whose}.",
-                hint=f"An administrator can add it: run `tacit team project {team}` in the folder of the project.",
+                hint=f"An administrator can {verb}: run `tacit team project {team}` in the folder of the project.",
             )
 
     def _find(self, entered: Entered, who: Principal, request_id: str) -> ShareRequest:

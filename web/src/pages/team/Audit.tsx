@@ -3,6 +3,7 @@ import type { Team } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Empty } from "../../ui/Empty";
 import { Pages } from "../../ui/Pages";
+import { Rows } from "../../ui/Rows";
 import { whenOf } from "../../ui/words";
 import { NoTeam } from "./NoTeam";
 import { TeamSelect, useChosenTeam } from "./TeamSelect";
@@ -30,28 +31,17 @@ function OfTeams({ teams }: { teams: Team[] }) {
       </div>
       <Pages of={audit} rows={(page) => page} empty={<Empty title="Nothing was done yet" text="Members, decisions and projects of the team are noted here." />}>
         {(entries) => (
-          <table className="rows rows-wide" aria-label={`Audit log of ${team}`}>
-            <thead>
-              <tr>
-                <th scope="col">when</th>
-                <th scope="col">who</th>
-                <th scope="col">device</th>
-                <th scope="col">what</th>
-                <th scope="col">of</th>
+          <Rows name={`Audit log of ${team}`} columns={["when", "who", "device", "what", "of"]} wide>
+            {entries.map((one) => (
+              <tr key={one.number}>
+                <td className="num">{whenOf(one.at_ms)}</td>
+                <td data-name="who">{one.principal}</td>
+                <td data-name="device" className="mono">{one.device.slice(0, 8)}</td>
+                <td data-name="what">{one.action}</td>
+                <td data-name="of" className="mono">{one.subject}</td>
               </tr>
-            </thead>
-            <tbody>
-              {entries.map((one) => (
-                <tr key={one.number}>
-                  <td className="num">{whenOf(one.at_ms)}</td>
-                  <td data-name="who">{one.principal}</td>
-                  <td data-name="device" className="mono">{one.device.slice(0, 8)}</td>
-                  <td data-name="what">{one.action}</td>
-                  <td data-name="of" className="mono">{one.subject}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Rows>
         )}
       </Pages>
     </>

@@ -1,10 +1,11 @@
 import { Button, Select } from "@mantine/core";
 import { useState } from "react";
-import { mayManage, organizationOf, ROLES, useMembers, usePutMember, useRemoveMember, useTeams, type Role } from "../../api/teams";
+import { isService, mayManage, organizationOf, ROLES, useMembers, usePutMember, useRemoveMember, useTeams, type Role } from "../../api/teams";
 import type { Member, SyncStatus, Team } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Confirm } from "../../ui/Confirm";
 import { Panel } from "../../ui/Panel";
+import { Rows } from "../../ui/Rows";
 import { say, sayProblem } from "../../ui/said";
 import { dateOf, plural } from "../../ui/words";
 import { AddMember, AddService, AddTeam } from "./forms";
@@ -49,27 +50,11 @@ function OfTeams({ teams, sync }: { teams: Team[]; sync: SyncStatus }) {
         <Answer of={members}>
           {(all) => (
             <Panel title={plural(all.length, "member")} sub="Readers receive what is shared, writers ask to share, reviewers decide, administrators manage members and projects.">
-              <table className="rows" aria-label={`Members of ${team}`}>
-                <thead>
-                  <tr>
-                    <th scope="col">name</th>
-                    <th scope="col">account</th>
-                    <th scope="col">role</th>
-                    <th scope="col">since</th>
-                    <th scope="col">state</th>
-                    {manages && (
-                      <th scope="col">
-                        <span className="unseen">what you can do</span>
-                      </th>
-                    )}
-                  </tr>
-                </thead>
-                <tbody>
-                  {all.map((one) => (
-                    <Row key={one.principal} member={one} team={team} manages={manages} own={one.principal === sync.account} />
-                  ))}
-                </tbody>
-              </table>
+              <Rows name={`Members of ${team}`} columns={["name", "account", "role", "since", "state"]} acts={manages}>
+                {all.map((one) => (
+                  <Row key={one.principal} member={one} team={team} manages={manages} own={one.principal === sync.account} />
+                ))}
+              </Rows>
             </Panel>
           )}
         </Answer>
@@ -82,10 +67,17 @@ function OfTeams({ teams, sync }: { teams: Team[]; sync: SyncStatus }) {
   );
 }
 
+/** Whether a member joined, which is asked for in the whole organization alone; of a service account, how long its token holds. */
+function stateOf({ principal, until_ms, joined }: Member, whole: boolean): string {
+  if (isService(principal)) return until_ms > 0 ? `service account until ${dateOf(until_ms)}` : "service account";
+  if (!whole) return "";
+  return joined ? "joined" : "has not joined";
+}
+
 function Row({ member, team, manages, own }: { member: Member; team: string; manages: boolean; own: boolean }) {
   const put = usePutMember();
   const remove = useRemoveMember();
-  const service = member.until_ms > 0;
+  const service = isService(member.principal);
   const whole = team === organizationOf(team);
   return (
     <tr>
@@ -115,7 +107,7 @@ function Row({ member, team, manages, own }: { member: Member; team: string; man
         )}
       </td>
       <td data-name="since">{dateOf(member.added_at_ms)}</td>
-      <td data-name="state">{service ? `service account until ${dateOf(member.until_ms)}` : !whole ? "" : member.joined ? "joined" : "has not joined"}</td>
+      <td data-name="state">{stateOf(member, whole)}</td>
       {manages && (
         <td className="rows-act">
           {!own && (
@@ -123,7 +115,7 @@ function Row({ member, team, manages, own }: { member: Member; team: string; man
               name="Remove"
               label={`Remove ${member.name}`}
               title={`Remove ${member.name}`}
-              text={`${member.name} is removed from ${team}${whole ? " and all of its teams" : ""}. ${service ? "Its token ends at once." : "Their devices end what came from there at their next sync."}`}
+              text={`${member.name} is removed from ${team}${whole ? " and all of its teams" : ""}. ${service ? (whole ? "Its token ends at once." : "It can no longer read what the team shares.") : "Their devices end what came from there at their next sync."}`}
               bad
               size="compact-xs"
               act={async () => {

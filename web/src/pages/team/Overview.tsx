@@ -7,6 +7,7 @@ import type { Device, SyncStatus, Team } from "../../api/types";
 import { Answer } from "../../ui/Answer";
 import { Confirm } from "../../ui/Confirm";
 import { Panel } from "../../ui/Panel";
+import { Rows } from "../../ui/Rows";
 import { say } from "../../ui/said";
 import { agoOf, countOf, dateOf, plural, whenOf } from "../../ui/words";
 import { NoTeam } from "./NoTeam";
@@ -46,45 +47,30 @@ function Teams({ teams }: { teams: Team[] }) {
   const projects = teams.flatMap((one) => one.projects);
   return (
     <Panel title="Your teams" sub="An organization is the team of all its members.">
-      <table className="rows" aria-label="Your teams">
-        <thead>
-          <tr>
-            <th scope="col">team</th>
-            <th scope="col">your role</th>
-            <th scope="col">members</th>
-            <th scope="col">shared here</th>
-            <th scope="col">requests</th>
-            <th scope="col">projects</th>
-            <th scope="col">
-              <span className="unseen">what you can do</span>
+      <Rows name="Your teams" columns={["team", "your role", "members", "shared here", "requests", "projects"]} acts>
+        {teams.map((one, at) => (
+          <tr key={one.team}>
+            <th scope="row">
+              <Link to={`/team/members?team=${encodeURIComponent(one.team)}`}>{one.team}</Link>
             </th>
+            <td data-name="your role">{one.role}</td>
+            <td data-name="members" className="num">{members[at] === undefined ? "" : countOf(members[at])}</td>
+            <td data-name="shared here">{one.joined ? plural(known.find((each) => each.team === one.team)?.memories ?? 0, "memory", "memories") : "not joined"}</td>
+            <td data-name="requests">
+              {one.waiting === 0 ? <span className="faint">none</span> : <Link to={`/team/requests?team=${encodeURIComponent(one.team)}`}>{plural(one.waiting, "waits", "wait")}</Link>}
+            </td>
+            <td data-name="projects">
+              <span className="chips">
+                {projects.filter((each) => each.team === one.team).map((each) => <span className="chip mono" key={each.remote}>{each.remote}</span>)}
+              </span>
+            </td>
+            <td className="rows-act">
+              {one.team === organizationOf(one.team) && !one.joined && <Join team={one.team} />}
+              <Leave team={one.team} />
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {teams.map((one, at) => (
-            <tr key={one.team}>
-              <th scope="row">
-                <Link to={`/team/members?team=${encodeURIComponent(one.team)}`}>{one.team}</Link>
-              </th>
-              <td data-name="your role">{one.role}</td>
-              <td data-name="members" className="num">{members[at] === undefined ? "" : countOf(members[at])}</td>
-              <td data-name="shared here">{one.joined ? plural(known.find((each) => each.team === one.team)?.memories ?? 0, "memory", "memories") : "not joined"}</td>
-              <td data-name="requests">
-                {one.waiting === 0 ? <span className="faint">none</span> : <Link to={`/team/requests?team=${encodeURIComponent(one.team)}`}>{plural(one.waiting, "waits", "wait")}</Link>}
-              </td>
-              <td data-name="projects">
-                <span className="chips">
-                  {projects.filter((each) => each.team === one.team).map((each) => <span className="chip mono" key={each.remote}>{each.remote}</span>)}
-                </span>
-              </td>
-              <td className="rows-act">
-                {one.team === organizationOf(one.team) && !one.joined && <Join team={one.team} />}
-                <Leave team={one.team} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Rows>
     </Panel>
   );
 }
@@ -135,24 +121,15 @@ function KnownTeams() {
           {known.length === 0 ? (
             <p className="sub">None.</p>
           ) : (
-            <table className="rows" aria-label="Your teams, as known here">
-              <thead>
-                <tr>
-                  <th scope="col">team</th>
-                  <th scope="col">your role</th>
-                  <th scope="col">shared here</th>
+            <Rows name="Your teams, as known here" columns={["team", "your role", "shared here"]}>
+              {known.map((one) => (
+                <tr key={one.team}>
+                  <th scope="row">{one.team}</th>
+                  <td data-name="your role">{one.role}</td>
+                  <td data-name="shared here">{plural(one.memories, "memory", "memories")}</td>
                 </tr>
-              </thead>
-              <tbody>
-                {known.map((one) => (
-                  <tr key={one.team}>
-                    <th scope="row">{one.team}</th>
-                    <td data-name="your role">{one.role}</td>
-                    <td data-name="shared here">{plural(one.memories, "memory", "memories")}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+              ))}
+            </Rows>
           )}
         </Panel>
       )}
@@ -192,32 +169,19 @@ function Devices({ own }: { own: string }) {
     <Panel title="Your devices" sub="They share your own memory, encrypted; the server cannot read it.">
       <Answer of={devices}>
         {(all) => (
-          <table className="rows" aria-label="Your devices">
-            <thead>
-              <tr>
-                <th scope="col">device</th>
-                <th scope="col">since</th>
-                <th scope="col">synced</th>
-                <th scope="col">lacks</th>
-                <th scope="col">
-                  <span className="unseen">what you can do</span>
+          <Rows name="Your devices" columns={["device", "since", "synced", "lacks"]} acts>
+            {all.map((one) => (
+              <tr key={one.device}>
+                <th scope="row">
+                  {one.name} {one.device === own && <span className="faint">(this one)</span>} <span className="mono faint">{one.device.slice(0, 8)}</span>
                 </th>
+                <td data-name="since">{dateOf(one.created_at_ms)}</td>
+                <td data-name="synced" title={whenOf(one.seen_at_ms)}>{agoOf(one.seen_at_ms)}</td>
+                <td data-name="lacks">{one.behind === 0 ? "nothing" : plural(one.behind, "entry", "entries")}</td>
+                <td className="rows-act">{one.revoked_at_ms !== null ? <span className="faint">revoked {dateOf(one.revoked_at_ms)}</span> : one.device !== own && <Revoke device={one} />}</td>
               </tr>
-            </thead>
-            <tbody>
-              {all.map((one) => (
-                <tr key={one.device}>
-                  <th scope="row">
-                    {one.name} {one.device === own && <span className="faint">(this one)</span>} <span className="mono faint">{one.device.slice(0, 8)}</span>
-                  </th>
-                  <td data-name="since">{dateOf(one.created_at_ms)}</td>
-                  <td data-name="synced" title={whenOf(one.seen_at_ms)}>{agoOf(one.seen_at_ms)}</td>
-                  <td data-name="lacks">{one.behind === 0 ? "nothing" : plural(one.behind, "entry", "entries")}</td>
-                  <td className="rows-act">{one.revoked_at_ms !== null ? <span className="faint">revoked {dateOf(one.revoked_at_ms)}</span> : one.device !== own && <Revoke device={one} />}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Rows>
         )}
       </Answer>
     </Panel>

@@ -38,7 +38,7 @@ function OfTeams({ teams }: { teams: Team[] }) {
     <>
       <div className="filters">
         <TeamSelect teams={teams} value={team} choose={choose} every />
-        <Switch label="Those that were decided, too" checked={every} onChange={(event) => setEvery(event.currentTarget.checked)} />
+        <Switch label="Show decided requests, too" checked={every} onChange={(event) => setEvery(event.currentTarget.checked)} />
       </div>
       <div ref={list} tabIndex={-1} className="requests" aria-label="Requests to share" role="region">
         <Answer of={requests}>

@@ -32,8 +32,8 @@ function NoServer() {
   return (
     <Empty
       title="This home is not connected to a server"
-      text="A team server shares memories with teammates once a reviewer has accepted them, and keeps your own machines in step; recall stays on this machine. Whoever runs the server gives you its address and an invitation."
-      command="tacit login URL"
+      text="A team server shares memories with teammates once a reviewer has accepted them, and keeps your own machines in step; recall stays on this machine. The person who runs the server gives you its address and an invitation. On a further device of yours, leave out --first: the recovery phrase is asked for."
+      command="tacit login URL --first"
     />
   );
 }

@@ -1,6 +1,6 @@
 import { Button, Code, CopyButton, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useState, type ReactNode } from "react";
-import { organizationOf, ROLES, useAddTeam, usePutMember, usePutService, type Role } from "../../api/teams";
+import { isService, organizationOf, ROLES, useAddTeam, usePutMember, usePutService, type Role } from "../../api/teams";
 import type { AddedMember } from "../../api/types";
 import { ProblemBox } from "../../ui/Answer";
 import { say } from "../../ui/said";
@@ -89,7 +89,7 @@ export function AddMember({ team, url, close }: { team: string; url: string; clo
       {
         onSuccess: ({ added: done }) => {
           if (done.code !== "") return setAdded(done);
-          say(`${done.member.name} is ${done.member.role} in ${team}`, done.member.joined ? "" : `They get its memories once they joined ${organization}.`);
+          say(`${done.member.name} is ${done.member.role} in ${team}`, done.member.joined || isService(done.member.principal) ? "" : `They get its memories once they have joined ${organization}.`);
           close();
         },
       },
@@ -97,7 +97,7 @@ export function AddMember({ team, url, close }: { team: string; url: string; clo
   return (
     <Form title={`Add a person to ${team}`} name="Add" ready={account.trim() !== ""} busy={put.isPending} error={put.error} send={send} close={close}>
       <TextInput label="Account" description="Lower-case letters, digits and hyphens." value={account} onChange={(event) => setAccount(event.currentTarget.value)} data-autofocus required />
-      <TextInput label="Name" description="As teammates see it. Left empty = as it is known." value={name} onChange={(event) => setName(event.currentTarget.value)} />
+      <TextInput label="Name" description="As teammates see it. Leave it empty to keep the name that the server knows." value={name} onChange={(event) => setName(event.currentTarget.value)} />
       <Select label="Role" data={roleOptions(ROLES)} value={role} onChange={(value) => value !== null && setRole(value as Role)} allowDeselect={false} />
     </Form>
   );
