@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Here, Yes
+from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty
 
 TeamName = Annotated[str, typer.Argument(help="Team, such as `acme` or `acme/core`.", show_default=False)]
 Account = Annotated[str, typer.Argument(help="Account of the person.", show_default=False)]
@@ -60,7 +60,14 @@ def members(team: TeamName, as_json: AsJson = False) -> None:
 def add(
     team: TeamName,
     account: Account,
-    role: RoleName = "writer",
+    role: Annotated[
+        str,
+        typer.Option(
+            "--role",
+            help="reader (receives), writer (asks to share), reviewer (decides) or admin. Default: as it is, for a new member writer.",
+            show_default=False,
+        ),
+    ] = "",
     name: Annotated[
         str, typer.Option("--name", help="The name that teammates see.", show_default=False)
     ] = "",
@@ -70,18 +77,19 @@ def add(
     from tacit.cli.connection import ask
     from tacit.cli.terminal.output import print_json, print_line
 
-    body = {"team": team, "principal": account, "role": role, "name": name}
+    body = drop_empty(team=team, principal=account, role=role, name=name)
     added = ask("POST", "/v1/teams/members", body)
     if as_json:
         print_json(added)
         return
-    print_line(f"{added['added']['member']['name']} is {role} in {team}.")
+    member = added["added"]["member"]
+    print_line(f"{member['name']} is {member['role']} in {team}.")
     organization = team.partition("/")[0]
     if code := added["added"]["code"]:
         url = ask("GET", "/v1/sync")["sync"]["url"]
         print_line("This account is new. To log in, they run this within an hour:")
         print_line(f"    tacit login {url} --code {code} --first")
-    if not added["added"]["member"]["joined"] and not _is_service(account):
+    if not member["joined"] and not _is_service(account):
         print_line(f"To receive what {organization} shares, they run: tacit team join {organization}")
 
 

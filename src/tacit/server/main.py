@@ -128,7 +128,7 @@ def remove(
 ) -> None:
     """Remove an account, its devices and everything that they sent, and its memberships in teams. The devices keep their own memories."""
     if not yes:
-        typer.confirm(f"Remove the account {account} and everything that its devices sent?", abort=True)
+        _confirm(f"Remove the account {account} and everything that its devices sent?")
     with _opened(database) as (_, logs, teams):
         teams.members.remove_person(account)
         count = logs.remove_account(account)
@@ -167,10 +167,19 @@ def remove_organization(
 ) -> None:
     """Remove all members of an organization and of its teams. Their devices stop using what it shared at their next sync."""
     if not yes:
-        typer.confirm(f"Remove everybody from {name} and its teams?", abort=True)
+        _confirm(f"Remove everybody from {name} and its teams?")
     with _opened(database) as (_, _, teams):
         count = teams.members.remove_organization(name)
     typer.echo(f"Removed all members of {name} and its teams ({count} teams in all).")
+
+
+def _confirm(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            f"This command asks: {question} Nobody can answer, because this is not a terminal.",
+            hint="Give --yes to agree.",
+        )
+    typer.confirm(question, abort=True)
 
 
 @app.command()

@@ -218,5 +218,5 @@ def test_before_anything_is_shared_the_server_is_told_nothing_of_it(live, site):
     assert site.paths == []
     machine.tacit("login", site.url, "--code", code, "--first", "--yes")
     machine.tacit("sync")
-    print("requests of the server:", *site.paths, sep="\n")  # pytest -rP shows it
+    print("requests of the server:", *site.paths, sep="\n")  # noqa: T201 - pytest -rP shows it
     assert not [path for path in site.paths if "/requests" in path or "/search" in path]

@@ -154,6 +154,15 @@ def test_each_role_may_do_what_it_is_for_and_no_more(acme):
         acme.accept(request)
 
 
+def test_a_member_who_is_added_again_without_a_role_keeps_it_and_a_new_one_becomes_a_writer(acme):
+    def put(account: str, name: str = "") -> tuple[str, str]:
+        added = acme.members.put_member(acme.ana, acme.core, account, name=name, role="", now_ms=NOW)
+        return added.member.role, added.member.name
+
+    assert put(acme.cy.account, "Cy Diaz") == ("reviewer", "Cy Diaz")
+    assert put(acme.zoe.account)[0] == "writer"
+
+
 def test_nobody_decides_on_their_own_request_where_somebody_else_may(acme):
     own = acme.ask(acme.cy)
     assert not own.decidable
@@ -375,14 +384,14 @@ def test_a_reviewer_who_is_removed_meanwhile_decides_nothing(acme, monkeypatch):
 
 def test_who_is_added_to_a_team_while_they_are_removed_from_the_organization_is_in_neither(acme, monkeypatch):
     find = acme.members._find
-    calls = iter((False, True))
+    calls = iter((False, False, True))
 
-    def removed_behind_the_first_look(database, principal):
+    def removed_before_the_last_look(database, principal):
         if next(calls):
             acme.members.remove_member(acme.ana, acme.name, acme.eve.account, now_ms=NOW)
         return find(database, principal)
 
-    monkeypatch.setattr(acme.members, "_find", removed_behind_the_first_look)
+    monkeypatch.setattr(acme.members, "_find", removed_before_the_last_look)
     with pytest.raises(NotFound, match="was removed"):
         acme.put(acme.eve, acme.core, "reader")
     assert acme.members.teams(acme.eve) == ()

@@ -3868,10 +3868,10 @@ export interface components {
             principal: string;
             /**
              * Role
-             * @description reader, writer, reviewer or admin
-             * @enum {string}
+             * @description left out = a member keeps their role, and a new member becomes a writer
+             * @default null
              */
-            role: "reader" | "writer" | "reviewer" | "admin";
+            role?: ("reader" | "writer" | "reviewer" | "admin") | null;
             /**
              * Name
              * @description name that teammates see; left out = it stays as it is

@@ -30,7 +30,9 @@ class OneMember(OfTeam):
 class NewMember(OneMember):
     """A person to add to a team, or a member whose role or name changes."""
 
-    role: Role = _A_ROLE
+    role: Role | None = Field(
+        default=None, description="left out = a member keeps their role, and a new member becomes a writer"
+    )
     name: str = Field(
         default="", max_length=40, description="name that teammates see; left out = it stays as it is"
     )

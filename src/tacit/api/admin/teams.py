@@ -62,7 +62,7 @@ def put_member(engine: Service, at: Parameters, request: NewMember) -> Answer[sh
     """Add a person to a team, or change their role or name. Administrators can do this."""
     added = engine.shared_teams.asking(
         lambda server: server.put_member(
-            request.team, request.principal, role=request.role, name=request.name
+            request.team, request.principal, role=request.role or "", name=request.name
         )
     )
     return Answer(shapes.AddedMemberView(added=added))

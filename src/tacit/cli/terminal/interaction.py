@@ -44,7 +44,10 @@ def agreed(question: str, *, yes: bool, unattended: bool | None, default: bool =
         return True
     if not current_context().interactive:
         if unattended is None:
-            raise InvalidInput(f"{question} Nobody can answer here.", hint="Give --yes to agree.")
+            raise InvalidInput(
+                f"This command asks: {question} Nobody can answer, because this is not a terminal.",
+                hint="Give --yes to agree.",
+            )
         return unattended
     return typer.confirm(question, default=default, err=True)
 

@@ -35,11 +35,11 @@ class OfTeam:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutMember:
-    """A person and their role in a team. `name` "" = the name that the organization knows, else the account."""
+    """A person and their role in a team. `role` "" = as it is, for a new member writer; `name` "" = the name that the organization knows, else the account."""
 
     team: str
     principal: str
-    role: str
+    role: str = ""
     name: str = ""
 
 

@@ -253,7 +253,7 @@ class Members:
             team: a team or an organization.
             principal: an account, or a service account that `put_service` created.
             name: the name that teammates see; "" = the name that the organization knows, else the account.
-            role: the role in the team.
+            role: the role in the team; "" = a member keeps their role, and a new member becomes a writer.
             now_ms: the current time.
 
         Raises:
@@ -261,7 +261,8 @@ class Members:
             NotFound, NotPermitted: see `Access.manage`.
         """
         database = self.access.manage(who, team)
-        checked = checked_role(role)
+        member = self._find(database, principal)
+        checked = checked_role(role or (member.role if member else "writer"))
         organization = organization_of(team)
         known = self._find(self.access.as_server(organization), principal)
         name = " ".join(name.split()) or (known.name if known else principal)
