@@ -22,6 +22,7 @@ from tacit.app.asking.prompt_judge import PromptJudge, prompt_ms
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.nudges import Nudges
+from tacit.app.outcomes import Outcomes
 from tacit.app.parts import Parts
 from tacit.app.prerender import HookDeadline, StartBlocks
 from tacit.app.projects import Projects
@@ -163,6 +164,7 @@ class Engine:
             nudges=self.nudges,
             judge=self._judge,
         )
+        self._outcomes = Outcomes()
         self._replaying: dict[str, ReplayingHost | None] = {}
         self._hook_deadline = HookDeadline(parts.home)
 
@@ -252,6 +254,7 @@ class Engine:
         signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms())
         if signal is None:
             return ""
+        signal = self._outcomes.told(adapter, signal)
         if isinstance(signal, SessionStarted):
             self._hook_deadline.tell(prompt_ms(self._settings_at(signal.cwd, signal.agent).recall))
         delivery = self.handle(signal, capabilities=adapter.capabilities, deadline_ms=deadline_ms)

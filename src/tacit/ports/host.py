@@ -131,3 +131,19 @@ class ReplayingHost(Protocol):
     def encode_replay(self, texts: Mapping[str, str]) -> str:
         """The reply: message id -> exact text, only those of the request that are known and not empty."""
         ...
+
+
+@runtime_checkable
+class TranscriptHost(Protocol):
+    """A host whose hooks hide whether a call failed, while its transcript tells."""
+
+    def with_outcome(self, signal: Signal, transcript_end: bytes) -> Signal | None:
+        """`signal` as the transcript tells of it: a call that failed becomes a failure; None where it does not tell. Pure.
+
+        `transcript_end` holds whole lines; it is asked for only where `needs_outcome` holds.
+        """
+        ...
+
+    def needs_outcome(self, signal: Signal) -> bool:
+        """Whether only the transcript tells how the call of `signal` ended."""
+        ...

@@ -6,6 +6,7 @@ In: folders and the launcher. Out: targets. The events and their forms were meas
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
@@ -62,16 +63,25 @@ def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookSettings:
-    """The `hooks` of a Claude Code settings file: one group of ours per event, behind those of others."""
+    """The `hooks` of a settings file of Claude Code, or of a host with the same form: one group of ours per event, behind those of others.
+
+    Attributes:
+        path, why: as of every target.
+        launcher: what the hooks call.
+        events: (event, matcher, timeout in seconds) of each group.
+        reader: the host, for people.
+    """
 
     path: Path
     launcher: Path
     why: str = "calls Tacit when a session, prompt or tool call begins or ends (hooks)"
+    events: tuple[tuple[str, str, int], ...] = EVENTS
+    reader: str = "Claude Code"
 
     def holds(self, text: str) -> bool:
         """Whether every event has exactly our group, and no other event has one."""
         actual = [(event, group) for event, _, group in self._ours(text)]
-        expected = [(event, self._group(matcher, timeout)) for event, matcher, timeout in EVENTS]
+        expected = [(event, self._group(matcher, timeout)) for event, matcher, timeout in self.events]
         return sorted(actual, key=lambda pair: pair[0]) == sorted(expected, key=lambda pair: pair[0])
 
     def present(self, text: str) -> bool:
@@ -85,7 +95,7 @@ class HookSettings:
     def add(self, text: str | None) -> str:
         """The text with a group per event."""
         text = "{}\n" if not text or not text.strip() else text
-        for event, matcher, timeout in EVENTS:
+        for event, matcher, timeout in self.events:
             text = jsonc.append(text, ("hooks", event), self._group(matcher, timeout), path=self.path)
         return text
 
@@ -137,17 +147,17 @@ class HookSettings:
         return text[: group.start] + inside + text[group.end :]
 
 
-def unread_settings(path: Path, text: str) -> str:
-    """Why Claude Code would ignore this settings file as a whole; "" when it reads it.
+def unread_settings(path: Path, text: str, *, reader: str = "Claude Code") -> str:
+    """Why the host `reader` would ignore this settings file as a whole; "" when it reads it.
 
-    Comments and closing commas, which editors allow in it, it does not: measured on 2.1.328.
+    Comments and closing commas, which editors allow in it, it does not: measured on Claude Code 2.1.328 and Codex 0.169.0.
     """
     try:
         json.loads(text.removeprefix("\ufeff") or "{}")
     except ValueError as error:
         line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         return (
-            f"Claude Code ignores all of {path}{line}: it takes plain JSON, without comments and closing commas. "
+            f"{reader} ignores all of {path}{line}: it takes plain JSON, without comments and closing commas. "
             "Take them out of it."
         )
     return ""
@@ -165,5 +175,14 @@ def _is_ours(handler: object) -> bool:
         return False
     fields = cast("Mapping[str, object]", handler)
     command = fields.get("command")
-    is_launcher = isinstance(command, str) and PurePath(command).name == LAUNCHER_NAME
+    is_launcher = isinstance(command, str) and LAUNCHER_NAME in (PurePath(command).name, _program(command))
     return is_launcher or (fields.get("type") == "mcp_tool" and fields.get("server") == "tacit")
+
+
+def _program(command: str) -> str:
+    """Name of the program that a shell command calls; "" where it cannot be read."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return ""
+    return PurePath(words[0]).name if words else ""

@@ -197,8 +197,10 @@ def _chat_usage(usage_tokens: int) -> dict[str, object]:
 
 def _response_item(answer: Say | CallTool, number: int) -> dict[str, object]:
     if isinstance(answer, CallTool):
+        namespace = {"namespace": answer.namespace} if answer.namespace else {}
         return {
             "type": "function_call",
+            **namespace,
             "id": f"fc_stub{number:04d}",
             "call_id": f"call_stub{number:04d}",
             "name": answer.name,
