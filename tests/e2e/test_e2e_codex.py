@@ -32,6 +32,15 @@ def installed(sandbox, codex):
     return codex
 
 
+@pytest.fixture
+def at_the_moment(sandbox, codex):
+    """Installed, and no session starts with what its prompts and calls need."""
+    sandbox.configure("recall:\n  budgets:\n    start: 0\n")
+    codex.install("--trust-hooks")
+    sandbox.wake_daemon()
+    return codex
+
+
 def newest(sandbox):
     return sandbox.stub.agent_requests[-1]
 
@@ -67,9 +76,10 @@ def test_a_rule_stated_in_one_session_stands_before_the_first_prompt_of_the_next
 
 
 @proves("codex", "prompt")
-def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, installed):
-    session = installed.ask("good morning").session_id
+def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, at_the_moment):
+    installed = at_the_moment
     sandbox.remember(CHECKOUT, kind="decision")
+    session = installed.ask("good morning").session_id
     for prompt in ("What is the capital of France?", "yes", "thanks, that is all"):
         installed.ask(prompt, resume=session)
         assert not newest(sandbox).find(BLOCK), prompt
@@ -84,41 +94,37 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
 
 
 @proves("codex", "action")
-def test_a_rule_for_a_command_stands_between_that_command_and_its_result(sandbox, installed):
+def test_a_rule_for_a_command_stands_between_that_command_and_its_result(sandbox, at_the_moment):
     sandbox.stub.script.append(
         Reply(
             when="step five",
             answers=(shell("git log --oneline -1"), shell("git commit --allow-empty -m x"), Say(text="done")),
         )
     )
-    session = installed.ask("good morning").session_id
     rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
     sandbox.remember(rule, kind="preference", when="commit, about:commit message")
-    sandbox.stub.clear()
-    installed.ask("go on with step five of the list", resume=session)
+    at_the_moment.ask("go on with step five of the list")
     asked, after_log, after_commit = sandbox.stub.agent_requests
     assert not asked.find("ORD-12")
     assert not after_log.find("ORD-12"), "looking at the log is no commit"
-    call, result = r'"function_call", .*git commit', r"function_call_output.*call_stub0003"
-    assert order(after_commit, call, "ORD-12", result) == [call, "ORD-12", result]
+    call, result = r'"function_call", .*git commit', "function_call_output"
+    assert order(after_commit, call, "ORD-12", result)[-3:] == [call, "ORD-12", result]
     assert role_of(after_commit, "ORD-12") == "developer"
 
 
-def test_a_rule_for_a_file_comes_with_the_patch_that_changes_it(sandbox, installed):
+def test_a_rule_for_a_file_comes_with_the_patch_that_changes_it(sandbox, at_the_moment):
     sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     patch = (
         "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: app/payments.py\n@@\n"
         "-    return sum(prices)\n+    return sum(prices, 0.0)\n*** End Patch\nEOF"
     )
     sandbox.stub.script.append(Reply(when="step three", answers=(shell(patch), Say(text="patched"))))
-    session = installed.ask("good morning").session_id
     sandbox.remember(
-        "Amounts are integer cents; floats are never used for money.",
+        "Amounts in app/payments.py are integer cents; floats are never used for money.",
         kind="decision",
         files=("app/payments.py",),
     )
-    sandbox.stub.clear()
-    installed.ask("go on with step three of the list", resume=session)
+    at_the_moment.ask("go on with step three of the list")
     before, after = sandbox.stub.agent_requests
     assert not before.find("integer cents")
     call, result = r'"function_call", .*apply_patch', "function_call_output.*Success"
@@ -127,18 +133,17 @@ def test_a_rule_for_a_file_comes_with_the_patch_that_changes_it(sandbox, install
 
 @proves("codex", "action")
 @pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
-def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
-    if allowed:
-        sandbox.configure("recall:\n  blocking: true\n")
+def test_a_blocking_rule_refuses_its_call_once(sandbox, codex, allowed):
+    sandbox.configure(f"recall:\n  blocking: {str(allowed).lower()}\n  budgets:\n    start: 0\n")
+    codex.install("--trust-hooks")
+    sandbox.wake_daemon()
     commit = shell(
         "touch ran && git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release"
     )
     sandbox.stub.script.append(Reply(when="step seven", answers=(commit, commit, Say(text="done"))))
-    session = installed.ask("good morning").session_id
     rule = "Nobody commits during the freeze without asking the release manager."
     sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
-    sandbox.stub.clear()
-    turn = installed.ask("go on with step seven of the list", resume=session)
+    turn = codex.ask("go on with step seven of the list")
     first, second, third = sandbox.stub.agent_requests
     ran = [
         e for e in turn.events if e["type"] == "item.completed" and e["item"]["type"] == "command_execution"
@@ -151,16 +156,14 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
 
 @proves("codex", "failure")
 def test_a_failing_command_gets_its_stored_fix_and_one_that_only_prints_the_error_does_not(
-    sandbox, installed
+    sandbox, at_the_moment
 ):
     error = "echo \"ModuleNotFoundError: No module named 'orders_schema'\""
     sandbox.write("Makefile", f"schema:\n\t@{error} >&2; exit 1\n")
     calls = (shell(error), shell("make schema"), Say(text="failed"))
     sandbox.stub.script.append(Reply(when="step four", answers=calls))
-    session = installed.ask("good morning").session_id
     sandbox.remember(FIX, kind="error_pattern")
-    sandbox.stub.clear()
-    installed.ask("go on with step four of the list", resume=session)
+    at_the_moment.ask("go on with step four of the list")
     before, after_echo, after_make = sandbox.stub.agent_requests
     assert not before.find("make generate")
     assert not after_echo.find("make generate"), "Codex tells of both calls in the same words"
@@ -188,28 +191,23 @@ def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
 
 
 @proves("codex", "subagent")
-def test_a_subagent_gets_the_rules_of_its_task_and_none_of_another(sandbox, installed):
-    task = "Cut the release: tag the commit and upload the archive. SUBTASK"
-    spawn = CallTool(
-        name="spawn_agent", namespace="multi_agent_v1", input={"message": task, "agent_type": "worker"}
-    )
-    pause = shell("sleep 2")
+def test_a_subagent_gets_the_rules_of_everybody_and_none_of_another_task(sandbox, at_the_moment):
+    task = "Publish version 2.4 of the library."
+    given = {"message": task, "agent_type": "worker"}
+    spawn = CallTool(name="spawn_agent", namespace="multi_agent_v1", input=given)
     sandbox.stub.script += [
-        Reply(when="step nine", answers=(spawn, pause, Say(text="spawned"))),
-        Reply(when="SUBTASK", answers=(Say(text="reported"),)),
+        Reply(when="step nine", answers=(spawn, shell("sleep 2"), Say(text="spawned"))),
+        Reply(when=task, answers=(Say(text="reported"),)),
     ]
-    session = installed.ask("good morning").session_id
-    sandbox.remember(
-        "Archives are signed with the key of the build server.", kind="preference", when="release"
-    )
-    sandbox.remember("Rows of the price table are never deleted.", kind="decision", when="migrate_data")
-    sandbox.stub.clear()
-    installed.ask("go on with step nine of the list", resume=session)
-    (request,) = [r for r in sandbox.stub.agent_requests if r.prompt.endswith("SUBTASK")]
+    sandbox.remember("Answer in short sentences.", kind="preference", when="always")
+    sandbox.remember("Rows of the price table are never deleted.", kind="decision")
+    at_the_moment.ask("go on with step nine of the list")
+    (request,) = [r for r in sandbox.stub.agent_requests if r.prompt == task]
     block = f"{BLOCK}[^>]*subagent"
-    assert order(request, block, "SUBTASK") == [block, "SUBTASK"]
-    assert len(request.find("key of the build server")) == 1
+    assert order(request, block, task) == [block, task]
+    assert len(request.find("short sentences")) == 1
     assert not request.find("price table")
+    assert role_of(request, "short sentences") == "developer"
 
 
 @proves("codex", "on_demand")
@@ -218,7 +216,8 @@ def test_the_model_asks_the_memory_with_its_tools(sandbox, installed):
     search = CallTool(
         name="memory_search", namespace="mcp__tacit", input={"query": "how are credit cards charged"}
     )
-    sandbox.stub.script.append(Reply(when="look it up", answers=(search, Say(text="found"))))
+    ready = shell("sleep 3")  # Codex asks the model before its servers have started
+    sandbox.stub.script.append(Reply(when="look it up", answers=(ready, search, Say(text="found"))))
     assert installed.ask("please look it up").text == "found"
     request = newest(sandbox)
     result = "function_call_output.*Stripe Checkout"
@@ -257,9 +256,8 @@ def test_a_session_is_learned_from_when_it_ends_and_is_listed(sandbox, installed
     learned = sandbox.wait_for_memory("make generate")
     assert any("invoices are kept for ten years" in text for text in learned), learned
     assert any("make generate" in text for text in learned), learned
-    listed = json.dumps(sandbox.tacit_json("sessions"))
-    assert turn.session_id in listed
-    assert "codex" in listed
+    listed = json.dumps(sandbox.ask_daemon("/v1/sessions"))
+    assert f"codex/{turn.session_id}" in listed
 
 
 def test_past_sessions_are_imported(sandbox, codex):

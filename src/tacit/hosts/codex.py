@@ -55,6 +55,7 @@ _SOURCES: Mapping[str, StartSource] = {
 _TOOLS = {"Bash": "bash", "apply_patch": "edit", "view_image": "read", "spawn_agent": "task"}
 _DEFAULT_AGENT = "default"
 """The type that Codex starts where the model names none."""
+_PATCH = "*** Begin Patch"
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+)$", re.MULTILINE)
 
 _DELIVERIES = (
@@ -267,7 +268,12 @@ def _call(fields: Fields) -> ToolCall:
         value = arguments.raw(key)
         return arguments.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
 
-    patch = word("command") or word("input") if tool == "edit" else ""
+    command = word("command")
+    if (
+        tool == "bash" and _PATCH in command
+    ):  # Codex carries out a patch that is given to the shell, and reports the shell
+        tool = "edit"
+    patch = command or word("input") if tool == "edit" else ""
     words = [patch, *map(word, ("message", "content", "prompt", "query", "pattern", "url"))]
     return ToolCall(
         tool=tool,
@@ -275,7 +281,7 @@ def _call(fields: Fields) -> ToolCall:
         paths=relative_paths(
             [*_PATCHED_FILE.findall(patch), word("path"), word("file_path")], cwd=fields.path("cwd")
         ),
-        command="" if patch else word("command"),
+        command="" if patch else command,
         text=bounded("\n".join(text for text in words if text), MAX_OUTPUT_CHARS),
         agent=word("agent_type") or _DEFAULT_AGENT if tool == "task" else "",
     )

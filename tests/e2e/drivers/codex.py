@@ -17,6 +17,9 @@ model_auto_compact_token_limit = 150000   # soon, for the tests
 web_search = false  # as ever
 """
 
+FREELY = ("--sandbox", "danger-full-access")
+"""Commands of the tests may write anywhere: the machine is a throw-away one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodexTurn:
@@ -67,7 +70,7 @@ class Codex:
     ) -> CodexTurn:
         """One `codex exec` run: a session of its own, or `resume` an id."""
         how = ["resume", resume] if resume else []
-        command = [str(self.executable), *codex.OPTIONS, *options, *how, prompt]
+        command = [str(self.executable), *codex.OPTIONS, *FREELY, *options, *how, prompt]
         finished = process.run_client(
             command,
             environment=self.environment(**environment),

@@ -23,7 +23,7 @@ from tacit.hosts.probe.stub_model import StubModel
 PROVIDER, MODEL = "stub", "gpt-5.4"
 PROMPT = "Say hello in one word."
 KEY_VARIABLE = "STUB_KEY"
-OPTIONS = ("exec", "--json", "--skip-git-repo-check", "--sandbox", "workspace-write")
+OPTIONS = ("exec", "--json", "--skip-git-repo-check")
 BYPASS = "--dangerously-bypass-hook-trust"
 
 
