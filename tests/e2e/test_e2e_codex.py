@@ -112,23 +112,27 @@ def test_a_rule_for_a_command_stands_between_that_command_and_its_result(sandbox
     assert role_of(after_commit, "ORD-12") == "developer"
 
 
-def test_a_rule_for_a_file_comes_with_the_patch_that_changes_it(sandbox, at_the_moment):
-    sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
+@proves("codex", "action")
+def test_a_rule_for_a_file_is_there_between_reading_and_patching_it(sandbox, at_the_moment):
+    file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     patch = (
         "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: app/payments.py\n@@\n"
-        "-    return sum(prices)\n+    return sum(prices, 0.0)\n*** End Patch\nEOF"
+        "-    return sum(prices)\n+    return sum(prices, 0)\n*** End Patch\nEOF"
     )
-    sandbox.stub.script.append(Reply(when="step three", answers=(shell(patch), Say(text="patched"))))
-    sandbox.remember(
-        "Amounts in app/payments.py are integer cents; floats are never used for money.",
-        kind="decision",
-        files=("app/payments.py",),
+    look = "sed -n '1,40p' app/payments.py"
+    sandbox.stub.script.append(
+        Reply(when="step three", answers=(shell(look), shell(patch), Say(text="patched")))
     )
+    rule = "Amounts in app/payments.py are integer cents; floats are never used for money."
+    sandbox.remember(rule, kind="decision", files=("app/payments.py",))
     at_the_moment.ask("go on with step three of the list")
-    before, after = sandbox.stub.agent_requests
-    assert not before.find("integer cents")
-    call, result = r'"function_call", .*apply_patch', "function_call_output.*Success"
-    assert order(after, call, "integer cents", result) == [call, "integer cents", result]
+    asked, _, last = sandbox.stub.agent_requests
+    assert not asked.find("integer cents")
+    read, patched = '"function_call", .*sed -n', '"function_call", .*apply_patch'
+    result, success = "function_call_output.*return sum", "function_call_output.*Success"
+    found = order(last, read, "integer cents", result, patched, success)
+    assert found == [read, "integer cents", result, patched, success]
+    assert "sum(prices, 0)" in file.read_text()
 
 
 @proves("codex", "action")

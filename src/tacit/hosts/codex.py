@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from typing import TypedDict
 
@@ -55,6 +56,9 @@ _SOURCES: Mapping[str, StartSource] = {
 _TOOLS = {"Bash": "bash", "apply_patch": "edit", "view_image": "read", "spawn_agent": "task"}
 _DEFAULT_AGENT = "default"
 """The type that Codex starts where the model names none."""
+_PRINTING = frozenset({"cat", "head", "tail", "nl", "sed", "bat"})
+_SED_LINES = re.compile(r"[\d,$; p]+")
+_FILE = re.compile(r"[^-\d\s][^\n]*")
 _PATCH = "*** Begin Patch"
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.+)$", re.MULTILINE)
 
@@ -161,7 +165,8 @@ class Codex:
 
     def needs_outcome(self, signal: Signal) -> bool:
         """Whether a shell command ended: its hook does not tell how."""
-        return isinstance(signal, ToolFinished) and signal.call.tool == "bash" and bool(signal.call.call_id)
+        shell = isinstance(signal, ToolFinished) and signal.call.tool in ("bash", "read")
+        return shell and bool(signal.call.call_id)
 
     def with_outcome(self, signal: Signal, transcript_end: bytes) -> Signal | None:
         """A failure where the rollout gives the command of `signal` an exit code other than 0; None where it gives none."""
@@ -262,29 +267,59 @@ def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished
 def _call(fields: Fields) -> ToolCall:
     arguments = fields.child("tool_input")
     name = fields.needed_identifier("tool_name")
-    tool = _TOOLS.get(name, name)
 
     def word(key: str) -> str:
         value = arguments.raw(key)
         return arguments.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
 
-    command = word("command")
-    if (
+    tool, command = _TOOLS.get(name, name), word("command")
+    read = _files_read(command) if tool == "bash" else ()
+    if read:  # Codex has no tool that reads a file
+        tool, command = "read", ""
+    elif (
         tool == "bash" and _PATCH in command
-    ):  # Codex carries out a patch that is given to the shell, and reports the shell
+    ):  # Codex applies a patch given to the shell, and reports the shell
         tool = "edit"
     patch = command or word("input") if tool == "edit" else ""
+    paths = (*read, *_PATCHED_FILE.findall(patch), word("path"), word("file_path"))
     words = [patch, *map(word, ("message", "content", "prompt", "query", "pattern", "url"))]
     return ToolCall(
         tool=tool,
         call_id=fields.identifier("tool_use_id"),
-        paths=relative_paths(
-            [*_PATCHED_FILE.findall(patch), word("path"), word("file_path")], cwd=fields.path("cwd")
-        ),
+        paths=relative_paths(paths, cwd=fields.path("cwd")),
         command="" if patch else command,
         text=bounded("\n".join(text for text in words if text), MAX_OUTPUT_CHARS),
         agent=word("agent_type") or _DEFAULT_AGENT if tool == "task" else "",
     )
+
+
+def _files_read(command: str) -> tuple[str, ...]:
+    """The files that a shell command prints and does nothing else, such as `sed -n '1,80p' app/cart.py`; () for other commands."""
+    if "\n" in command.strip():
+        return ()
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
+    except ValueError:
+        return ()
+    programs: list[list[str]] = [[]]
+    for text in words:
+        if text == "|":
+            programs.append([])
+        elif set(text) & set("();<>|&`$"):
+            return ()
+        else:
+            programs[-1].append(text)
+    if not all(_prints(program) for program in programs):
+        return ()
+    return tuple(text for text in programs[0][1:] if _FILE.fullmatch(text) and not _SED_LINES.fullmatch(text))
+
+
+def _prints(program: list[str]) -> bool:
+    if not program or program[0] not in _PRINTING:
+        return False
+    return program[0] != "sed" or (program[1:2] == ["-n"] and any(map(_SED_LINES.fullmatch, program[2:3])))
 
 
 def _subagent(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded:
