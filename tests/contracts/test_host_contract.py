@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tacit.app.wiring import Hosts
 from tacit.errors import InvalidPayload
 from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.codex import Codex
 from tacit.hosts.library import Library
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
@@ -34,6 +35,7 @@ AT = 1_795_169_545_696
 HOSTS: dict[str, Host] = {
     "claude-code": ClaudeCode(),
     "opencode": OpenCode(),
+    "codex": Codex(),
     "plain": Plain(),
     "library": Library(),
 }
@@ -63,6 +65,16 @@ LI_TOOL = {
     "args": {"command": "str_replace", "path": "/w/app/src/a.py", "new_str": "x = 1"},
 }
 
+CX = {
+    "session_id": "01a2184d",
+    "turn_id": "t1",
+    "transcript_path": "/h/.codex/sessions/2026/11/26/rollout-01a2184d.jsonl",
+    "cwd": "/w/app",
+    "permission_mode": "default",
+}
+CX_TOOL = {**CX, "tool_name": "apply_patch", "tool_use_id": "call_1",
+           "tool_input": {"command": "*** Begin Patch\n*** Update File: src/a.py\n+x = 1\n*** End Patch"}}  # fmt: skip
+
 EXAMPLES: dict[str, list[tuple[type, dict[str, Any]]]] = {
     "claude-code": [
         (SessionStarted, {**CC, "hook_event_name": "SessionStart", "source": "startup"}),
@@ -88,6 +100,19 @@ EXAMPLES: dict[str, list[tuple[type, dict[str, Any]]]] = {
         (SubagentStarted, {**OC, "event": "subagent", "parentID": "ses_0", "text": "look"}),
         (MessageEnded, {**OC, "event": "message.end", "text": "Done."}),
         (SessionEnded, {**OC, "event": "deleted"}),
+    ],
+    "codex": [
+        (SessionStarted, {**CX, "hook_event_name": "SessionStart", "source": "startup"}),
+        (PromptSubmitted, {**CX, "hook_event_name": "UserPromptSubmit", "prompt": "hi"}),
+        (ToolStarting, {**CX_TOOL, "hook_event_name": "PreToolUse"}),
+        (ToolFinished, {**CX_TOOL, "hook_event_name": "PostToolUse", "tool_response": "done"}),
+        (Compacting, {**CX, "hook_event_name": "PreCompact", "trigger": "auto"}),
+        (
+            SubagentStarted,
+            {**CX, "hook_event_name": "SubagentStart", "agent_id": "a1", "agent_type": "explorer"},
+        ),
+        (MessageEnded, {**CX, "hook_event_name": "Stop", "last_assistant_message": "Done."}),
+        (SessionEnded, {**CX, "hook_event_name": "SessionEnd", "reason": "other"}),
     ],
     "plain": [
         (SessionStarted, {**PL, "event": "start"}),
@@ -279,4 +304,5 @@ def test_only_hosts_that_store_nothing_replay() -> None:
     assert isinstance(HOSTS["opencode"], ReplayingHost)
     assert isinstance(HOSTS["library"], ReplayingHost)
     assert not isinstance(HOSTS["claude-code"], ReplayingHost)
+    assert not isinstance(HOSTS["codex"], ReplayingHost)
     assert not isinstance(HOSTS["plain"], ReplayingHost)

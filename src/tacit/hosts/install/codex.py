@@ -227,11 +227,9 @@ def what_to_trust(trusted: Mapping[str, Trust]) -> str:
     waiting = [event for event, state in trusted.items() if state in ("untrusted", "modified")]
     disabled = [event for event, state in trusted.items() if state == "disabled"]
     if waiting:
-        which = (
-            "the hooks of Tacit"
-            if len(waiting) == len(trusted)
-            else f"{len(waiting)} hooks of Tacit ({', '.join(waiting)})"
-        )
+        which = "the hooks of Tacit"
+        if len(waiting) < len(trusted):
+            which = f"these hooks of Tacit ({', '.join(waiting)})"
         return (
             f"Codex skips {which} until you trust them: start `codex`, enter `/hooks` and approve them, or run "
             "`tacit install codex --trust-hooks`."

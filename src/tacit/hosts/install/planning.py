@@ -99,11 +99,13 @@ def plan(
         if current is not None and target.holds(current):
             notes.append(f"{target.path} is up to date")
             continue
-        clean = _without_ours(target, current, originals.get(target.path))
+        shared = isinstance(target, codex.Approvals)
+        earlier = None if shared else originals.get(target.path)
+        clean = _without_ours(target, current, earlier)
         after = target.add(clean)
-        earlier = originals.get(target.path)
         new_folders = files.missing_folders(target.path.parent) if earlier is None else earlier.made
-        originals[target.path] = OriginalFile(text=clean, after_sha256=_sha256(after), made=new_folders)
+        if not shared:  # the record of that file belongs to the installation for the user
+            originals[target.path] = OriginalFile(text=clean, after_sha256=_sha256(after), made=new_folders)
         edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
     if edits:
         why = "remembers what these files held, so that uninstalling gives it back"
@@ -132,7 +134,7 @@ def uninstall(
     edits: list[FileEdit] = []
     for target in targets:
         current = read_text(target.path)
-        before = originals.pop(target.path, None)
+        before = None if isinstance(target, codex.Approvals) else originals.pop(target.path, None)
         after = _without_ours(target, current, before)
         if current != after:
             new_folders = before.made if before is not None else None
