@@ -165,8 +165,9 @@ class Codex:
 
     def needs_outcome(self, signal: Signal) -> bool:
         """Whether a shell command ended: its hook does not tell how."""
-        shell = isinstance(signal, ToolFinished) and signal.call.tool in ("bash", "read")
-        return shell and bool(signal.call.call_id)
+        if not isinstance(signal, ToolFinished):
+            return False
+        return signal.call.tool in ("bash", "read") and bool(signal.call.call_id)
 
     def with_outcome(self, signal: Signal, transcript_end: bytes) -> Signal | None:
         """A failure where the rollout gives the command of `signal` an exit code other than 0; None where it gives none."""
