@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from tacit.model.signal import Signal
-from tacit.ports.host import Host, TranscriptHost
+from tacit.ports.host import Host, OutcomeHost
 
 READ_BYTES = (1 << 16, 1 << 20)
 """How much of the end is read: mostly the first suffices, but the line of a command holds its output."""
@@ -21,12 +21,12 @@ class Outcomes:
     """Looks up how calls ended. Safe to call from several threads."""
 
     def __init__(self) -> None:
-        self._readers: dict[str, TranscriptHost | None] = {}
+        self._readers: dict[str, OutcomeHost | None] = {}
 
     def told(self, host: Host, signal: Signal) -> Signal:
         """`signal`, or the failure that the transcript shows it to be."""
         if host.name not in self._readers:  # the check takes longer than most hooks have to say
-            self._readers[host.name] = host if isinstance(host, TranscriptHost) else None
+            self._readers[host.name] = host if isinstance(host, OutcomeHost) else None
         reader = self._readers[host.name]
         if reader is None or not signal.transcript_path or not reader.needs_outcome(signal):
             return signal

@@ -134,7 +134,7 @@ class ReplayingHost(Protocol):
 
 
 @runtime_checkable
-class TranscriptHost(Protocol):
+class OutcomeHost(Protocol):
     """A host whose hooks hide whether a call failed, while its transcript tells."""
 
     def with_outcome(self, signal: Signal, transcript_end: bytes) -> Signal | None:

@@ -135,7 +135,7 @@ def probe(
                     "The path is sound, but Codex skips the hooks until you trust them: start `codex`, enter `/hooks` and "
                     "approve them, or run `tacit install codex --trust-hooks`."
                 )
-                return replace(result, advice=advice)
+                return replace(result, advice=advice, output_end="")
             return result
     finally:
         shutil.rmtree(folder, ignore_errors=True)
