@@ -61,6 +61,13 @@ def opencode(sandbox):
     return OpenCode(sandbox, _on_path(sandbox, require_client("opencode")))
 
 
+@pytest.fixture
+def gemini(sandbox):
+    from e2e.drivers.gemini import Gemini
+
+    return Gemini(sandbox, _on_path(sandbox, require_client("gemini")))
+
+
 def _on_path(sandbox, executable):
     """Put a client where the person would have it: on PATH."""
     folder = str(executable.parent)

@@ -95,6 +95,8 @@ class Learning:
         if hidden or not settings.capture.enabled:
             return
         project = handled.project
+        if settings.capture.rule_files and isinstance(signal, SessionStarted | MessageEnded | SessionEnded):
+            self._follow_host_memory(signal, project)
         match signal:
             case SessionStarted():
                 if project is not None:
@@ -150,6 +152,27 @@ class Learning:
         if joined or (settings.rule_files and followed):
             imported = self.capture.import_team(Path(project.root), record, joined=joined)
             if imported.changes:
+                self._changed()
+
+    def _follow_host_memory(self, signal: Signal, project: ProjectRecord | None) -> None:
+        """Follow the files in which the host keeps notes of its own; nothing where it has none."""
+        host = self._parts.hosts.get(signal.session.host)
+        files = host.capabilities.memory_files if host is not None and not signal.agent_id else ()
+        places = [(path, file.universal) for file in files if (path := file.at(signal.transcript_path))]
+        if places:
+            self._submit(lambda: self._read_host_memory(signal.session.host, places, project))
+
+    def _read_host_memory(
+        self, host: str, places: Sequence[tuple[str, bool]], project: ProjectRecord | None
+    ) -> None:
+        for path, universal in places:
+            if project is not None and not universal:
+                scope = project_scope(self._projects.register(project).id)
+            elif universal:
+                scope = UNIVERSAL
+            else:
+                continue
+            if self.capture.import_host_memory(Path(path), host=host, scope=scope):
                 self._changed()
 
     def _look_at_branches(self, project: ProjectRecord) -> None:

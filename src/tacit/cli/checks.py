@@ -413,7 +413,7 @@ def _prove(
     place: CommandContext, host: str, executable: Path, version: str, files: list[Path], scratch: ScratchHome
 ) -> Finding:
     """Run the real client once against a model that only records, and look for the nonce in what it is asked."""
-    from tacit.hosts.probe import claude_code, opencode
+    from tacit.hosts.probe import claude_code, gemini, opencode
 
     name = f"{host} proof"
     common: dict[str, Any] = {
@@ -425,6 +425,8 @@ def _prove(
     if host == "claude-code":
         settings = next(path for path in files if path.name == "settings.json")
         result = claude_code.probe(executable, settings=settings, **common)
+    elif host == "gemini":
+        result = gemini.probe(executable, settings=files[0], **common)
     else:
         plugin = next(path for path in files if path.suffix == ".js")
         result = opencode.probe(executable, plugin=plugin, **common)

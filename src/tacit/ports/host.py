@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -20,6 +21,24 @@ BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFile:
+    """A file of the host's own memory, which it loads into every session and the agent writes.
+
+    Attributes:
+        path: relative to the folder of the session's transcript.
+        universal: whether it holds for all projects; else for the session's.
+    """
+
+    path: str
+    universal: bool = False
+
+    def at(self, transcript_path: str) -> str:
+        """The absolute path of the file in a session with this transcript; "" where the host names none."""
+        folder = os.path.dirname(transcript_path)  # noqa: PTH120 - no file is touched
+        return os.path.normpath(os.path.join(folder, self.path)) if os.path.isabs(folder) else ""  # noqa: PTH117, PTH118
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostCapabilities:
     """The capabilities of a host, measured.
 
@@ -32,6 +51,7 @@ class HostCapabilities:
         system_prompt: whether a block can stand in the system prompt of every call, replaced by the next one.
         refuses: whether a call can be refused before it runs.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
+        memory_files: files of its own memory.
     """
 
     arrival: tuple[tuple[Surface, Arrival], ...]
@@ -42,6 +62,7 @@ class HostCapabilities:
     rule_file_fallbacks: tuple[str, ...] = ()
     system_prompt: bool = False
     refuses: bool = False
+    memory_files: tuple[MemoryFile, ...] = ()
 
     def arrives(self, surface: Surface) -> Arrival:
         """Return when a block of `surface` reaches the model; `never` where not declared."""
@@ -105,4 +126,25 @@ class ReplayingHost(Protocol):
 
     def encode_replay(self, texts: Mapping[str, str]) -> str:
         """The reply: message id -> exact text, only those of the request that are known and not empty."""
+        ...
+
+
+@runtime_checkable
+class DeferringHost(Protocol):
+    """A host that takes text only with some of its events.
+
+    The block of another event waits in the session's record (`SessionState.waiting`) and goes with the next event that takes text.
+    """
+
+    def carries(self, payload: Mapping[str, object]) -> bool:
+        """Whether the reply to `payload` can hand text to the model."""
+        ...
+
+
+@runtime_checkable
+class TranscriptHost(Protocol):
+    """A host that tells of a compaction in its transcript alone."""
+
+    def tells_compaction(self, row: bytes) -> bool:
+        """Whether a line of the transcript was written because the conversation has just been compacted."""
         ...
