@@ -25,6 +25,7 @@ LINT = "We always run `make lint` before committing."
 CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."
 CENTS = "Amounts in app/payments.py are integer cents; floats are never used for money."
 FIX = "`ModuleNotFoundError: No module named 'orders_schema'` goes away once `make generate` has run."
+NO_START = "recall:\n  budgets:\n    start: 0\n"
 MAKEFILE = "schema:\n\t@echo \"ModuleNotFoundError: No module named 'orders_schema'\" >&2; exit 1\n"
 
 
@@ -33,6 +34,13 @@ def installed(sandbox, gemini):
     gemini.install()
     sandbox.wake_daemon()  # how long its start takes is no question here
     return gemini
+
+
+@pytest.fixture
+def silent_start(sandbox, installed):
+    """What a prompt or a call gets shows without a start pack, which would hold the few memories of a test."""
+    sandbox.configure(NO_START)
+    return installed
 
 
 def newest(sandbox):
@@ -65,14 +73,13 @@ def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox,
     assert len(newest(sandbox).find("make lint")) == 1
 
 
-def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, installed):
-    first = installed.ask("hello")
+def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, silent_start):
     sandbox.remember(CHECKOUT, kind="decision")
     for prompt in ("What is the capital of France?", "thanks, that is all"):
-        installed.ask(prompt, resume=first.session_id)
-        assert not newest(sandbox).find("Stripe Checkout"), prompt
+        silent_start.ask(prompt)
+        assert not newest(sandbox).find(BLOCK), prompt
     prompt = "Build the card form for payments on the checkout page."
-    installed.ask(prompt, resume=first.session_id)
+    silent_start.ask(prompt)
     request = newest(sandbox)
     last = parts(request.messages[-1])
     assert last[-2] == prompt
@@ -80,7 +87,7 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
     assert len(request.find("Stripe Checkout")) == 1
 
 
-def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, installed):
+def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, silent_start):
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     edit = {
         "file_path": str(file), "old_string": "sum(prices)", "new_string": "sum(prices, 0)", "instruction": "add a start",
@@ -88,10 +95,8 @@ def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, inst
     read = CallTool(name="read_file", input={"file_path": str(file)})
     answers = (read, CallTool(name="replace", input=edit), Say(text="edited"))
     sandbox.stub.script.append(Reply(when="step three", answers=answers))
-    first = installed.ask("hello")
     sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
-    sandbox.stub.clear()
-    assert installed.ask("go on with step three of the list", resume=first.session_id).text == "edited"
+    assert silent_start.ask("go on with step three of the list").text == "edited"
     asked_first, before_edit, last = sandbox.stub.agent_requests
     assert not asked_first.find("integer cents")
     assert before_edit.find("integer cents"), "the rule has to be there when the model writes its edit"
@@ -104,15 +109,13 @@ def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, inst
     assert "sum(prices, 0)" in file.read_text()
 
 
-def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, installed):
+def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, silent_start):
     rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
     identity = "-c user.name=a -c user.email=a@localhost"
     calls = (shell("git status --short"), shell(f"git {identity} commit --allow-empty -m x"))
     sandbox.stub.script.append(Reply(when="step five", answers=(*calls, Say(text="done"))))
-    first = installed.ask("hello")
     sandbox.remember(rule, kind="preference", when="commit, about:commit message")
-    sandbox.stub.clear()
-    installed.ask("go on with step five of the list", resume=first.session_id)
+    silent_start.ask("go on with step five of the list")
     asked, after_status, after_commit = sandbox.stub.agent_requests
     assert not asked.find("ORD-12")
     assert not after_status.find("ORD-12"), "looking at the state is no commit"
@@ -123,13 +126,11 @@ def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, inst
     )
 
 
-def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
+def test_a_failing_command_gets_its_stored_fix(sandbox, silent_start):
     sandbox.write("Makefile", MAKEFILE)
     sandbox.stub.script.append(Reply(when="step four", answers=(shell("make schema"), Say(text="failed"))))
-    first = installed.ask("hello")
     sandbox.remember(FIX, kind="error_pattern")
-    sandbox.stub.clear()
-    installed.ask("go on with step four of the list", resume=first.session_id)
+    silent_start.ask("go on with step four of the list")
     before, after = sandbox.stub.agent_requests
     assert not before.find("make generate")
     assert len(after.find("make generate")) == 1
@@ -139,15 +140,13 @@ def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
     assert "make generate" in given
 
 
-def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_does(sandbox, installed):
+def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_does(sandbox, silent_start):
     fix = "`File not found` for app/rates.toml goes away once `make rates` has written it."
     missing = CallTool(name="read_file", input={"file_path": str(sandbox.project / "app/rates.toml")})
     answers = (missing, shell("true"), Say(text="done"))
     sandbox.stub.script.append(Reply(when="step eight", answers=answers))
-    first = installed.ask("hello")
     sandbox.remember(fix, kind="error_pattern", files=("app/rates.toml",))
-    sandbox.stub.clear()
-    installed.ask("go on with step eight of the list", resume=first.session_id)
+    silent_start.ask("go on with step eight of the list")
     _, after_failure, after_success = sandbox.stub.agent_requests
     assert not after_failure.find("make rates"), "the client takes no text for a call that fails"
     assert len(after_success.find("make rates")) == 1
@@ -156,15 +155,12 @@ def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_do
 
 @pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
 def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
-    if allowed:
-        sandbox.configure("recall:\n  blocking: true\n")
+    sandbox.configure(NO_START + (f"  blocking: {str(allowed).lower()}\n"))
     commit = shell("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
     sandbox.stub.script.append(Reply(when="step seven", answers=(commit, commit, Say(text="done"))))
     rule = "Nobody commits during the freeze without asking the release manager."
-    first = installed.ask("hello")
     sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
-    sandbox.stub.clear()
-    installed.ask("go on with step seven of the list", resume=first.session_id)
+    installed.ask("go on with step seven of the list")
     asked, second, third = sandbox.stub.agent_requests
     commits = (sandbox.project / ".git" / "logs" / "HEAD").read_text("utf-8").count("release")
     assert commits == (1 if allowed else 2), "the first call is refused, the second runs"
@@ -186,7 +182,7 @@ def test_a_resumed_session_keeps_its_prompts_and_its_blocks_and_gets_only_what_i
     assert len(request.find("make lint")) == 1
     assert len(request.find("Stripe Checkout")) == 1
     assert len(request.find("^Look around")) == 1, "the first prompt is still there"
-    found = compare_prefixes(_of_turns(sandbox))
+    found = compare_prefixes(sandbox.stub.agent_requests)
     report("prefix kept", f"{found.kept_share:.2f} of requests, {found.kept_bytes_share:.2f} of bytes")
     assert found.kept_share == 1.0, found.breaks
 
@@ -202,11 +198,19 @@ def test_after_a_compression_the_context_is_there_again_once(sandbox, installed)
     summaries = [r for r in sandbox.stub.model_requests if r.find("Generate a new <state_snapshot>")]
     assert summaries, "the client compressed the conversation"
     assert not any(request.find(BLOCK) and request.offers_tools for request in summaries)
-    request = newest(sandbox)
-    assert request.find("Got it. Thanks for the additional context!"), "the summary replaced the history"
-    assert len(request.find("make lint")) == 1, "what the compression dropped came with a tool's output"
+    held = [len(request.find("make lint")) for request in sandbox.stub.agent_requests]
+    compressed = [
+        bool(r.find("Got it. Thanks for the additional context!")) for r in sandbox.stub.agent_requests
+    ]
+    assert compressed[0] is False
+    first_after = compressed.index(True)
+    assert held[first_after : first_after + 2] == [0, 1], (
+        "what the summary dropped came with the next tool's output"
+    )
     installed.ask("and on", resume=first.session_id)
-    assert len(newest(sandbox).find("make lint")) == 1, "and a resume is no compression"
+    texts = {place.text for place in find_places(newest(sandbox).body, "make lint")}
+    assert not [text for text in texts if "and on" in text], "a resume is no compression"
+    assert len(texts) == held[-1]
 
 
 def test_a_session_is_learned_from_when_it_ends(sandbox, installed):
@@ -226,22 +230,20 @@ def test_past_sessions_are_imported(sandbox, gemini):
 
 
 def test_what_was_injected_is_never_learned_back(sandbox, installed):
-    (rule,) = sandbox.remember(LINT, kind="preference")
+    sandbox.remember(LINT, kind="preference")
     echo = Say(text="Noted: we always run `make lint` before committing.")
     sandbox.stub.script.append(Reply(when="^hello", answers=(echo,)))
     installed.ask("hello")
     assert newest(sandbox).find("make lint")
-    sandbox.configure("")
     installed.ask("Remember that releases happen on Tuesdays.")
     assert any("Tuesdays" in text for text in sandbox.wait_for_memory("Tuesdays"))
-    assert sorted(sandbox.contents())[-1] == LINT
     assert len([text for text in sandbox.contents() if "make lint" in text]) == 1
 
 
 def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twice(sandbox, installed):
     """The agent notes things in `~/.gemini/GEMINI.md` and in the project's private `MEMORY.md`; the client loads both."""
     note = "Deploys go out from the release branch on Tuesdays."
-    taste = "Answers are to be short and in British English."
+    taste = "The person's name for the staging database is Ox."
     (installed.folder / "GEMINI.md").write_text(f"## Preferences\n\n- {taste}\n", encoding="utf-8")
     installed.ask("hello")
     folder = installed.chats()[0].parent.parent / "memory"
@@ -312,8 +314,7 @@ def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier_onc
     sandbox.kill_daemon()
     sandbox.stub.clear()
     turn = installed.ask("hello", TACIT_HOOK_DEADLINE_MS="80")
-    (place,) = find_places(newest(sandbox).body, "make lint")
-    assert place.path.startswith(f"contents[{len(newest(sandbox).messages) - 1}].parts[1]")
+    assert "make lint" in parts(newest(sandbox).messages[-1])[-1]
     sandbox.wait_for_daemon()
     installed.ask("go on", resume=turn.session_id)
     assert len(newest(sandbox).find("make lint")) == 1, "the daemon was told that the session has it"
@@ -374,11 +375,6 @@ def test_uninstall_leaves_the_settings_as_they_were_and_nothing_that_runs(sandbo
     sandbox.stub.clear()
     assert gemini.ask("hello STUB_TEXT fine").text == "fine"
     assert not newest(sandbox).find("make lint")
-
-
-def _of_turns(sandbox):
-    """The agent's requests without the contents that differ by the moment of a new process: none do."""
-    return sandbox.stub.agent_requests
 
 
 def _settings(client) -> dict:

@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
@@ -95,8 +96,7 @@ class Learning:
         if hidden or not settings.capture.enabled:
             return
         project = handled.project
-        if settings.capture.rule_files and isinstance(signal, SessionStarted | MessageEnded | SessionEnded):
-            self._follow_host_memory(signal, project)
+        self._follow_host_memory(signal, project, settings.capture)
         match signal:
             case SessionStarted():
                 if project is not None:
@@ -154,26 +154,24 @@ class Learning:
             if imported.changes:
                 self._changed()
 
-    def _follow_host_memory(self, signal: Signal, project: ProjectRecord | None) -> None:
+    def _follow_host_memory(
+        self, signal: Signal, project: ProjectRecord | None, settings: CaptureSettings
+    ) -> None:
         """Follow the files in which the host keeps notes of its own; nothing where it has none."""
         host = self._parts.hosts.get(signal.session.host)
-        files = host.capabilities.memory_files if host is not None and not signal.agent_id else ()
-        places = [(path, file.universal) for file in files if (path := file.at(signal.transcript_path))]
-        if places:
-            self._submit(lambda: self._read_host_memory(signal.session.host, places, project))
+        told = isinstance(signal, SessionStarted | MessageEnded | SessionEnded) and not signal.agent_id
+        if host is None or not (told and settings.rule_files):
+            return
+        for file in host.capabilities.memory_files:
+            path = file.at(signal.transcript_path)
+            if path and (file.universal or project is not None):
+                where = None if file.universal else project
+                self._submit(partial(self._read_host_memory, Path(path), host.name, where))
 
-    def _read_host_memory(
-        self, host: str, places: Sequence[tuple[str, bool]], project: ProjectRecord | None
-    ) -> None:
-        for path, universal in places:
-            if project is not None and not universal:
-                scope = project_scope(self._projects.register(project).id)
-            elif universal:
-                scope = UNIVERSAL
-            else:
-                continue
-            if self.capture.import_host_memory(Path(path), host=host, scope=scope):
-                self._changed()
+    def _read_host_memory(self, path: Path, host: str, project: ProjectRecord | None) -> None:
+        scope = UNIVERSAL if project is None else project_scope(self._projects.register(project).id)
+        if self.capture.import_host_memory(path, host=host, scope=scope):
+            self._changed()
 
     def _look_at_branches(self, project: ProjectRecord) -> None:
         """Check the branches that memories of `project` are bound to. Runs in the background, because it reads git's files."""

@@ -1,12 +1,13 @@
 """Reads what a host notes in its own memory and follows its changes. In: a file of the host. Out: the changes made.
 
-The statements are the agent's (tier `assistant`): nobody is asked about them, and the user's word ends them. A statement that is
-removed from the file retires its memory, a changed one supersedes it. Never writes the file.
+The statements are the agent's (tier `assistant`): rules among them wait for the user, and the user's word ends them. A statement
+that is removed from the file retires its memory, a changed one supersedes it. Never writes the file.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 from tacit.capture.bootstrap.authorship import Authorship
@@ -21,6 +22,13 @@ from tacit.model.scope import Scope
 from tacit.ports.store import Store
 from tacit.reading.trigger import make_trigger
 from tacit.state.registry import HOST_MEMORY, file_key
+from tacit.text.lazy_regex import lazy_regex
+
+MIN_WORDS = 3
+_FENCED = lazy_regex(r"^(?P<marks>```+|~~~+).*?(?:^(?P=marks)|\Z)|<!--.*?-->", re.DOTALL | re.MULTILINE)
+_ITEM = lazy_regex(
+    r"^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*(?:\n[ \t]+(?![-*+] |\d{1,3}[.)] )\S.*)*)", re.MULTILINE
+)
 
 
 def import_host_memory(
@@ -72,9 +80,22 @@ def import_host_memory(
     return run.file(_source(name, raw, host=host, scope=scope))[1]
 
 
+def read_notes(text: str) -> tuple[RuleLine, ...]:
+    """The notes in a file: every rule in it, and every other item of a list, in order."""
+    rules = {line.line: line for line in read_rules(text).lines}
+    body = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), text.replace("\r\n", "\n"))
+    notes = dict(rules)
+    for item in _ITEM.finditer(body):
+        line = body.count("\n", 0, item.start()) + 1
+        content = " ".join(item["text"].replace("**", "").split())
+        if line not in rules and len(content.split()) >= MIN_WORDS and not content.endswith(":"):
+            notes[line] = RuleLine(content=content, line=line, span=item[0].strip())
+    return tuple(notes[line] for line in sorted(notes))
+
+
 def _source(name: str, raw: bytes, *, host: str, scope: Scope) -> Source:
     def drafts(at_ms: int) -> tuple[Draft, ...]:
-        lines = read_rules(raw.decode("utf-8", "replace")).lines
+        lines = read_notes(raw.decode("utf-8", "replace"))
         return tuple(_draft(line, name, host=host, scope=scope, at_ms=at_ms) for line in lines)
 
     return Source(path=name, digest=hashlib.sha256(raw).hexdigest()[:16], drafts=drafts)

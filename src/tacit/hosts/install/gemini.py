@@ -106,7 +106,7 @@ class GeminiSettings:
         if enabled is not None and enabled.value is False:
             return f"Gemini CLI runs no hooks: hooksConfig.enabled is false in {path}. Set it to true."
         disabled = jsonc.find(settings, ("hooksConfig", "disabled"))
-        if disabled is not None and isinstance(disabled.value, list) and HOOK_NAME in disabled.value:
+        if disabled is not None and any(item.value == HOOK_NAME for item in disabled.items):
             return (
                 f"Gemini CLI does not run the hook {HOOK_NAME!r}: hooksConfig.disabled in {path} names it. "
                 "`/hooks enable tacit` in Gemini CLI switches it on."
