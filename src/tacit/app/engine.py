@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from tacit.app.asking.access import NamingAccess
 from tacit.app.asking.anticipation import Anticipation
 from tacit.app.asking.prompt_judge import PromptJudge, prompt_ms
-from tacit.app.compactions import Compactions
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.nudges import Nudges
@@ -62,6 +61,7 @@ from tacit.recall.spaces.late import token_matches_of
 from tacit.recall.stage import Context, Outcome, Tools
 from tacit.recall.stage_log import StageLog
 from tacit.safety.authority import require
+from tacit.session.compactions import Compactions
 from tacit.text.lazy_regex import compile_all
 
 if TYPE_CHECKING:  # see `LazyWriting`
