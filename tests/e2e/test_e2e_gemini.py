@@ -14,6 +14,7 @@ import pytest
 from e2e.drivers.clients import require_client
 from e2e.drivers.gemini import OWN_SETTINGS, parts
 from e2e.drivers.prefix import compare_prefixes
+from e2e.host_matrix import proves
 from tacit.hosts.probe import gemini as gemini_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
 
@@ -51,6 +52,7 @@ def shell(command: str) -> CallTool:
     return CallTool(name="run_shell_command", input={"command": command, "description": "run it"})
 
 
+@proves("gemini", "start")
 def test_the_start_block_stands_behind_the_first_prompt_and_nothing_before_it(sandbox, installed, report):
     sandbox.remember(LINT, kind="preference")
     turn = installed.ask("hello")
@@ -73,6 +75,7 @@ def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox,
     assert len(newest(sandbox).find("make lint")) == 1
 
 
+@proves("gemini", "prompt")
 def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, silent_start):
     sandbox.remember(CHECKOUT, kind="decision")
     for prompt in ("What is the capital of France?", "thanks, that is all"):
@@ -87,6 +90,7 @@ def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandb
     assert len(request.find("Stripe Checkout")) == 1
 
 
+@proves("gemini", "action")
 def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, silent_start):
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     edit = {
@@ -109,6 +113,7 @@ def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, sile
     assert "sum(prices, 0)" in file.read_text()
 
 
+@proves("gemini", "action")
 def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, silent_start):
     rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
     identity = "-c user.name=a -c user.email=a@localhost"
@@ -126,6 +131,7 @@ def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, sile
     )
 
 
+@proves("gemini", "failure")
 def test_a_failing_command_gets_its_stored_fix(sandbox, silent_start):
     sandbox.write("Makefile", MAKEFILE)
     sandbox.stub.script.append(Reply(when="step four", answers=(shell("make schema"), Say(text="failed"))))
@@ -140,6 +146,7 @@ def test_a_failing_command_gets_its_stored_fix(sandbox, silent_start):
     assert "make generate" in given
 
 
+@proves("gemini", "failure")
 def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_does(sandbox, silent_start):
     fix = "`File not found` for app/rates.toml goes away once `make rates` has written it."
     missing = CallTool(name="read_file", input={"file_path": str(sandbox.project / "app/rates.toml")})
@@ -154,6 +161,7 @@ def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_do
 
 
 @pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
+@proves("gemini", "action")
 def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
     sandbox.configure(NO_START + (f"  blocking: {str(allowed).lower()}\n"))
     commit = shell("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
@@ -187,6 +195,7 @@ def test_a_resumed_session_keeps_its_prompts_and_its_blocks_and_gets_only_what_i
     assert found.kept_share == 1.0, found.breaks
 
 
+@proves("gemini", "compaction")
 def test_after_a_compression_the_context_is_there_again_once(sandbox, installed):
     sandbox.remember(LINT, kind="preference")
     first = installed.ask("hello")
@@ -274,6 +283,7 @@ def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twi
     assert json.loads(OWN_SETTINGS.partition("\n")[2]).items() <= _settings(installed).items()
 
 
+@proves("gemini", "on_demand")
 def test_the_tools_of_the_server_are_offered_and_answer_for_the_project(sandbox, installed):
     sandbox.remember(CHECKOUT, kind="decision")
     search = CallTool(name="mcp_tacit_memory_search", input={"query": "card form for payments"})

@@ -33,7 +33,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import Arrival, HostCapabilities, MemoryFile
+from tacit.ports.host import Arrival, Delivery, HostCapabilities, MemoryFile
 from tacit.reading.prompts.machine_made import machine_made, typed_command
 from tacit.safety.escape import strip_blocks
 
@@ -49,6 +49,30 @@ _ARRIVAL: tuple[tuple[Surface, Arrival], ...] = (
     (Surface.COMPACTION, "before"),
     (Surface.SUBAGENT, "never"),
     (Surface.ON_DEMAND, "before"),
+)
+_DELIVERIES = (
+    Delivery(surface=Surface.START, where="`<hook_context>` behind the first prompt, in its message"),
+    Delivery(surface=Surface.PROMPT, where="`<hook_context>` behind the prompt, in its message"),
+    Delivery(
+        surface=Surface.ACTION,
+        where="`<hook_context>` behind the output of the call",
+        limit="the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call",
+    ),
+    Delivery(
+        surface=Surface.FAILURE,
+        where="`<hook_context>` behind the output of a command with an exit code",
+        limit="for a tool that failed, the client takes no text: the block goes with the next output or prompt",
+    ),
+    Delivery(
+        surface=Surface.COMPACTION,
+        where="`<hook_context>` behind the next output of a tool, or the next prompt",
+        limit="no hook runs after a compression: it is read from the chat file at the next event, and one step of the agent may pass before",
+    ),
+    Delivery(
+        surface=Surface.SUBAGENT,
+        limit="no hook runs when a subagent starts, and its calls look like the main agent's",
+    ),
+    Delivery(surface=Surface.ON_DEMAND, where="result of the MCP tool"),
 )
 _TOOLS = {
     "read_file": "read", "read_many_files": "read", "replace": "edit", "write_file": "write",
@@ -95,6 +119,9 @@ class Gemini:
                 MemoryFile(path="../memory/MEMORY.md"),
                 MemoryFile(path="../../../GEMINI.md", universal=True),
             ),
+            title="Gemini CLI",
+            basis="measured on version 0.61.0",
+            deliveries=_DELIVERIES,
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:

@@ -39,6 +39,21 @@ class MemoryFile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What becomes of a block of `surface` at a host, in words for people (docs/reference/hosts.md).
+
+    Attributes:
+        surface: the surface.
+        where: its place in the model request; empty where no block gets there.
+        limit: what is missing compared with a whole block in time, or why no block arrives; empty = nothing is missing.
+    """
+
+    surface: Surface
+    where: str = ""
+    limit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostCapabilities:
     """The capabilities of a host, measured.
 
@@ -52,6 +67,9 @@ class HostCapabilities:
         refuses: whether a call can be refused before it runs.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
         memory_files: files of its own memory.
+        title: the name of the host for people; empty = no program that people know by a name.
+        basis: what these statements rest on, such as `measured on version 1.2.3` or `read in its documentation, not run`.
+        deliveries: where blocks land, and what limits them, for the surfaces that the host says something about.
     """
 
     arrival: tuple[tuple[Surface, Arrival], ...]
@@ -63,6 +81,9 @@ class HostCapabilities:
     system_prompt: bool = False
     refuses: bool = False
     memory_files: tuple[MemoryFile, ...] = ()
+    title: str = ""
+    basis: str = ""
+    deliveries: tuple[Delivery, ...] = ()
 
     def arrives(self, surface: Surface) -> Arrival:
         """Return when a block of `surface` reaches the model; `never` where not declared."""
@@ -70,6 +91,10 @@ class HostCapabilities:
             if name is surface:
                 return when
         return "never"
+
+    def delivery(self, surface: Surface) -> Delivery:
+        """Return what is said about `surface`; nothing where nothing is declared."""
+        return next((each for each in self.deliveries if each.surface is surface), Delivery(surface=surface))
 
 
 class Host(Protocol):
