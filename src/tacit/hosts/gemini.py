@@ -154,7 +154,7 @@ class Gemini:
             answer = {"decision": "deny", "reason": block.text}
         elif not block.empty and self.carries(payload):
             answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": block.text}
-        if notice and event in ("SessionStart", "BeforeAgent"):
+        if notice and event in ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool"):
             answer["systemMessage"] = notice
         return json.dumps(answer) if answer else ""
 
