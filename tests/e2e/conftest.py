@@ -68,6 +68,13 @@ def codex(sandbox):
     return Codex(sandbox, _on_path(sandbox, require_client("codex")))
 
 
+@pytest.fixture
+def gemini(sandbox):
+    from e2e.drivers.gemini import Gemini
+
+    return Gemini(sandbox, _on_path(sandbox, require_client("gemini")))
+
+
 def _on_path(sandbox, executable):
     """Put a client where the person would have it: on PATH."""
     folder = str(executable.parent)

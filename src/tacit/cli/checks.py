@@ -418,7 +418,7 @@ def _prove(
 ) -> Finding:
     """Run the real client once against a model that only records, and look for the nonce in what it is asked."""
     from tacit.hosts.install.codex import codex_home
-    from tacit.hosts.probe import claude_code, codex, opencode
+    from tacit.hosts.probe import claude_code, codex, gemini, opencode
 
     name = f"{host} proof"
     common: dict[str, Any] = {
@@ -434,6 +434,8 @@ def _prove(
         hooks = next(path for path in files if path.name == "hooks.json")
         config = codex_home(place.user_home) / "config.toml"
         result = codex.probe(executable, hooks=hooks, config=config, **common)
+    elif host == "gemini":
+        result = gemini.probe(executable, settings=files[0], **common)
     else:
         plugin = next(path for path in files if path.suffix == ".js")
         result = opencode.probe(executable, plugin=plugin, **common)

@@ -30,7 +30,9 @@ WRITER_TITLES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CL
 
 Hosts = Annotated[
     list[str] | None,
-    typer.Argument(help="claude-code, opencode, codex; default: all that are found.", show_default=False),
+    typer.Argument(
+        help="claude-code, opencode, codex, gemini; default: all that are found.", show_default=False
+    ),
 ]
 InProject = Annotated[
     bool,

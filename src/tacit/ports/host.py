@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -17,6 +18,24 @@ BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
     if surface is not Surface.HOST
 )
 """The arrival of hosts that hand over what belongs to a tool call with its result, all else before the model reads on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFile:
+    """A file of the host's own memory, which it loads into every session and the agent writes.
+
+    Attributes:
+        path: relative to the folder of the session's transcript.
+        universal: whether it holds for all projects; else for the session's.
+    """
+
+    path: str
+    universal: bool = False
+
+    def at(self, transcript_path: str) -> str:
+        """The absolute path of the file in a session with this transcript; "" where the host names none."""
+        folder = os.path.dirname(transcript_path)  # noqa: PTH120 - no file is touched
+        return os.path.normpath(os.path.join(folder, self.path)) if os.path.isabs(folder) else ""  # noqa: PTH117, PTH118
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +66,7 @@ class HostCapabilities:
         system_prompt: whether a block can stand in the system prompt of every call, replaced by the next one.
         refuses: whether a call can be refused before it runs.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
+        memory_files: files of its own memory.
         title: the name of the host for people; empty = no program that people know by a name.
         basis: what these statements rest on, such as `measured on version 1.2.3` or `read in its documentation, not run`.
         deliveries: where blocks land, and what limits them, for the surfaces that the host says something about.
@@ -60,6 +80,7 @@ class HostCapabilities:
     rule_file_fallbacks: tuple[str, ...] = ()
     system_prompt: bool = False
     refuses: bool = False
+    memory_files: tuple[MemoryFile, ...] = ()
     title: str = ""
     basis: str = ""
     deliveries: tuple[Delivery, ...] = ()
@@ -146,4 +167,25 @@ class OutcomeHost(Protocol):
 
     def needs_outcome(self, signal: Signal) -> bool:
         """Whether only the transcript tells how the call of `signal` ended."""
+        ...
+
+
+@runtime_checkable
+class DeferringHost(Protocol):
+    """A host that takes text only with some of its events.
+
+    The block of another event waits in the session's record (`SessionState.waiting`) and goes with the next event that takes text.
+    """
+
+    def carries(self, payload: Mapping[str, object]) -> bool:
+        """Whether the reply to `payload` can hand text to the model."""
+        ...
+
+
+@runtime_checkable
+class TranscriptHost(Protocol):
+    """A host that tells of a compaction in its transcript alone."""
+
+    def tells_compaction(self, row: bytes) -> bool:
+        """Whether a line of the transcript was written because the conversation has just been compacted."""
         ...

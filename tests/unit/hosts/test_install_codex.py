@@ -12,7 +12,7 @@ import pytest
 from tacit.config.home import Home
 from tacit.errors import HostError
 from tacit.hosts.install import apply, installed, plan, uninstall
-from tacit.hosts.install.codex import EVENTS, TOOLS, CodexHooks, trust_of_hooks
+from tacit.hosts.install.codex import EVENTS, TOOLS, hooks_in, trust_of_hooks
 
 SETTINGS = '# mine\nmodel = "gpt-5.4"\n\n[mcp_servers.other]  # theirs\ncommand = "other"\n'
 
@@ -84,7 +84,7 @@ def test_hooks_are_trusted_only_at_the_users_word(place: Place) -> None:
 
 def test_the_hash_is_the_one_that_codex_computes(tmp_path: Path) -> None:
     """Taken from `hooks/list` of Codex 0.169.0; the end-to-end tests compare with the client at hand."""
-    hooks = CodexHooks(path=tmp_path / "hooks.json", launcher=Path("/opt/my tools/tacit-hook"))
+    hooks = hooks_in(tmp_path / "hooks.json", Path("/opt/my tools/tacit-hook"))
     assert {key.split(":")[1]: approved for key, approved in hooks.approvals()} == HASHES
 
 

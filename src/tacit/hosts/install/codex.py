@@ -13,14 +13,16 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, cast
 
 from tacit.config.host_folders import HostFolders
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc, toml_tables
-from tacit.hosts.install.claude import HookSettings
+from tacit.hosts.install.claude import unread_settings
 from tacit.hosts.install.files import read_text
+from tacit.hosts.install.hook_settings import HookSettings
 from tacit.hosts.install.target import INSTALL_VERSION, STAMP, Target
 
 _NOT_OURS = "[^t]|t[^a]|ta[^c]|tac[^i]|taci[^t]|tacit[^_]"
@@ -67,7 +69,7 @@ def targets(
     """The files of the user's scope, or of a project's; with `trust`, the approval of the hooks is written as well."""
     home = codex_home(user_home)
     folder = home if project_root is None else project_root / ".codex"
-    hooks = CodexHooks(path=folder / "hooks.json", launcher=launcher)
+    hooks = hooks_in(folder / "hooks.json", launcher)
     of_user = project_root is None
     approved = hooks.approvals() if trust else ()
     server = ConfigToml(
@@ -81,32 +83,36 @@ def targets(
     return hooks, server, Approvals(path=home / "config.toml", hooks=hooks, approvals=approved)
 
 
+def hooks_in(path: Path, launcher: Path) -> CodexHooks:
+    """Our hooks in the `hooks.json` at `path`."""
+    groups = tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS)
+    return CodexHooks(path=path, groups=groups, unread=partial(unread_settings, reader="Codex"))
+
+
+def _group(matcher: str, timeout: int, launcher: Path) -> dict[str, object]:
+    handler = {
+        "type": "command",
+        "command": f"{shlex.quote(str(launcher))} codex",
+        "timeout": timeout,
+        "version": STAMP,  # Codex does not read it: a new one alone needs no new approval
+    }
+    return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodexHooks(HookSettings):
-    """The `hooks.json` of Codex."""
-
-    events: tuple[tuple[str, str, int], ...] = EVENTS
-    reader: str = "Codex"
-
-    def _group(self, matcher: str, timeout: int) -> dict[str, object]:
-        handler = {
-            "type": "command",
-            "command": f"{shlex.quote(str(self.launcher))} codex",
-            "timeout": timeout,
-            "version": STAMP,  # Codex does not read it: a new one alone needs no new approval
-        }
-        return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
+    """The `hooks.json` of Codex, and how Codex knows what is in it."""
 
     def hashes(self) -> frozenset[str]:
         """The hashes by which Codex knows our hooks."""
-        return frozenset(self._hash(*event) for event in self.events)
+        return frozenset(_hash(event, group) for event, group in self.groups)
 
     def approvals(self) -> tuple[tuple[str, str], ...]:
         """(key, hash) of each of our hooks, as they stand once they are installed: behind those of others."""
         others = self._others()
         return tuple(
-            (f"{self.path}:{LABELS[event]}:{others.get(event, 0)}:0", self._hash(event, matcher, timeout))
-            for event, matcher, timeout in self.events
+            (f"{self.path}:{LABELS[event]}:{others.get(event, 0)}:0", _hash(event, group))
+            for event, group in self.groups
         )
 
     def _others(self) -> Mapping[str, int]:
@@ -117,15 +123,16 @@ class CodexHooks(HookSettings):
         )
         return {member.key: len(member.node.items) for member in hooks.members} if hooks is not None else {}
 
-    def _hash(self, event: str, matcher: str, timeout: int) -> str:
-        """The SHA-256 of the JSON with sorted keys of what Codex reads of a group (`command_hook_hash` in its source)."""
-        (handler,) = cast("Sequence[Mapping[str, object]]", self._group(matcher, timeout)["hooks"])
-        read = {name: handler[name] for name in ("type", "command", "timeout")}
-        identity: dict[str, object] = {"event_name": LABELS[event], "hooks": [{**read, "async": False}]}
-        if matcher and event in _MATCHED:
-            identity["matcher"] = matcher
-        text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return f"sha256:{hashlib.sha256(text.encode('utf-8')).hexdigest()}"
+
+def _hash(event: str, group: Mapping[str, object]) -> str:
+    """The SHA-256 of the JSON with sorted keys of what Codex reads of a group (`command_hook_hash` in its source)."""
+    (handler,) = cast("Sequence[Mapping[str, object]]", group["hooks"])
+    read = {name: handler[name] for name in ("type", "command", "timeout")}
+    identity: dict[str, object] = {"event_name": LABELS[event], "hooks": [{**read, "async": False}]}
+    if "matcher" in group and event in _MATCHED:
+        identity["matcher"] = group["matcher"]
+    text = json.dumps(identity, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode('utf-8')).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +217,7 @@ class Approvals:
 def trust_of_hooks(*, user_home: Path, project_root: Path | None, launcher: Path) -> Mapping[str, Trust]:
     """What Codex makes of each of our hooks, by event; a file that cannot be read approves nothing."""
     folder = codex_home(user_home) if project_root is None else project_root / ".codex"
-    hooks = CodexHooks(path=folder / "hooks.json", launcher=launcher)
+    hooks = hooks_in(folder / "hooks.json", launcher)
     config = codex_home(user_home) / "config.toml"
     try:
         values, approvals = toml_tables.read(read_text(config) or "", path=config), hooks.approvals()

@@ -54,6 +54,12 @@ _HOST_PROGRAMS = (
         packages=("@openai/codex",),
         places=(".local/bin/codex", ".bun/bin/codex"),
     ),
+    _HostProgram(
+        name="gemini",
+        binary="gemini",
+        packages=("@google/gemini-cli",),
+        places=(".local/bin/gemini", ".npm-global/bin/gemini"),
+    ),
 )
 
 

@@ -16,11 +16,12 @@ from typing import Literal, cast
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import claude, codex, files, opencode
+from tacit.hosts.install import claude, codex, files, gemini, opencode
 from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
+from tacit.hosts.install.hook_settings import HookSettings
 from tacit.hosts.install.target import Target, describe_age
 
-HOSTS = ("claude-code", "opencode", "codex")
+HOSTS = ("claude-code", "opencode", "codex", "gemini")
 State = Literal["absent", "installed", "outdated", "partial"]
 
 
@@ -53,6 +54,8 @@ def _targets(
         return opencode.targets(user_home=user_home, project_root=project_root, home=home, launcher=launcher)
     if host == "codex":
         return codex.targets(user_home=user_home, project_root=project_root, launcher=launcher, trust=trust)
+    if host == "gemini":
+        return gemini.targets(user_home=user_home, project_root=project_root, launcher=launcher)
     raise NotFound(f"Tacit cannot be installed into {host!r}.", hint=f"Known hosts: {', '.join(HOSTS)}.")
 
 
@@ -227,9 +230,9 @@ def installed(
 
 def _unread(target: Target, text: str | None) -> tuple[str, ...]:
     """Explain why the host would not read what we write into the file."""
-    if text is None or not isinstance(target, claude.HookSettings):
+    if text is None or not isinstance(target, HookSettings | gemini.GeminiSettings):
         return ()
-    problem = claude.unread_settings(target.path, text, reader=target.reader)
+    problem = target.unread(target.path, text)
     return (problem,) if problem else ()
 
 
