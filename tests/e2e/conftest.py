@@ -61,6 +61,20 @@ def opencode(sandbox):
     return OpenCode(sandbox, _on_path(sandbox, require_client("opencode")))
 
 
+@pytest.fixture
+def codex(sandbox):
+    from e2e.drivers.codex import Codex
+
+    return Codex(sandbox, _on_path(sandbox, require_client("codex")))
+
+
+@pytest.fixture
+def gemini(sandbox):
+    from e2e.drivers.gemini import Gemini
+
+    return Gemini(sandbox, _on_path(sandbox, require_client("gemini")))
+
+
 def _on_path(sandbox, executable):
     """Put a client where the person would have it: on PATH."""
     folder = str(executable.parent)

@@ -9,12 +9,20 @@ from pathlib import Path
 import pytest
 
 from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.codex import Codex
+from tacit.hosts.gemini import Gemini
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface
 
 AT = 1_795_169_545_696
-HOSTS = {"claude-code": ClaudeCode(), "opencode": OpenCode(), "plain": Plain()}
+HOSTS = {
+    "claude-code": ClaudeCode(),
+    "codex": Codex(),
+    "opencode": OpenCode(),
+    "plain": Plain(),
+    "gemini": Gemini(),
+}
 BLOCK = Block(
     surface=Surface.PROMPT, text="<memory>\n- [DEC] Größe stays in mm\n</memory>", memory_ids=("mem_1",)
 )

@@ -395,6 +395,10 @@ def check_host(
         yield Finding(name=host, state="fail", detail=status_text, advice=advice)
     else:
         yield Finding(name=host, state="ok", detail=f"{len(status.files)} files in place and current")
+    if status.waiting:
+        yield Finding(
+            name=f"{host} trust", state="warn", detail="The host waits for you.", advice=status.waiting
+        )
     if program is None:
         yield Finding(
             name=host,
@@ -413,7 +417,8 @@ def _prove(
     place: CommandContext, host: str, executable: Path, version: str, files: list[Path], scratch: ScratchHome
 ) -> Finding:
     """Run the real client once against a model that only records, and look for the nonce in what it is asked."""
-    from tacit.hosts.probe import claude_code, opencode
+    from tacit.hosts.install.codex import codex_home
+    from tacit.hosts.probe import claude_code, codex, gemini, opencode
 
     name = f"{host} proof"
     common: dict[str, Any] = {
@@ -425,6 +430,12 @@ def _prove(
     if host == "claude-code":
         settings = next(path for path in files if path.name == "settings.json")
         result = claude_code.probe(executable, settings=settings, **common)
+    elif host == "codex":
+        hooks = next(path for path in files if path.name == "hooks.json")
+        config = codex_home(place.user_home) / "config.toml"
+        result = codex.probe(executable, hooks=hooks, config=config, **common)
+    elif host == "gemini":
+        result = gemini.probe(executable, settings=files[0], **common)
     else:
         plugin = next(path for path in files if path.suffix == ".js")
         result = opencode.probe(executable, plugin=plugin, **common)

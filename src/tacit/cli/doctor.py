@@ -29,7 +29,7 @@ MARKS = {
 def doctor(
     host: Annotated[
         list[str] | None,
-        typer.Argument(help="claude-code, opencode; default: all.", show_default=False),
+        typer.Argument(help="claude-code, opencode, codex, gemini; default: all.", show_default=False),
     ] = None,
     host_option: Annotated[
         list[str] | None, typer.Option("--host", hidden=True, help="The same as an option.")

@@ -137,7 +137,8 @@ class AgentTask:
 class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
-    `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order.
+    `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
+    blocks that go with the next event that takes text (`DeferringHost`).
     """
 
     key: SessionKey
@@ -169,3 +170,4 @@ class SessionState:
     nudges: tuple[Nudge, ...] = ()
     agent_tasks: tuple[AgentTask, ...] = ()
     armed: Armed | None = None
+    waiting: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -20,6 +21,39 @@ BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFile:
+    """A file of the host's own memory, which it loads into every session and the agent writes.
+
+    Attributes:
+        path: relative to the folder of the session's transcript.
+        universal: whether it holds for all projects; else for the session's.
+    """
+
+    path: str
+    universal: bool = False
+
+    def at(self, transcript_path: str) -> str:
+        """The absolute path of the file in a session with this transcript; "" where the host names none."""
+        folder = os.path.dirname(transcript_path)  # noqa: PTH120 - no file is touched
+        return os.path.normpath(os.path.join(folder, self.path)) if os.path.isabs(folder) else ""  # noqa: PTH117, PTH118
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What becomes of a block of `surface` at a host, in words for people (docs/reference/hosts.md).
+
+    Attributes:
+        surface: the surface.
+        where: its place in the model request; empty where no block gets there.
+        limit: what is missing compared with a whole block in time, or why no block arrives; empty = nothing is missing.
+    """
+
+    surface: Surface
+    where: str = ""
+    limit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostCapabilities:
     """The capabilities of a host, measured.
 
@@ -32,6 +66,10 @@ class HostCapabilities:
         system_prompt: whether a block can stand in the system prompt of every call, replaced by the next one.
         refuses: whether a call can be refused before it runs.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
+        memory_files: files of its own memory.
+        title: the name of the host for people; empty = no program that people know by a name.
+        basis: what these statements rest on, such as `measured on version 1.2.3` or `read in its documentation, not run`.
+        deliveries: where blocks land, and what limits them, for the surfaces that the host says something about.
     """
 
     arrival: tuple[tuple[Surface, Arrival], ...]
@@ -42,6 +80,10 @@ class HostCapabilities:
     rule_file_fallbacks: tuple[str, ...] = ()
     system_prompt: bool = False
     refuses: bool = False
+    memory_files: tuple[MemoryFile, ...] = ()
+    title: str = ""
+    basis: str = ""
+    deliveries: tuple[Delivery, ...] = ()
 
     def arrives(self, surface: Surface) -> Arrival:
         """Return when a block of `surface` reaches the model; `never` where not declared."""
@@ -49,6 +91,10 @@ class HostCapabilities:
             if name is surface:
                 return when
         return "never"
+
+    def delivery(self, surface: Surface) -> Delivery:
+        """Return what is said about `surface`; nothing where nothing is declared."""
+        return next((each for each in self.deliveries if each.surface is surface), Delivery(surface=surface))
 
 
 class Host(Protocol):
@@ -105,4 +151,41 @@ class ReplayingHost(Protocol):
 
     def encode_replay(self, texts: Mapping[str, str]) -> str:
         """The reply: message id -> exact text, only those of the request that are known and not empty."""
+        ...
+
+
+@runtime_checkable
+class OutcomeHost(Protocol):
+    """A host whose hooks hide whether a call failed, while its transcript tells."""
+
+    def with_outcome(self, signal: Signal, transcript_end: bytes) -> Signal | None:
+        """`signal` as the transcript tells of it: a call that failed becomes a failure; None where it does not tell. Pure.
+
+        `transcript_end` holds whole lines; it is asked for only where `needs_outcome` holds.
+        """
+        ...
+
+    def needs_outcome(self, signal: Signal) -> bool:
+        """Whether only the transcript tells how the call of `signal` ended."""
+        ...
+
+
+@runtime_checkable
+class DeferringHost(Protocol):
+    """A host that takes text only with some of its events.
+
+    The block of another event waits in the session's record (`SessionState.waiting`) and goes with the next event that takes text.
+    """
+
+    def carries(self, payload: Mapping[str, object]) -> bool:
+        """Whether the reply to `payload` can hand text to the model."""
+        ...
+
+
+@runtime_checkable
+class TranscriptHost(Protocol):
+    """A host that tells of a compaction in its transcript alone."""
+
+    def tells_compaction(self, row: bytes) -> bool:
+        """Whether a line of the transcript was written because the conversation has just been compacted."""
         ...

@@ -31,6 +31,8 @@ def test_status_without_a_daemon_starts_none_and_writes_nothing(tacit):
     assert {each["host"]: each["state"] for each in facts["hosts"]} == {
         "claude-code": "absent",
         "opencode": "absent",
+        "codex": "absent",
+        "gemini": "absent",
     }
 
 
@@ -79,7 +81,12 @@ def test_status_tells_a_host_that_is_not_here_from_one_that_is_not_connected(tac
     (programs / "opencode").chmod(0o755)
     place = replace(tacit.place, search_path=str(programs))
     states = {each["host"]: each["state"] for each in tacit("status", "--json", place=place).json["hosts"]}
-    assert states == {"claude-code": "absent", "opencode": "not connected"}
+    assert states == {
+        "claude-code": "absent",
+        "opencode": "not connected",
+        "codex": "absent",
+        "gemini": "absent",
+    }
     assert "tacit install opencode" in tacit("status", place=place).out
 
 
