@@ -78,3 +78,4 @@ reference:
     uv run python -m tacit.cli.reference > docs/reference/cli.md
     uv run python -m tacit.config.reference > docs/reference/settings.md
     uv run python -m tacit.config.reference --schema > docs/reference/settings.schema.json
+    uv run python tests/e2e/host_matrix.py

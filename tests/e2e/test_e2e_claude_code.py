@@ -12,6 +12,7 @@ from contextlib import closing
 import pytest
 
 from e2e.drivers.clients import require_client
+from e2e.host_matrix import proves
 from tacit.hosts.probe import claude_code as claude_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
 
@@ -38,6 +39,7 @@ def blocks(request) -> int:
     return len(request.find(BLOCK))
 
 
+@proves("claude-code", "start")
 def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox, installed, report):
     first = installed.ask("Remember that we always run `make lint` before committing.")
     assert not newest(sandbox).find(BLOCK)
@@ -51,6 +53,7 @@ def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox,
     report("claude turn with Tacit", f"{first.took_ms:.0f} ms, {second.took_ms:.0f} ms")
 
 
+@proves("claude-code", "prompt")
 def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, installed):
     with installed.session() as session:
         session.ask("hello")
@@ -85,6 +88,7 @@ def test_yup_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbo
         assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
 
 
+@proves("claude-code", "action")
 def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, installed):
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     edit = {"file_path": str(file), "old_string": "sum(prices)", "new_string": "sum(prices, 0)"}
@@ -114,6 +118,7 @@ def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, inst
     assert "sum(prices, 0)" in file.read_text()
 
 
+@proves("claude-code", "failure")
 def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
     sandbox.write(
         "Makefile", "schema:\n\t@echo \"ModuleNotFoundError: No module named 'orders_schema'\" >&2; exit 1\n"
@@ -132,6 +137,7 @@ def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
     assert "PostToolUseFailure" in place.text
 
 
+@proves("claude-code", "action")
 def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, installed):
     rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
     calls = (
@@ -177,6 +183,7 @@ def test_what_is_to_follow_an_edit_comes_after_it_and_once(sandbox, installed):
 
 
 @pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
+@proves("claude-code", "action")
 def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
     if allowed:
         (sandbox.tacit_home / "config.yaml").write_text("recall:\n  blocking: true\n", "utf-8")
@@ -198,6 +205,7 @@ def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
     assert len(third.find("release manager")) == 1, "said once"
 
 
+@proves("claude-code", "compaction")
 def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
     sandbox.remember("We always run `make lint` before committing.", kind="preference")
     with installed.session() as session:

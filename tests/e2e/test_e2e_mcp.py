@@ -9,6 +9,7 @@ import pytest
 
 from e2e.drivers.claude import ClaudeCode
 from e2e.drivers.tools import ask_tools
+from e2e.host_matrix import proves
 from tacit.hosts.probe import claude_code as claude_probe
 from tacit.hosts.probe.stub_model import CallTool, Reply, Say
 from tacit.mcp.server import INSTRUCTIONS
@@ -60,6 +61,7 @@ def script(sandbox, when: str, calls: list[tuple[str, dict[str, object]]]) -> No
     sandbox.stub.script.append(Reply(when=when, answers=(*made, Say(text="done"))))
 
 
+@proves("claude-code", "on_demand")
 def test_claude_code_calls_every_tool_and_the_model_reads_the_answers(sandbox, client, report):
     sandbox.remember(CHECKOUT, kind="decision")
     words = "From now on we round prices half to even in the invoice code."

@@ -10,6 +10,7 @@ import time
 import pytest
 
 from e2e.drivers.claude import ALLOWED_TOOLS, ClaudeCode
+from e2e.host_matrix import proves
 from e2e.test_e2e_mcp import PREFIX, load_tools
 from tacit.app.nudges import NUDGE, START_LINE
 from tacit.hosts.probe import claude_code as claude_probe
@@ -109,6 +110,7 @@ def test_claude_code_is_nudged_once_and_what_it_stores_comes_at_the_action(sandb
     assert nudges(last) == 0
 
 
+@proves("opencode", "action")
 def test_opencode_is_nudged_once_and_what_it_stores_comes_at_the_action(sandbox, opencode):
     opencode.install()
     sandbox.wake_daemon()

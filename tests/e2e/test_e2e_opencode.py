@@ -11,6 +11,7 @@ from e2e.drivers.clients import require_client
 from e2e.drivers.opencode import OpenCode
 from e2e.drivers.prefix import compare_prefixes
 from e2e.drivers.sandbox import Sandbox
+from e2e.host_matrix import proves
 from tacit.hosts.probe import opencode as opencode_probe
 from tacit.hosts.probe.stub_model import find_places
 from tacit.model.session import SessionKey
@@ -87,6 +88,7 @@ def learn_earlier(sandbox, server) -> None:
 
 
 @pytest.mark.parametrize("preset", ["focused", "refresh"])
+@proves("opencode", "start")
 def test_topic_switches_find_what_an_earlier_session_said(sandbox, installed, report, preset):
     sandbox.configure(f"preset: {preset}\n")
     with installed.serve() as server:
@@ -100,6 +102,7 @@ def test_topic_switches_find_what_an_earlier_session_said(sandbox, installed, re
         report("opencode turn with Tacit", f"{turn.took_ms:.0f} ms")
 
 
+@proves("opencode", "prompt")
 def test_without_a_start_pack_each_topic_comes_with_its_own_prompt(sandbox, installed):
     sandbox.configure("recall:\n  budgets:\n    start: 0\n")
     with installed.serve() as server:
@@ -132,6 +135,7 @@ def test_refresh_follows_the_topic_in_the_system_prompt(sandbox, installed):
         assert NAMED_TOPICS[-1][1] in _memory_block(newest(sandbox)), "a thin turn keeps what was there"
 
 
+@proves("opencode", "compaction")
 def test_memory_survives_a_compaction(served):
     sandbox, server = served
     session = server.create_session()
@@ -158,6 +162,7 @@ def test_title_and_summary_requests_are_left_alone(served):
         assert not request.find("tacit-memory|make lint"), request.find("tacit-memory|make lint")
 
 
+@proves("opencode", "failure")
 def test_a_failing_command_gets_its_stored_fix(served):
     sandbox, server = served
     sandbox.write(

@@ -25,7 +25,7 @@ from tacit.hosts.payload import (
     flatten,
     relative_paths,
 )
-from tacit.model.pack import Block
+from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
 from tacit.model.signal import (
     Compacting,
@@ -41,7 +41,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import BESIDE_RESULTS, HostCapabilities
+from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities
 from tacit.reading.prompts.machine_made import PROGRAM_SOURCES, machine_made, typed_command
 
 NAME = "claude-code"
@@ -67,6 +67,20 @@ _TOOLS = {
     "Grep": "grep", "Glob": "glob", "Task": "task", "Agent": "task", "WebFetch": "webfetch", "WebSearch": "websearch",
 }  # fmt: skip
 
+_DELIVERIES = (
+    Delivery(surface=Surface.START, where="`<system-reminder>` in front of the first prompt"),
+    Delivery(surface=Surface.PROMPT, where="`<system-reminder>` in the message of the prompt"),
+    Delivery(
+        surface=Surface.ACTION,
+        where="`<system-reminder>` beside the result of the call",
+        limit="the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call",
+    ),
+    Delivery(surface=Surface.FAILURE, where="`<system-reminder>` beside the failed result"),
+    Delivery(surface=Surface.COMPACTION, where="`<system-reminder>` behind the summary"),
+    Delivery(surface=Surface.SUBAGENT, where="`<system-reminder>` in front of the subagent's task"),
+    Delivery(surface=Surface.ON_DEMAND, where="result of the MCP tool"),
+)
+
 
 class ClaudeCode:
     """The `Host` for Claude Code."""
@@ -89,6 +103,9 @@ class ClaudeCode:
             loads_rule_files=("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"),
             rule_file_fallbacks=("AGENTS.md",),
             refuses=True,
+            title="Claude Code",
+            basis="measured on version 2.1.328",
+            deliveries=_DELIVERIES,
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:

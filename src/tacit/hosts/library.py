@@ -18,9 +18,9 @@ from typing import cast
 
 from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, clean, read_replay, replay_reply
 from tacit.hosts.plain import Plain
-from tacit.model.pack import Block
+from tacit.model.pack import Block, Surface
 from tacit.model.signal import MessageEnded, RequestUsage, Signal
-from tacit.ports.host import BESIDE_RESULTS, HostCapabilities, ReplayRequest
+from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, ReplayRequest
 
 NAME = "library"
 MAX_SENT = 16
@@ -52,6 +52,20 @@ _WORDS = (
     "url",
 )
 
+_DELIVERIES = (
+    Delivery(surface=Surface.START, where="system prompt, as the program places it"),
+    Delivery(surface=Surface.PROMPT, where="the newest user message"),
+    Delivery(
+        surface=Surface.ACTION,
+        where="beside the result of the call",
+        limit="the call that it is for has run by then; the next one can follow the rule",
+    ),
+    Delivery(surface=Surface.FAILURE, where="beside the failed result"),
+    Delivery(surface=Surface.COMPACTION, where="system prompt, renewed"),
+    Delivery(surface=Surface.SUBAGENT, where="system prompt of the subagent"),
+    Delivery(surface=Surface.ON_DEMAND, where="answer of `recall` or `context_for`"),
+)
+
 
 class Library:
     """The `Host` for programs that use Tacit as a library; also a `ReplayingHost`."""
@@ -72,6 +86,9 @@ class Library:
             stored=False,
             post_compaction=True,
             system_prompt=True,
+            title="Library (Python)",
+            basis="an interface of Tacit: the program that calls it places the text",
+            deliveries=_DELIVERIES,
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:

@@ -24,7 +24,7 @@ from tacit.hosts.payload import (
     relative_paths,
     replay_reply,
 )
-from tacit.model.pack import Block
+from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
 from tacit.model.signal import (
     Compacting,
@@ -39,7 +39,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import BESIDE_RESULTS, HostCapabilities, ReplayRequest
+from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, ReplayRequest
 from tacit.reading.prompts.machine_made import machine_made
 
 NAME = "opencode"
@@ -51,6 +51,20 @@ _SYSTEM_EVENTS = frozenset({"session.start", "system", "subagent", "compacted"})
 _TEXT_EVENTS = frozenset({"prompt", "tool.before", "tool.after", "tool.failed"})
 _TOOLS = {"apply_patch": "edit", "patch": "edit", "multiedit": "edit", "shell": "bash"}
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+
+_DELIVERIES = (
+    Delivery(surface=Surface.START, where="system message of its own"),
+    Delivery(surface=Surface.PROMPT, where="text part of the user message, behind the prompt"),
+    Delivery(
+        surface=Surface.ACTION,
+        where="end of the call's result",
+        limit="the call that it is for has run by then; the next one can follow the rule",
+    ),
+    Delivery(surface=Surface.FAILURE, where="end of the failed result"),
+    Delivery(surface=Surface.COMPACTION, where="system message, renewed"),
+    Delivery(surface=Surface.SUBAGENT, where="system message of the subagent"),
+    Delivery(surface=Surface.ON_DEMAND, where="result of the MCP tool"),
+)
 
 
 class OpenCode:
@@ -74,6 +88,9 @@ class OpenCode:
             loads_rule_files=("AGENTS.md",),
             rule_file_fallbacks=("CLAUDE.md", "CONTEXT.md"),
             system_prompt=True,
+            title="OpenCode",
+            basis="measured on version 1.18.33",
+            deliveries=_DELIVERIES,
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:

@@ -38,7 +38,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import HostCapabilities
+from tacit.ports.host import Delivery, HostCapabilities
 
 NAME = "plain"
 EVENTS = (
@@ -87,6 +87,13 @@ class Plain:
             cap_chars=60_000,
             stored=True,
             post_compaction=True,
+            title="Your own agent (`plain`)",
+            basis="an interface of Tacit: the program that calls it places the text",
+            deliveries=tuple(
+                Delivery(surface=surface, where="where your agent puts the reply")
+                for surface in Surface
+                if surface is not Surface.HOST
+            ),
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:

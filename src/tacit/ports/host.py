@@ -20,6 +20,21 @@ BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """What becomes of a block of `surface` at a host, in words for people (docs/reference/hosts.md).
+
+    Attributes:
+        surface: the surface.
+        where: its place in the model request; empty where no block gets there.
+        limit: what is missing compared with a whole block in time, or why no block arrives; empty = nothing is missing.
+    """
+
+    surface: Surface
+    where: str = ""
+    limit: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostCapabilities:
     """The capabilities of a host, measured.
 
@@ -32,6 +47,9 @@ class HostCapabilities:
         system_prompt: whether a block can stand in the system prompt of every call, replaced by the next one.
         refuses: whether a call can be refused before it runs.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
+        title: the name of the host for people; empty = no program that people know by a name.
+        basis: what these statements rest on, such as `measured on version 1.2.3` or `read in its documentation, not run`.
+        deliveries: where blocks land, and what limits them, for the surfaces that the host says something about.
     """
 
     arrival: tuple[tuple[Surface, Arrival], ...]
@@ -42,6 +60,9 @@ class HostCapabilities:
     rule_file_fallbacks: tuple[str, ...] = ()
     system_prompt: bool = False
     refuses: bool = False
+    title: str = ""
+    basis: str = ""
+    deliveries: tuple[Delivery, ...] = ()
 
     def arrives(self, surface: Surface) -> Arrival:
         """Return when a block of `surface` reaches the model; `never` where not declared."""
@@ -49,6 +70,10 @@ class HostCapabilities:
             if name is surface:
                 return when
         return "never"
+
+    def delivery(self, surface: Surface) -> Delivery:
+        """Return what is said about `surface`; nothing where nothing is declared."""
+        return next((each for each in self.deliveries if each.surface is surface), Delivery(surface=surface))
 
 
 class Host(Protocol):
