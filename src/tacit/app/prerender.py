@@ -25,6 +25,8 @@ from tacit.ports.host import Host
 START_PAYLOADS: Mapping[str, Mapping[str, object]] = {
     "claude-code": {"hook_event_name": "SessionStart"},
     "opencode": {"event": "session.start"},
+    "copilot": {"hook_event_name": "SessionStart"},
+    "cursor": {"hook_event_name": "sessionStart"},
 }
 """What tells an adapter that it answers a session start."""
 USUAL_MS = 650

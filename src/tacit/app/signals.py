@@ -154,20 +154,43 @@ class SignalHandler:
         def remaining() -> float:
             return ends - self._clock.monotonic_ms()
 
-        signal = _of_its_agent(self._at_its_real_folder(signal))
+        signal = _of_its_agent(self._at_its_real_folder(_with_last_words(signal)))
         signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
         settings = settings.model_copy(update={"recall": settings_for(signal, settings.recall, self._kinds)})
         with self._sessions.turn(signal.session, timeout_s=max(0.0, remaining()) / 1000) as acquired:
             if not acquired:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
+            dropped = self._dropped_by_compaction(signal, capabilities, settings, remaining)
             handled = self._handle(signal, capabilities, settings, remaining, log)
+        if dropped:
+            handled = replace(handled, delivery=_behind(dropped, handled.delivery))
         if not handled.repeated:
             self._after(signal, handled)
         if failure := handled.delivery.failure:
             why = f" ({failure.detail})" if failure.detail else ""
             _LOG.warning("%s%s", failure.message, why)
         return handled.delivery
+
+    def _dropped_by_compaction(
+        self,
+        signal: Signal,
+        capabilities: HostCapabilities,
+        settings: Settings,
+        remaining: Callable[[], float],
+    ) -> str:
+        """What a compaction took out of the context, for the first prompt after one of a host that says nothing then; "" = nothing."""
+        if not capabilities.compaction_at_prompt or not isinstance(signal, PromptSubmitted) or signal.machine:
+            return ""
+        state = self._sessions.load(signal.session)
+        if state is None or not state.compacted or settings.recall.opt_out_token in signal.text:
+            return ""
+        compacted = SessionStarted(
+            session=signal.session, key=f"start:compact:{signal.key}", at_ms=signal.at_ms, cwd=signal.cwd,
+            agent=signal.agent, agent_id=signal.agent_id, source="compact",
+        )  # fmt: skip
+        log = StageLog(timer=self._clock.monotonic_ms)
+        return self._handle(compacted, capabilities, settings, remaining, log).delivery.block.text
 
     def _with_task(self, signal: Signal, *, timeout_s: float) -> Signal:
         """The start of a subagent with the task from its parent's call, where the host does not repeat it."""
@@ -347,6 +370,7 @@ class SignalHandler:
         # A host that keeps what it was given never asks for the bytes again.
         message_id = "" if capabilities.stored else _message_id(signal)
         surface = surface_for(signal, state, settings.recall)
+        loses_start = not capabilities.start_stays and surface is Surface.START
         kept_text = ledger.kept_block(state, message_id)
         if kept_text is not None and not isinstance(surface, SilenceReason):
             return Delivery(block=Block(surface=Surface.START, text=kept_text)), state
@@ -356,6 +380,10 @@ class SignalHandler:
             return self._silence(signal, state, surface, settings, project, log), state
         if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
             return _silent(), state
+        may_refuse = settings.recall.blocking and capabilities.refuses
+        if signal.takes_no_text and not (may_refuse and isinstance(signal, ToolStarting)):
+            return _silent(), state
+        undelivered = state
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         outcome = self._asked(signal, state, surface, settings, project, files)
         # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
@@ -366,8 +394,9 @@ class SignalHandler:
         if settings.recall.placement == "system_every_call" and refreshed and before is None:
             log.note("query", facts=outcome.facts)
             delivery, state = self._refresh(outcome.kept, state, settings, capabilities, log)
+            if loses_start:
+                _, state = ledger.with_lost_start(delivery.block, state, cap_chars=capabilities.cap_chars)
             return delivery, _with_start_pack(signal, state, None, surface, outcome.kept)
-        may_refuse = settings.recall.blocking and capabilities.refuses
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
         sentence, outcome = self._nudges.room(outcome, state, settings.recall)
@@ -401,9 +430,13 @@ class SignalHandler:
             sentence, delivered.block, trace, signal, state, outcome.kept, capabilities, settings
         )
         refused = blocking.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
+        if signal.takes_no_text and not refused.refuses:
+            return _silent(), undelivered  # the same memories come with the result of the call
         state = ledger.record(
             state, items=delivered.pack.items, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
         )  # fmt: skip
+        if loses_start:
+            refused, state = ledger.with_lost_start(refused, state, cap_chars=capabilities.cap_chars)
         state = _with_start_pack(signal, state, before, surface, outcome.kept)
         block, state = announce_nothing_found(refused, trace, state, settings.recall, salvaged=self._salvaged)
         return Delivery(
@@ -607,6 +640,21 @@ def query_of(
     )
     query = replace(outcome.kept, branches=projects.branches.view(project, bound=settings.capture.branches))
     return replace(outcome, kept=adjust_query_budget(query, signal, state, settings.recall))
+
+
+def _behind(dropped: str, delivery: Delivery) -> Delivery:
+    """The delivery to a prompt behind what a compaction dropped."""
+    text = "\n\n".join(part for part in (dropped, delivery.block.text) if part)
+    return replace(delivery, block=replace(delivery.block, text=text))
+
+
+def _with_last_words(signal: Signal) -> Signal:
+    """The end of a message with its words, where the host tells only in which transcript they stand."""
+    if not isinstance(signal, MessageEnded) or signal.text or not signal.transcript_path or signal.agent_id:
+        return signal
+    from tacit.capture.transcripts.copilot import last_reply  # noqa: PLC0415 - most hosts hand the words over
+
+    return replace(signal, text=last_reply(Path(signal.transcript_path)))
 
 
 def _silent() -> Delivery:

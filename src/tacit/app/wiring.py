@@ -22,6 +22,8 @@ from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import WriterSettings
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.copilot import Copilot
+from tacit.hosts.cursor import Cursor
 from tacit.hosts.library import Library
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
@@ -50,7 +52,7 @@ class Hosts(Mapping[str, Host]):
 
     def __init__(self) -> None:
         self._known: dict[str, Host] = {
-            host.name: host for host in (ClaudeCode(), OpenCode(), Plain(), Library())
+            host.name: host for host in (ClaudeCode(), OpenCode(), Copilot(), Cursor(), Plain(), Library())
         }
 
     def __getitem__(self, name: str) -> Host:

@@ -137,7 +137,8 @@ class AgentTask:
 class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
-    `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order.
+    `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order;
+    `compacted` = a compaction was announced, and nothing was handed over after it yet.
     """
 
     key: SessionKey
@@ -169,3 +170,4 @@ class SessionState:
     nudges: tuple[Nudge, ...] = ()
     agent_tasks: tuple[AgentTask, ...] = ()
     armed: Armed | None = None
+    compacted: bool = False

@@ -48,6 +48,15 @@ _HOST_PROGRAMS = (
         packages=("opencode-ai", "@opencode-ai/cli"),
         places=(".opencode/bin/opencode", ".local/bin/opencode", ".bun/bin/opencode"),
     ),
+    _HostProgram(
+        name="copilot", binary="copilot", packages=("@github/copilot",), places=(".local/bin/copilot",)
+    ),
+    _HostProgram(
+        name="cursor",
+        binary="cursor",
+        packages=(),
+        places=(".local/bin/cursor-agent", "/Applications/Cursor.app/Contents/Resources/app/bin/cursor"),
+    ),
 )
 
 

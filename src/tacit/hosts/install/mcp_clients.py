@@ -75,7 +75,9 @@ CLIENTS: Mapping[str, McpClient] = {
         project_file=".junie/mcp/mcp.json",
     ),
     "claude-desktop": McpClient(
-        title="Claude Desktop", files=("{config}/Claude/claude_desktop_config.json",), sign=("{config}/Claude",)
+        title="Claude Desktop",
+        files=("{config}/Claude/claude_desktop_config.json",),
+        sign=("{config}/Claude",),
     ),
 }
 """The clients by the name that `tacit install` takes."""
@@ -110,12 +112,17 @@ def targets(name: str, *, user_home: Path, project_root: Path | None, launcher: 
     )
 
 
-def found_clients(user_home: Path) -> tuple[str, ...]:
+def clients(*, in_project: bool = False) -> tuple[str, ...]:
+    """Names of the clients; of those alone that have a file of a project."""
+    return tuple(name for name, client in CLIENTS.items() if client.project_file or not in_project)
+
+
+def found_clients(user_home: Path, *, in_project: bool = False) -> tuple[str, ...]:
     """Names of the clients that have left their folder in the user's home."""
     return tuple(
         name
-        for name, client in CLIENTS.items()
-        if any(_below(user_home, sign).is_dir() for sign in client.sign)
+        for name in clients(in_project=in_project)
+        if any(_below(user_home, sign).is_dir() for sign in CLIENTS[name].sign)
     )
 
 

@@ -16,11 +16,11 @@ from typing import Literal, cast
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import claude, files, opencode
+from tacit.hosts.install import claude, copilot, cursor, files, mcp_clients, opencode
 from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
 from tacit.hosts.install.target import Target, describe_age
 
-HOSTS = ("claude-code", "opencode")
+HOSTS = ("claude-code", "opencode", "copilot", "cursor")
 State = Literal["absent", "installed", "outdated", "partial"]
 
 
@@ -49,7 +49,14 @@ def _targets(
         return claude.targets(user_home=user_home, project_root=project_root, launcher=launcher)
     if host == "opencode":
         return opencode.targets(user_home=user_home, project_root=project_root, home=home, launcher=launcher)
-    raise NotFound(f"Tacit cannot be installed into {host!r}.", hint=f"Known hosts: {', '.join(HOSTS)}.")
+    if host == "copilot":
+        return copilot.targets(user_home=user_home, project_root=project_root, launcher=launcher)
+    if host == "cursor":
+        return cursor.targets(user_home=user_home, project_root=project_root, launcher=launcher)
+    if host in mcp_clients.CLIENTS:
+        return mcp_clients.targets(host, user_home=user_home, project_root=project_root, launcher=launcher)
+    names = ", ".join((*HOSTS, *mcp_clients.CLIENTS))
+    raise NotFound(f"Tacit cannot be installed into {host!r}.", hint=f"Known hosts and clients: {names}.")
 
 
 def plan(
