@@ -61,6 +61,13 @@ def opencode(sandbox):
     return OpenCode(sandbox, _on_path(sandbox, require_client("opencode")))
 
 
+@pytest.fixture
+def copilot(sandbox):
+    from e2e.drivers.copilot import Copilot
+
+    return Copilot(sandbox, _on_path(sandbox, require_client("copilot")))
+
+
 def _on_path(sandbox, executable):
     """Put a client where the person would have it: on PATH."""
     folder = str(executable.parent)

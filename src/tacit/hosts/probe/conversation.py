@@ -20,7 +20,11 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
 }
 
-_REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)
+_REMINDER = re.compile(
+    r"<(system[-_]reminder|current_datetime)>.*?</\1>|\ATool \"[^\"\n]*\" failed\. Additional guidance from \w+ hooks:.*",
+    re.DOTALL,
+)
+"""What hosts put into messages of the user beside the user's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
