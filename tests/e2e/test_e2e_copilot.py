@@ -102,7 +102,10 @@ def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, inst
     file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
     edit = {"path": str(file), "old_str": "sum(prices)", "new_str": "sum(prices, 0)"}
     script(
-        sandbox, "step three", CallTool(name="view", input={"path": str(file)}), CallTool(name="edit", input=edit)
+        sandbox,
+        "step three",
+        CallTool(name="view", input={"path": str(file)}),
+        CallTool(name="edit", input=edit),
     )
     with installed.session() as session:
         session.ask("hello")
@@ -124,7 +127,10 @@ def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, inst
 @proves("copilot", "action")
 def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, installed):
     rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
-    script(sandbox, "step five", bash("git log --oneline -1"), bash("git commit --allow-empty -m x"))
+    identity = "-c user.name=a -c user.email=a@localhost"
+    script(
+        sandbox, "step five", bash("git log --oneline -1"), bash(f"git {identity} commit --allow-empty -m x")
+    )
     with installed.session() as session:
         session.ask("hello")
         sandbox.remember(rule, kind="preference", when="commit, about:commit message")
@@ -201,7 +207,9 @@ def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
         sandbox.stub.clear()
         session.ask("go on")
         request = newest(sandbox)
-        assert request.find("The conversation history has been summarized"), "the summary replaced the history"
+        assert request.find("The conversation history has been summarized"), (
+            "the summary replaced the history"
+        )
         place = place_of(request, "make lint")
         assert place.text.index("go on") < place.offset
         session.ask("and on")
@@ -231,16 +239,17 @@ def test_a_resumed_session_has_its_start_again_with_the_same_bytes(sandbox, inst
     """Copilot puts what a hook says at the start in front of the session and forgets it when the session ends."""
     sandbox.remember(LINT, kind="preference")
     first = installed.ask("Commit what we have.")
+    resumed = installed.ask("What is the capital of France?", resume=first.session_id)
+    report("copilot resume with Tacit", f"{resumed.took_ms:.0f} ms")
+    prefix = compare_prefixes(sandbox.stub.agent_requests)
+    assert prefix.kept_share == 1.0, prefix.breaks
+    assert len(newest(sandbox).find("make lint")) == 1
     sandbox.remember(CHECKOUT, kind="decision")
     installed.ask("Build the card form for payments on the checkout page.", resume=first.session_id)
     installed.ask("Commit the rest.", resume=first.session_id)
-    requests = sandbox.stub.agent_requests
-    assert len({request.turns[1].text for request in requests[:1]}) == 1
-    for request in requests:
+    for request in sandbox.stub.agent_requests[2:]:
         assert len(request.find("make lint")) == 1
-    assert len(requests[-1].find("Stripe Checkout")) == 1, "nothing is handed over twice"
-    forgotten = installed.ask("And now?", resume=first.session_id)
-    report("copilot resume with Tacit", f"{forgotten.took_ms:.0f} ms")
+        assert len(request.find("Stripe Checkout")) == 1, "nothing is handed over twice"
 
 
 def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report):
@@ -256,17 +265,15 @@ def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report):
         sandbox.remember(CHECKOUT, kind="decision")
         for number in range(9):
             if number in (2, 5):
-                sandbox.remember(f"The PgBouncer pool of part {number} holds {number}0 connections for the workers.")
+                sandbox.remember(
+                    f"The PgBouncer pool of part {number} holds {number}0 connections for the workers."
+                )
             session.ask(f"{topics[number % 3]} Part {number}.{shell if number % 4 == 3 else ''}")
-        session_id = session.session_id
     long_lived = sandbox.stub.agent_requests
     assert blocks(long_lived[-1]) >= 3, "a prefix without memory proves nothing"
     found = compare_prefixes(long_lived)
     report("prefix kept, copilot", f"{found.kept_share:.2f} over {len(long_lived)} requests")
     assert found.kept_share == 1.0, found.breaks
-    installed.ask("Thanks.", resume=session_id)
-    resumed = compare_prefixes((long_lived[-1], newest(sandbox)))
-    assert resumed.kept_share == 1.0, resumed.breaks
 
 
 def test_what_was_injected_is_never_learned_back(sandbox, installed):
@@ -283,9 +290,17 @@ def test_what_was_injected_is_never_learned_back(sandbox, installed):
 
 def test_what_a_session_proved_is_learned_from_its_file_and_given_at_the_next_failure(sandbox, installed):
     sandbox.write("scripts/index.sh", "set -u\necho $DOCS_DIR\n")
-    script(sandbox, "step one", bash("sh scripts/index.sh"), bash("ls scripts"), bash("DOCS_DIR=docs sh scripts/index.sh"))
+    script(
+        sandbox,
+        "step one",
+        bash("sh scripts/index.sh"),
+        bash("ls scripts"),
+        bash("DOCS_DIR=docs sh scripts/index.sh"),
+    )
     installed.ask("go on with step one of the list")
-    assert any("DOCS_DIR=docs" in text for text in sandbox.wait_for_memory("DOCS_DIR=docs")), "learned from the session's file"
+    assert any("DOCS_DIR=docs" in text for text in sandbox.wait_for_memory("DOCS_DIR=docs")), (
+        "learned from the session's file"
+    )
     script(sandbox, "step two", bash("bash ./scripts/index.sh --force"))
     sandbox.stub.clear()
     installed.ask("go on with step two of the list")
@@ -345,7 +360,9 @@ def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(san
 @proves("copilot", "on_demand")
 def test_the_agent_searches_the_memory_through_mcp(sandbox, installed):
     sandbox.remember(CHECKOUT, kind="decision")
-    script(sandbox, "look it up", CallTool(name="tacit-memory_search", input={"query": "how do payments work"}))
+    script(
+        sandbox, "look it up", CallTool(name="tacit-memory_search", input={"query": "how do payments work"})
+    )
     assert "done" in installed.ask("look it up").text
     (result,) = [turn for turn in newest(sandbox).turns if turn.role == "tool"]
     assert "Stripe Checkout" in result.text
@@ -371,7 +388,9 @@ def test_uninstall_gives_the_very_bytes_back_and_nothing_runs(sandbox, copilot):
     folder = sandbox.home / ".copilot"
     (folder / "hooks").mkdir(parents=True)
     (folder / "hooks" / "mine.json").write_text('{"version": 1, "hooks": {}}\n')
-    (folder / "mcp-config.json").write_text('{"mcpServers":{"other":{"type":"local","command":"true","args":[]}}}')
+    (folder / "mcp-config.json").write_text(
+        '{"mcpServers":{"other":{"type":"local","command":"true","args":[]}}}'
+    )
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     copilot.install()
     assert copilot.hooks.is_file()
@@ -397,7 +416,7 @@ def test_hooks_for_claude_code_in_the_project_say_nothing_here(sandbox, copilot)
     copilot.ask("hello")
     assert not newest(sandbox).find("make lint")
     with closing(sandbox.store()) as store:
-        assert store.list_sessions(limit=5) == []
+        assert not store.list_sessions(limit=5)
 
 
 def wait_until_captured(sandbox, *, sessions: int, timeout_s: float = 90.0) -> None:

@@ -42,7 +42,9 @@ class Copilot:
         """Install Tacit for this client, as the person would."""
         self.sandbox.tacit("install", "copilot", "--yes")
 
-    def ask(self, prompt: str, *, resume: str = "", timeout_s: float = 180.0, **environment: str) -> CopilotTurn:
+    def ask(
+        self, prompt: str, *, resume: str = "", timeout_s: float = 180.0, **environment: str
+    ) -> CopilotTurn:
         """One `copilot -p` run: a session of its own, or `resume` an id."""
         finished = process.run_client(
             [str(self.executable), "-p", prompt, *([f"--resume={resume}"] if resume else [])],
@@ -66,7 +68,10 @@ class Copilot:
     def environment(self, **more: str) -> dict[str, str]:
         sandbox = self.sandbox
         base = copilot.environment(
-            sandbox.stub.url, home=sandbox.home, tacit_home=sandbox.tacit_home, search_path=sandbox.search_path
+            sandbox.stub.url,
+            home=sandbox.home,
+            tacit_home=sandbox.tacit_home,
+            search_path=sandbox.search_path,
         )
         return {**base, **PATIENT, **more}
 
@@ -103,7 +108,9 @@ class CopilotSession:
         started = time.monotonic()
         blocks = [{"type": "text", "text": prompt}]
         _, updates = self._call("session/prompt", {"sessionId": self.session_id, "prompt": blocks})
-        words = [each["content"]["text"] for each in updates if each["sessionUpdate"] == "agent_message_chunk"]
+        words = [
+            each["content"]["text"] for each in updates if each["sessionUpdate"] == "agent_message_chunk"
+        ]
         took_ms = (time.monotonic() - started) * 1000
         return CopilotTurn(session_id=self.session_id, text="".join(words), took_ms=took_ms)
 
