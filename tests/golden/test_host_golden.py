@@ -9,12 +9,20 @@ from pathlib import Path
 import pytest
 
 from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.copilot import Copilot
+from tacit.hosts.cursor import Cursor
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface
 
 AT = 1_795_169_545_696
-HOSTS = {"claude-code": ClaudeCode(), "opencode": OpenCode(), "plain": Plain()}
+HOSTS = {
+    "claude-code": ClaudeCode(),
+    "opencode": OpenCode(),
+    "copilot": Copilot(),
+    "cursor": Cursor(),
+    "plain": Plain(),
+}
 BLOCK = Block(
     surface=Surface.PROMPT, text="<memory>\n- [DEC] Größe stays in mm\n</memory>", memory_ids=("mem_1",)
 )

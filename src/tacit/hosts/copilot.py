@@ -148,15 +148,16 @@ class Copilot:
 def event_of(payload: Mapping[str, object]) -> str:
     """The event's name; that of a starting subagent does not say it. "" = unknown."""
     event = payload.get("hook_event_name")
-    if event is None and "agentName" in payload:
+    if event is None and ("agentName" in payload or "sessionId" in payload):
         return "SubagentStart"
     return event if isinstance(event, str) else ""
 
 
 def _session(fields: Fields) -> SessionKey:
     """The session; a subagent, which Copilot gives a session of its own, belongs to that of its parent."""
-    name = fields.identifier("parent_agent_id") or fields.identifier("sessionId")
-    return SessionKey(host=NAME, session_id=name or fields.needed_identifier("session_id"))
+    field = "sessionId" if fields.raw("hook_event_name") is None else "session_id"
+    own = fields.needed_identifier(field)
+    return SessionKey(host=NAME, session_id=fields.identifier("parent_agent_id") or own)
 
 
 def _moment(fields: Fields, at_ms: int) -> str:

@@ -145,8 +145,10 @@ class Cursor:
 
 
 def _session(fields: Fields) -> SessionKey:
-    name = fields.identifier("conversation_id") or fields.needed_identifier("session_id")
-    return SessionKey(host=NAME, session_id=name)
+    alone = fields.raw("conversation_id") is None and fields.raw("session_id") is not None
+    return SessionKey(
+        host=NAME, session_id=fields.needed_identifier("session_id" if alone else "conversation_id")
+    )
 
 
 def _cwd(fields: Fields) -> str:

@@ -79,7 +79,8 @@ def test_status_tells_a_host_that_is_not_here_from_one_that_is_not_connected(tac
     (programs / "opencode").chmod(0o755)
     place = replace(tacit.place, search_path=str(programs))
     states = {each["host"]: each["state"] for each in tacit("status", "--json", place=place).json["hosts"]}
-    assert states == {"claude-code": "absent", "opencode": "not connected"}
+    assert states.pop("opencode") == "not connected"
+    assert set(states.values()) == {"absent"}
     assert "tacit install opencode" in tacit("status", place=place).out
 
 

@@ -104,5 +104,5 @@ def test_a_message_without_words_and_the_end_of_the_loop_change_nothing() -> Non
 
 
 def test_a_payload_without_a_session_names_the_field() -> None:
-    with pytest.raises(InvalidPayload, match="session_id"):
+    with pytest.raises(InvalidPayload, match="conversation_id"):
         HOST.parse({"hook_event_name": "beforeSubmitPrompt", "prompt": "hi"}, at_ms=AT)

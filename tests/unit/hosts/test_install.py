@@ -218,8 +218,11 @@ def test_a_moved_launcher_is_outdated_and_installing_again_moves_it(place: Place
 def test_malformed_json_is_named_with_file_and_line_and_nothing_is_written(
     place: Place, host: str, text: str, problem: str
 ) -> None:
-    name = ".claude/settings.json" if host == "claude-code" else ".config/opencode/opencode.jsonc"
-    path = place.write(name, text)
+    names = {
+        "claude-code": ".claude/settings.json", "opencode": ".config/opencode/opencode.jsonc",
+        "copilot": ".copilot/mcp-config.json", "cursor": ".cursor/hooks.json",
+    }  # fmt: skip
+    path = place.write(names[host], text)
     before = place.files()
     with pytest.raises(HostError, match=problem) as caught:
         place.install(host)
@@ -367,7 +370,7 @@ def test_plans_for_several_hosts_can_be_shown_together_and_carried_out_one_by_on
     plans = [place.plan(host) for host in HOSTS]
     for each in plans:
         apply(each)
-    assert [place.state(host) for host in HOSTS] == ["installed", "installed"]
+    assert {place.state(host) for host in HOSTS} == {"installed"}
     for each in [uninstall(host, user_home=place.user, home=place.home) for host in HOSTS]:
         apply(each)
     assert place.files() == {}
@@ -377,9 +380,10 @@ def test_plans_for_several_hosts_can_be_shown_together_and_carried_out_one_by_on
 def test_a_projects_links_never_choose_what_is_written_outside_it(place: Place, host: str) -> None:
     outside = place.project.parent / "outside"
     outside.mkdir()
-    names = (".claude", ".opencode") if host == "claude-code" else (".opencode", "opencode.json")
-    target = outside if host == "claude-code" else outside / "file.json"
-    for name in names:
+    files = {"opencode": (".opencode", "opencode.json")}
+    folders = {"claude-code": (".claude", ".opencode"), "copilot": (".github",), "cursor": (".cursor",)}
+    target = outside if host in folders else outside / "file.json"
+    for name in folders.get(host) or files[host]:
         (place.project / name).symlink_to(target)
     with pytest.raises(HostError, match="leads out of the project"):
         place.install(host, project_root=place.project)
