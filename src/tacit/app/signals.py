@@ -266,7 +266,7 @@ class SignalHandler:
     ) -> tuple[Delivery, SessionState]:
         """The delivery; silence when asking the memory fails, so that the turn and what was said are kept all the same."""
         try:
-            return self._deliver(signal, state, **context)
+            delivery, answered = self._deliver(signal, state, **context)
         except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record
             _LOG.exception("recall failed")
             failed = SilenceReason(cause=SilenceCause.FAILED, detail=type(error).__name__)
@@ -275,6 +275,18 @@ class SignalHandler:
                 trace=self._silent_trace(signal, state, failed, context["settings"], context["log"]),
                 failure=failure_of_error(error),
             ), state
+        if signal.takes_no_text and not delivery.block.refuses:
+            return (
+                _silent(),
+                state,
+            )  # nothing went out, so nothing is entered: it comes with the result of the call
+        if context["capabilities"].start_stays or not isinstance(signal, SessionStarted):
+            return delivery, answered
+        if surface_for(signal, state, context["settings"].recall) is not Surface.START:
+            return delivery, answered
+        cap_chars = context["capabilities"].cap_chars
+        block, answered = ledger.with_lost_start(delivery.block, answered, cap_chars=cap_chars)
+        return replace(delivery, block=block), answered
 
     def replay(
         self, request: ReplayRequest, *, settings_of: Callable[[SessionState], Settings]
@@ -370,7 +382,6 @@ class SignalHandler:
         # A host that keeps what it was given never asks for the bytes again.
         message_id = "" if capabilities.stored else _message_id(signal)
         surface = surface_for(signal, state, settings.recall)
-        loses_start = not capabilities.start_stays and surface is Surface.START
         kept_text = ledger.kept_block(state, message_id)
         if kept_text is not None and not isinstance(surface, SilenceReason):
             return Delivery(block=Block(surface=Surface.START, text=kept_text)), state
@@ -378,12 +389,9 @@ class SignalHandler:
             surface = SilenceReason(cause=SilenceCause.LATE)
         if isinstance(surface, SilenceReason):
             return self._silence(signal, state, surface, settings, project, log), state
-        if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
-            return _silent(), state
         may_refuse = settings.recall.blocking and capabilities.refuses
-        if signal.takes_no_text and not (may_refuse and isinstance(signal, ToolStarting)):
+        if not _reaches_model(signal, surface, capabilities, may_refuse=may_refuse):
             return _silent(), state
-        undelivered = state
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         outcome = self._asked(signal, state, surface, settings, project, files)
         # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
@@ -394,8 +402,6 @@ class SignalHandler:
         if settings.recall.placement == "system_every_call" and refreshed and before is None:
             log.note("query", facts=outcome.facts)
             delivery, state = self._refresh(outcome.kept, state, settings, capabilities, log)
-            if loses_start:
-                _, state = ledger.with_lost_start(delivery.block, state, cap_chars=capabilities.cap_chars)
             return delivery, _with_start_pack(signal, state, None, surface, outcome.kept)
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
@@ -430,13 +436,9 @@ class SignalHandler:
             sentence, delivered.block, trace, signal, state, outcome.kept, capabilities, settings
         )
         refused = blocking.refusing(carried, chosen, signal, state, may_refuse=may_refuse)
-        if signal.takes_no_text and not refused.refuses:
-            return _silent(), undelivered  # the same memories come with the result of the call
         state = ledger.record(
             state, items=delivered.pack.items, block=carried, message_id=message_id, at_ms=outcome.kept.at_ms
         )  # fmt: skip
-        if loses_start:
-            refused, state = ledger.with_lost_start(refused, state, cap_chars=capabilities.cap_chars)
         state = _with_start_pack(signal, state, before, surface, outcome.kept)
         block, state = announce_nothing_found(refused, trace, state, settings.recall, salvaged=self._salvaged)
         return Delivery(
@@ -640,6 +642,15 @@ def query_of(
     )
     query = replace(outcome.kept, branches=projects.branches.view(project, bound=settings.capture.branches))
     return replace(outcome, kept=adjust_query_budget(query, signal, state, settings.recall))
+
+
+def _reaches_model(
+    signal: Signal, surface: Surface, capabilities: HostCapabilities, *, may_refuse: bool
+) -> bool:
+    """Whether an answer to `signal` can reach the model, if only as the reason of a refusal."""
+    if signal.takes_no_text:
+        return may_refuse and isinstance(signal, ToolStarting)
+    return surface not in (Surface.ACTION, Surface.PROMPT) or capabilities.arrives(surface) != "never"
 
 
 def _behind(dropped: str, delivery: Delivery) -> Delivery:
