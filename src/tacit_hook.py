@@ -34,6 +34,7 @@ MAX_PAYLOAD, MAX_REPLY, MAX_LOG_BYTES = 8 << 20, 64 << 20, 512 << 10
 START_DEADLINE_MS, DEADLINE_MS, MOST_PROMPT_MS = 1500, 800, 4000
 MCP_START_S, MCP_TIMEOUT_S = 10.0, 60.0
 MCP_AT_ONCE = 16  # further calls wait for one another
+ROOTS_ID = b'"tacit-roots"'
 UPGRADE_PAUSE_S, BIRTH_PAUSE_S = 600.0, 5.0
 
 _STARTS = ("SessionStart", "sessionStart", "session.start", "start")
@@ -48,13 +49,14 @@ _KEPT = (
     "message_end",
     "sessionEnd",
     "agentStop",
+    "afterAgentResponse",
 )
 _AT_PROMPT = (
     "gemini",
 )  # hosts that take no text when a session starts: its block goes with the first prompt
 
 # What is kept of an event while no daemon answers: what names it, and where its transcript lies.
-_NAMES = ("hook_event_name", "event", "session_id", "session", "key", "cwd", "directory", "transcript_path",
+_NAMES = ("hook_event_name", "event", "session_id", "conversation_id", "generation_id", "session", "key", "cwd", "directory", "transcript_path",
           "agent_transcript_path", "agent", "agent_id", "agent_type", "parent", "prompt_id", "message_id", "source",
           "reason", "trigger", "final", "deleted", "automatic", "timestamp", "tacit_answered")  # fmt: skip
 _TRANSCRIPTS, _TEXTS = ("transcript_path", "agent_transcript_path"), ("text", "last_assistant_message")
@@ -540,8 +542,9 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
         given = json.loads(payload.decode("utf-8", "replace"))
         if given.get("source") == "resume" and given.get("hook_event_name"):
             return b""  # such a host keeps what it was given: the start block stands there already
-        folder = os.path.abspath(given.get("cwd") or given.get("directory") or os.getcwd())
-    except (ValueError, AttributeError, TypeError, OSError):
+        roots = given.get("workspace_roots") or [""]
+        folder = os.path.abspath(given.get("cwd") or given.get("directory") or roots[0] or os.getcwd())
+    except (ValueError, AttributeError, KeyError, TypeError, OSError):
         return b""
     tops = [folder]
     while not os.path.lexists(os.path.join(tops[-1], ".git")) and tops[-1] != os.path.dirname(tops[-1]):
@@ -576,6 +579,9 @@ def as_start(payload: bytes) -> bytes:
     return json.dumps(
         dict(given, hook_event_name="SessionStart", source="startup", tacit_answered=True)
     ).encode()
+def in_header(path: bytes) -> str:
+    """A path as it can stand in a header."""
+    return "".join(chr(b) if 32 <= b < 127 and b != 37 else f"%{b:02X}" for b in path)
 
 
 class Pipe:
@@ -583,11 +589,12 @@ class Pipe:
 
     def __init__(self, home: Home, host: str) -> None:
         self.home = home
-        cwd = os.fsencode(os.environ.get("CLAUDE_PROJECT_DIR") or os.getcwd())
+        self.project = os.environ.get("CLAUDE_PROJECT_DIR") or ""
+        self.roots = False  # whether the client can say which folders it works in
         self.headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
-            "X-Tacit-Cwd": "".join(chr(b) if 32 <= b < 127 and b != 37 else f"%{b:02X}" for b in cwd),
+            "X-Tacit-Cwd": in_header(os.fsencode(self.project or os.getcwd())),
             "X-Tacit-Host": host,
             "X-Tacit-Client": f"{os.getpid()}-{time.time_ns():x}",
         }
@@ -597,6 +604,8 @@ class Pipe:
     def run(self) -> None:
         """Carry lines until standard input ends, then wait for the answers that are on their way."""
         for line in sys.stdin.buffer:
+            if ROOTS_ID in line and self.took_roots(line):
+                continue
             if b'"tools/call"' in line and self.pending < MCP_AT_ONCE:
                 with self.writing:
                     self.pending += 1
@@ -613,6 +622,8 @@ class Pipe:
             with self.writing:
                 if answer:
                     write_all(answer.replace(b"\r", b" ").replace(b"\n", b" ").strip() + b"\n")
+                if self.roots and (b'"notifications/initialized"' in line or b"roots/list_changed" in line):
+                    write_all(b'{"jsonrpc":"2.0","id":' + ROOTS_ID + b',"method":"roots/list"}\n')
         except OSError:
             pass  # nobody reads any more
         finally:
@@ -651,7 +662,31 @@ class Pipe:
             raise MalformedReply(f"the daemon answered {status}")
         if method == "initialize" and status == 200:
             self.headers["MCP-Protocol-Version"] = str(json.loads(body)["result"]["protocolVersion"])
+            self.roots = not self.project and "roots" in json.loads(line)["params"]["capabilities"]
         return body
+
+    def took_roots(self, line: bytes) -> bool:
+        """Whether `line` is the answer to our question for the folders that the client works in; the first that is here counts.
+
+        Programs that edit in many folders start their servers wherever they were started themselves.
+        """
+        import json
+        from urllib.parse import unquote
+
+        folders: list[bytes] = []
+        try:
+            message = json.loads(line)
+            if message.get("id") != "tacit-roots" or "method" in message:
+                return False
+            for root in message["result"]["roots"]:
+                scheme, _, path = str(root["uri"]).partition("://")
+                folders += [os.fsencode(unquote(path))] if scheme == "file" else []
+        except (ValueError, AttributeError, KeyError, TypeError):
+            return True  # an error, or no list of roots: the folder stays
+        here = [folder for folder in folders if os.path.isdir(folder)]
+        if here:
+            self.headers["X-Tacit-Cwd"] = in_header(here[0])
+        return True
 
 
 def main(arguments: list[str]) -> NoReturn:

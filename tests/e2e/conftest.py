@@ -73,6 +73,10 @@ def gemini(sandbox):
     from e2e.drivers.gemini import Gemini
 
     return Gemini(sandbox, _on_path(sandbox, require_client("gemini")))
+def copilot(sandbox):
+    from e2e.drivers.copilot import Copilot
+
+    return Copilot(sandbox, _on_path(sandbox, require_client("copilot")))
 
 
 def _on_path(sandbox, executable):

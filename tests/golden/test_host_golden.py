@@ -11,6 +11,8 @@ import pytest
 from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.codex import Codex
 from tacit.hosts.gemini import Gemini
+from tacit.hosts.copilot import Copilot
+from tacit.hosts.cursor import Cursor
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface
@@ -22,6 +24,8 @@ HOSTS = {
     "opencode": OpenCode(),
     "plain": Plain(),
     "gemini": Gemini(),
+    "copilot": Copilot(),
+    "cursor": Cursor(),
 }
 BLOCK = Block(
     surface=Surface.PROMPT, text="<memory>\n- [DEC] Größe stays in mm\n</memory>", memory_ids=("mem_1",)

@@ -259,9 +259,10 @@ class Learning:
                 self._sessions.save(ledger.expose_host_rules(newest, stored, at_ms=now))
 
     def _hand_over(self, signal: MessageEnded | SessionEnded, handled: SignalResult) -> None:
-        from tacit.capture.discover import kept_transcripts  # noqa: PLC0415 - see the imports
+        from tacit.capture.discover import kept_transcript  # noqa: PLC0415 - see the imports
 
-        transcript = kept_transcripts(self._parts.host_folders, signal.session.host)
+        session = signal.session
+        transcript = kept_transcript(self._parts.host_folders, session.host, session.session_id)
         path = signal.transcript_path or (str(transcript) if transcript else "")
         if not path:
             return

@@ -27,6 +27,8 @@ START_PAYLOADS: Mapping[str, Mapping[str, object]] = {
     "opencode": {"event": "session.start"},
     "codex": {"hook_event_name": "SessionStart"},
     "gemini": {"hook_event_name": "BeforeAgent"},
+    "copilot": {"hook_event_name": "SessionStart"},
+    "cursor": {"hook_event_name": "sessionStart"},
 }
 """What tells an adapter that it answers a session start, or the first prompt where a host takes no text before it."""
 USUAL_MS = 650

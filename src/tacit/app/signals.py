@@ -160,7 +160,7 @@ class SignalHandler:
         def remaining() -> float:
             return ends - self._clock.monotonic_ms()
 
-        signal = _of_its_agent(self._at_its_real_folder(signal))
+        signal = _of_its_agent(self._at_its_real_folder(_with_last_words(signal)))
         signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
         settings = settings.model_copy(update={"recall": settings_for(signal, settings.recall, self._kinds)})
         with self._sessions.turn(signal.session, timeout_s=max(0.0, remaining()) / 1000) as acquired:
@@ -169,13 +169,36 @@ class SignalHandler:
                 return _silent()
             if carries and self._lacks_start(signal):
                 self._start_late(signal, capabilities, settings, remaining)
+            dropped = self._dropped_by_compaction(signal, capabilities, settings, remaining)
             handled = self._handle(signal, capabilities, settings, remaining, log, carries=carries)
+        if dropped:
+            handled = replace(handled, delivery=_behind(dropped, handled.delivery))
         if not handled.repeated:
             self._after(signal, handled)
         if failure := handled.delivery.failure:
             why = f" ({failure.detail})" if failure.detail else ""
             _LOG.warning("%s%s", failure.message, why)
         return handled.delivery
+
+    def _dropped_by_compaction(
+        self,
+        signal: Signal,
+        capabilities: HostCapabilities,
+        settings: Settings,
+        remaining: Callable[[], float],
+    ) -> str:
+        """What a compaction took out of the context, for the first prompt after one of a host that says nothing then; "" = nothing."""
+        if not capabilities.compaction_at_prompt or not isinstance(signal, PromptSubmitted) or signal.machine:
+            return ""
+        state = self._sessions.load(signal.session)
+        if state is None or not state.compacted or settings.recall.opt_out_token in signal.text:
+            return ""
+        compacted = SessionStarted(
+            session=signal.session, key=f"start:compact:{signal.key}", at_ms=signal.at_ms, cwd=signal.cwd,
+            agent=signal.agent, agent_id=signal.agent_id, source="compact",
+        )  # fmt: skip
+        log = StageLog(timer=self._clock.monotonic_ms)
+        return self._handle(compacted, capabilities, settings, remaining, log).delivery.block.text
 
     def _with_task(self, signal: Signal, *, timeout_s: float) -> Signal:
         """The start of a subagent with the task from its parent's call, where the host does not repeat it."""
@@ -284,7 +307,7 @@ class SignalHandler:
     ) -> tuple[Delivery, SessionState]:
         """The delivery; silence when asking the memory fails, so that the turn and what was said are kept all the same."""
         try:
-            return self._deliver(signal, state, **context)
+            delivery, answered = self._deliver(signal, state, **context)
         except Exception as error:  # noqa: BLE001 - the boundary of recall: its failure must not cost the record
             _LOG.exception("recall failed")
             failed = SilenceReason(cause=SilenceCause.FAILED, detail=type(error).__name__)
@@ -293,6 +316,18 @@ class SignalHandler:
                 trace=self._silent_trace(signal, state, failed, context["settings"], context["log"]),
                 failure=failure_of_error(error),
             ), state
+        if signal.takes_no_text and not delivery.block.refuses:
+            return (
+                _silent(),
+                state,
+            )  # nothing went out, so nothing is entered: it comes with the result of the call
+        if context["capabilities"].start_stays or not isinstance(signal, SessionStarted):
+            return delivery, answered
+        if surface_for(signal, state, context["settings"].recall) is not Surface.START:
+            return delivery, answered
+        cap_chars = context["capabilities"].cap_chars
+        block, answered = ledger.with_lost_start(delivery.block, answered, cap_chars=cap_chars)
+        return replace(delivery, block=block), answered
 
     def replay(
         self, request: ReplayRequest, *, settings_of: Callable[[SessionState], Settings]
@@ -414,7 +449,8 @@ class SignalHandler:
             surface = SilenceReason(cause=SilenceCause.LATE)
         if isinstance(surface, SilenceReason):
             return self._silence(signal, state, surface, settings, project, log), state
-        if surface in (Surface.ACTION, Surface.PROMPT) and capabilities.arrives(surface) == "never":
+        may_refuse = settings.recall.blocking and capabilities.refuses
+        if not _reaches_model(signal, surface, capabilities, may_refuse=may_refuse):
             return _silent(), state
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         outcome = self._asked(signal, state, surface, settings, project, files)
@@ -427,7 +463,6 @@ class SignalHandler:
             log.note("query", facts=outcome.facts)
             delivery, state = self._refresh(outcome.kept, state, settings, capabilities, log)
             return delivery, _with_start_pack(signal, state, None, surface, outcome.kept)
-        may_refuse = settings.recall.blocking and capabilities.refuses
         # A block that is rebuilt may say again what it said; where the host keeps every block, it would pile up.
         again = 0 if settings.recall.placement == "system_every_call" else settings.recall.reinject_after
         sentence, outcome = self._nudges.room(outcome, state, settings.recall)
@@ -667,6 +702,30 @@ def query_of(
     )
     query = replace(outcome.kept, branches=projects.branches.view(project, bound=settings.capture.branches))
     return replace(outcome, kept=adjust_query_budget(query, signal, state, settings.recall))
+
+
+def _reaches_model(
+    signal: Signal, surface: Surface, capabilities: HostCapabilities, *, may_refuse: bool
+) -> bool:
+    """Whether an answer to `signal` can reach the model, if only as the reason of a refusal."""
+    if signal.takes_no_text:
+        return may_refuse and isinstance(signal, ToolStarting)
+    return surface not in (Surface.ACTION, Surface.PROMPT) or capabilities.arrives(surface) != "never"
+
+
+def _behind(dropped: str, delivery: Delivery) -> Delivery:
+    """The delivery to a prompt behind what a compaction dropped."""
+    text = "\n\n".join(part for part in (dropped, delivery.block.text) if part)
+    return replace(delivery, block=replace(delivery.block, text=text))
+
+
+def _with_last_words(signal: Signal) -> Signal:
+    """The end of a message with its words, where the host tells only in which transcript they stand."""
+    if not isinstance(signal, MessageEnded) or signal.text or not signal.transcript_path or signal.agent_id:
+        return signal
+    from tacit.capture.transcripts.copilot import last_reply  # noqa: PLC0415 - most hosts hand the words over
+
+    return replace(signal, text=last_reply(Path(signal.transcript_path)))
 
 
 def _silent() -> Delivery:

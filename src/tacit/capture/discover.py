@@ -21,7 +21,7 @@ from tacit.capture.transcripts.opencode.storage import session_facts, storage_se
 from tacit.config.host_folders import HostFolders
 from tacit.errors import HostError, InvalidPayload, NotFound
 
-CLAUDE_CODE, OPENCODE = "claude-code", "opencode"
+CLAUDE_CODE, OPENCODE, COPILOT = "claude-code", "opencode", "copilot"
 HOSTS = ("claude-code", "opencode", "codex", "gemini", "copilot", "specstory", "aider")
 DATABASE = "opencode.db"
 _SUFFIXES = frozenset({".jsonl", ".json", ".md", ".txt", ".db"})
@@ -66,10 +66,14 @@ def claude_folder_name(folder: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", folder)
 
 
-def kept_transcripts(folders: HostFolders, host: str) -> Path | None:
-    """Return the file in which `host` keeps all sessions; None for hosts with a file per session."""
-    databases = (folder / DATABASE for folder in folders.opencode) if host == OPENCODE else ()
-    return next((path for path in databases if path.is_file()), None)
+def kept_transcript(folders: HostFolders, host: str, session_id: str) -> Path | None:
+    """Return the file in which `host` keeps a session, where that is known without the host's word; None where it is not."""
+    places: Iterable[Path] = ()
+    if host == OPENCODE:
+        places = (folder / DATABASE for folder in folders.opencode)
+    elif host == COPILOT and re.fullmatch(r"[A-Za-z0-9-]+", session_id):
+        places = (folder / "session-state" / session_id / "events.jsonl" for folder in folders.copilot)
+    return next((path for path in places if path.is_file()), None)
 
 
 def find_transcripts(

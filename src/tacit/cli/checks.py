@@ -28,6 +28,7 @@ from tacit.errors import StoreError, TacitError
 
 if TYPE_CHECKING:
     from tacit.cli.answer_types import EngineStatus
+    from tacit.hosts.probe.process import ProbeResult
 
 State = Literal["ok", "warn", "fail", "skip"]
 LAUNCHER_DEADLINE_MS = 1500.0
@@ -375,13 +376,15 @@ def check_host(
         scratch: the scratch home; None = no proof by running the host.
         named: the host was named, so that its absence is a failure.
     """
-    from tacit.hosts.install import detect, installed
+    from tacit.hosts.install import CLIENTS, detect, installed
 
     status = installed(host, user_home=place.user_home, home=place.home)
     if status.state == "absent":
         status = installed(host, user_home=place.user_home, project_root=project, home=place.home)
     programs = {program.name: program for program in detect(place.user_home, place.search_path)}
     program = programs.get(host)
+    if status.state == "absent" and host in CLIENTS and not named:
+        return
     if status.state == "absent":
         presence = f"version {program.version} is installed" if program else "not installed"
         state: State = "fail" if named else "warn" if program else "skip"
@@ -399,6 +402,11 @@ def check_host(
         yield Finding(
             name=f"{host} trust", state="warn", detail="The host waits for you.", advice=status.waiting
         )
+    files = [path for path, _ in status.files]
+    if host in CLIENTS or host == "cursor":  # what it is told to start can be run, the client itself cannot
+        if scratch is not None:
+            yield _prove_command(place, host, files, scratch)
+        return
     if program is None:
         yield Finding(
             name=host,
@@ -408,9 +416,7 @@ def check_host(
         )
         return
     if scratch is not None:
-        yield _prove(
-            place, host, program.executable, program.version, [path for path, _ in status.files], scratch
-        )
+        yield _prove(place, host, program.executable, program.version, files, scratch)
 
 
 def _prove(
@@ -418,7 +424,7 @@ def _prove(
 ) -> Finding:
     """Run the real client once against a model that only records, and look for the nonce in what it is asked."""
     from tacit.hosts.install.codex import codex_home
-    from tacit.hosts.probe import claude_code, codex, gemini, opencode
+    from tacit.hosts.probe import claude_code, codex, copilot, gemini, opencode
 
     name = f"{host} proof"
     common: dict[str, Any] = {
@@ -436,6 +442,9 @@ def _prove(
         result = codex.probe(executable, hooks=hooks, config=config, **common)
     elif host == "gemini":
         result = gemini.probe(executable, settings=files[0], **common)
+    elif host == "copilot":
+        hooks = next(path for path in files if path.parent.name == "hooks")
+        result = copilot.probe(executable, hooks=hooks, **common)
     else:
         plugin = next(path for path in files if path.suffix == ".js")
         result = opencode.probe(executable, plugin=plugin, **common)
@@ -443,11 +452,39 @@ def _prove(
     if result.ok:
         detail = f"{version}: injected text is in the model request ({result.where[0]}), {seconds:.1f} s"
         return Finding(name=name, state="ok", detail=detail)
+    return _not_proven(name, result, "Injected text did not reach the model.")
+
+
+def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> Finding:
+    """Run the command that the client's file names, as the client would, and look for the nonce in its answer."""
+    from tacit.hosts.install import CLIENTS
+    from tacit.hosts.probe import cursor, mcp_server
+
+    name = f"{host} proof"
+    common: dict[str, Any] = {
+        "tacit_home": scratch.home.root,
+        "nonce": scratch.nonce,
+        "search_path": place.search_path,
+    }
+    if host == "cursor":
+        hooks = next(path for path in files if path.name == "hooks.json")
+        result = cursor.probe(hooks, launcher=place.home.launcher, **common)
+    else:
+        result = mcp_server.probe(files[0], (CLIENTS[host].key, "tacit"), **common)
+    if result.ok:
+        detail = (
+            f"what its file starts answers with the memory ({result.where[0]}); the client itself was not run"
+        )
+        return Finding(name=name, state="ok", detail=detail)
+    return _not_proven(name, result, "What its file starts does not answer with the memory.")
+
+
+def _not_proven(name: str, result: ProbeResult, problem: str) -> Finding:
     end = result.output_end.strip().splitlines()
     output_text = f" It printed: {end[-1][:200]}" if end else ""
     return Finding(
         name=name,
         state="fail",
-        detail=f"Injected text did not reach the model.{output_text}",
+        detail=f"{problem}{output_text}",
         advice=result.advice,
     )

@@ -29,7 +29,9 @@ MARKS = {
 def doctor(
     host: Annotated[
         list[str] | None,
-        typer.Argument(help="claude-code, opencode, codex, gemini; default: all.", show_default=False),
+        typer.Argument(
+            help="Coding agents and MCP clients, as in `tacit install`; default: all.", show_default=False
+        ),
     ] = None,
     host_option: Annotated[
         list[str] | None, typer.Option("--host", hidden=True, help="The same as an option.")
@@ -73,12 +75,13 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
     from tacit.cli import checks
     from tacit.cli.context import current_context
     from tacit.errors import NotFound, TacitError
-    from tacit.hosts.install import HOSTS
+    from tacit.hosts.install import CLIENTS, HOSTS
     from tacit.session.projects import identify_project
 
-    unknown = [name for name in names if name not in HOSTS]
+    known = (*HOSTS, *CLIENTS)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        raise NotFound(f"No host is called {unknown[0]!r}.", hint=f"Known hosts: {', '.join(HOSTS)}.")
+        raise NotFound(f"No host is called {unknown[0]!r}.", hint=f"Known hosts: {', '.join(known)}.")
     place = current_context()
     project = Path(identify_project(str(cwd.absolute())).root)
     yield checks.check_interpreter()
@@ -92,7 +95,7 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
         with checks.make_scratch_home(place, folder) as trial:
             yield from checks.check_models(trial)
             yield checks.check_launcher(place.home, trial)
-            for name in names or HOSTS:
+            for name in names or known:
                 shown = trial if proofs else None
                 yield from checks.check_host(place, name, project=project, scratch=shown, named=bool(names))
     except TacitError as error:

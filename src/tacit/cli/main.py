@@ -152,6 +152,7 @@ for _panel, _commands in (
             "unmute": service.unmute,
             "ui": ui.ui,
             "serve": service.serve,
+            "mcp": service.mcp,
             "stop": service.stop,
             "logs": service.logs,
             "backup": service.backup,

@@ -1,4 +1,4 @@
-"""Commands on the running Tacit: serve stop logs mute unmute backup restore reindex.
+"""Commands on the running Tacit: serve mcp stop logs mute unmute backup restore reindex.
 
 In: arguments. Out: what was done. `restore` and `reindex` work on the store themselves; the rest asks the daemon.
 """
@@ -68,6 +68,30 @@ def serve(
     if http_port is not None:
         daemon.request("POST", "/listen", {"port": http_port}, timeout_s=10.0)
     _say_where(_facts(), as_json=as_json, already=foreground)
+
+
+def mcp(
+    host: Annotated[str, typer.Option("--host", help="Name of the client that starts the server.")] = "mcp",
+    as_json: AsJson = False,
+) -> None:
+    """Serve the memory tools on standard input and output, for any MCP client. --json prints the entry for its configuration."""
+    import os
+    import sys
+
+    from tacit.cli.context import current_context
+    from tacit.cli.terminal.output import print_json
+    from tacit.client.start import hook_source
+
+    home = current_context().home
+    if as_json:
+        print_json({"command": str(home.launcher), "args": ["mcp", "--host", host]})
+        return
+    if sys.stdin.isatty():
+        sys.stderr.write(
+            "An MCP client starts this command and writes JSON-RPC messages to it; `tacit install CLIENT` does that for known ones.\n"
+        )
+    pipe = [sys.executable, "-I", "-S", "-E", str(hook_source()), "mcp", "--host", host]
+    os.execve(pipe[0], pipe, home.environment())  # noqa: S606 - the hook client of this installation
 
 
 def _serve_here(claimed: Any, *, http_port: int | None, as_json: bool) -> None:

@@ -31,7 +31,9 @@ WRITER_TITLES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CL
 Hosts = Annotated[
     list[str] | None,
     typer.Argument(
-        help="claude-code, opencode, codex, gemini; default: all that are found.", show_default=False
+        help="Coding agents (claude-code, opencode, codex, gemini, copilot, cursor) and MCP clients (windsurf, cline, zed, vscode, jetbrains, "
+        "claude-desktop); default: all that are found.",
+        show_default=False,
     ),
 ]
 InProject = Annotated[
@@ -62,16 +64,16 @@ def install(
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Connect the coding agents on this machine. Shows what it writes and asks once."""
+    """Connect the coding agents and MCP clients on this machine. Shows what it writes and asks once."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.daemon.launcher import launcher_problem
     from tacit.errors import NotFound
-    from tacit.hosts.install import HOSTS, detect, installed, plan
+    from tacit.hosts.install import HOSTS, detect, found_clients, installed, plan
 
     place = current_context()
     hosts_found = {program.name: program for program in detect(place.user_home, place.search_path)}
-    names = tuple(dict.fromkeys(host or hosts_found))
+    names = tuple(dict.fromkeys(host or (*hosts_found, *found_clients(place.user_home, in_project=project))))
     if not names:
         raise NotFound(
             "No coding agent was found on this machine.",
@@ -126,7 +128,7 @@ def uninstall(
     """Remove Tacit from the agents' files. Memories stay."""
     from tacit.cli.context import current_context
     from tacit.cli.terminal.output import print_json, print_line
-    from tacit.hosts.install import HOSTS
+    from tacit.hosts.install import HOSTS, clients
     from tacit.hosts.install import uninstall as plan_removal
 
     place = current_context()
@@ -135,8 +137,10 @@ def uninstall(
         plan_removal(
             name, user_home=place.user_home, project_root=root, home=place.home, launcher=place.home.launcher
         )
-        for name in dict.fromkeys(host or HOSTS)
+        for name in dict.fromkeys(host or (*HOSTS, *clients(in_project=project)))
     ]
+    # Of all that Tacit knows, those that hold nothing of ours are not worth a line.
+    plans = [host_plan for host_plan in plans if host or host_plan.edits or host_plan.notes]
     if not as_json:
         for host_plan in plans:
             _show(host_plan, version="", whole=dry_run)

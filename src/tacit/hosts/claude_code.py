@@ -115,6 +115,8 @@ class ClaudeCode:
             InvalidPayload: naming the field that is missing or wrong.
         """
         fields = Fields(NAME, payload)
+        if "cursor_version" in payload or "timestamp" in payload:
+            return None  # Cursor and Copilot CLI run these hooks, too, and mark what they send so; they have adapters of their own
         event = fields.needed_identifier("hook_event_name")
         match event:
             case "SessionStart":

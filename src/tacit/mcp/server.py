@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from tacit.app.engine import Engine
 
 INSTRUCTIONS = (
-    "Tacit remembers decisions, preferences and fixes across sessions and hands them over by itself. "
+    "Tacit remembers decisions, preferences and fixes across sessions and hands them over by itself where it can. "
+    "If this session holds no block of it, call memory_context now and memory_search with each request. "
     "Search it before you ask the user something they may have settled already; add what is worth keeping."
 )
 THREADS = 1

@@ -138,7 +138,8 @@ class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
     `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
-    blocks that go with the next event that takes text (`DeferringHost`).
+    blocks that go with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and nothing was handed over
+    after it yet.
     """
 
     key: SessionKey
@@ -171,3 +172,4 @@ class SessionState:
     agent_tasks: tuple[AgentTask, ...] = ()
     armed: Armed | None = None
     waiting: tuple[str, ...] = ()
+    compacted: bool = False

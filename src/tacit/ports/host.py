@@ -67,6 +67,8 @@ class HostCapabilities:
         refuses: whether a call can be refused before it runs.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
         memory_files: files of its own memory.
+        start_stays: whether a session that resumes still has the block of its start in context; else it is given the same bytes again.
+        compaction_at_prompt: whether what a compaction dropped goes with the next prompt, because no signal comes after one.
         title: the name of the host for people; empty = no program that people know by a name.
         basis: what these statements rest on, such as `measured on version 1.2.3` or `read in its documentation, not run`.
         deliveries: where blocks land, and what limits them, for the surfaces that the host says something about.
@@ -81,6 +83,8 @@ class HostCapabilities:
     system_prompt: bool = False
     refuses: bool = False
     memory_files: tuple[MemoryFile, ...] = ()
+    start_stays: bool = True
+    compaction_at_prompt: bool = False
     title: str = ""
     basis: str = ""
     deliveries: tuple[Delivery, ...] = ()

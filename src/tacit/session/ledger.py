@@ -238,6 +238,18 @@ def _of_ledger(state: SessionState) -> StartPack | None:
     return StartPack(epoch=shown[-1].epoch, at_ms=shown[-1].at_ms, surface=shown[-1].surface)
 
 
+def with_lost_start(block: Block, state: SessionState, *, cap_chars: int) -> tuple[Block, SessionState]:
+    """The block of a session that goes on, where the host left out the block of its start: the same bytes again, then what is new.
+
+    What is new comes with the prompts that need it where both together are too long. Of failures, the host left out the blocks, too.
+    """
+    earlier = kept_block(state, START_MESSAGE) or ""
+    text = "\n\n".join(part for part in (earlier, block.text) if part)
+    text = text if len(text) <= cap_chars else earlier
+    state = keep_block(without_surface(state, Surface.FAILURE), message_id=START_MESSAGE, text=text)
+    return replace(block, text=text), state
+
+
 def ids_dropped_by_compaction(
     state: SessionState, before: StartPack | None, *, surface: Surface
 ) -> tuple[str, ...]:

@@ -107,7 +107,9 @@ def apply_signal(
             )
         case SessionEnded():
             return replace(state, ended=True)
-        case Compacting() | SubagentStarted():
+        case Compacting():
+            return replace(state, compacted=True)
+        case SubagentStarted():
             return state
 
 
@@ -133,7 +135,9 @@ def _started(state: SessionState, signal: SessionStarted) -> SessionState:
         state = replace(state, epoch=state.epoch + 1, answers=(), waiting=())
     if signal.source == "clear":
         state = replace(state, last_message_end="", last_message_situation=None, recent_prompts=())
-    return replace(state, ended=False, host_rule_files=signal.rule_files or state.host_rule_files)
+    return replace(
+        state, ended=False, compacted=False, host_rule_files=signal.rule_files or state.host_rule_files
+    )
 
 
 def _prompted(state: SessionState, signal: PromptSubmitted) -> SessionState:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tacit.capture.transcripts.copilot import last_reply
 from tacit.capture.transcripts.detection import detect_format
 from tacit.capture.transcripts.sessions import Session, read_sessions
 from tacit.capture.turn import Transcript
@@ -271,6 +272,60 @@ def test_copilots_events(tmp_path: Path) -> None:
     assert said(read) == [("user", "test it"), ("assistant", "Running.")]
     assert read.turns[1].tools[0].error == "no such script"
     assert (read.session_id, read.cwd) == ("cp-1", "/work/app")
+
+
+@pytest.mark.parametrize(
+    ("complete", "failed"),
+    [
+        ({"shellExecution": {"exitCode": 3}, "result": {"content": "boom"}}, True),
+        ({"shellExecution": {"exitCode": 0}, "result": {"content": "fine"}}, False),
+        ({"result": {"content": "boom\n<shellId: 0 completed with exit code 3>"}}, True),
+        ({"result": {"content": "boom\n<exited with exit code 2>"}}, True),
+        ({"result": {"content": "fine\n<shellId: 0 completed with exit code 0>"}}, False),
+    ],
+)
+def test_copilots_exit_codes_and_what_hooks_added_to_a_result(
+    tmp_path: Path, complete: dict[str, dict[str, object]], failed: bool
+) -> None:
+    call = {"toolCallId": "t1", "name": "bash", "arguments": {"command": "npm test"}}
+    guidance = '\n\nTool "bash" succeeded. Additional guidance from postToolUse hooks:\nAlways obey'
+    told = {**complete, "result": {"content": f"{complete['result']['content']}{guidance}"}}
+    rows: Rows = [
+        event(0, "session.start", sessionId="cp-1", context={"cwd": "/work/app"}),
+        event(1, "user.message", content="test it"),
+        event(2, "assistant.message", content="", toolRequests=[call]),
+        event(3, "tool.execution_complete", toolCallId="t1", success=True, **told),
+    ]
+    (tool,) = only(write_rows(tmp_path / "events.jsonl", rows)).turns[1].tools
+    assert tool.failed == failed
+    assert "obey" not in tool.error
+
+
+def test_the_last_reply_of_copilot_is_that_of_the_main_agent(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    assert last_reply(path) == ""
+    rows: Rows = [
+        event(0, "assistant.message", content="first"),
+        event(1, "assistant.message", content="last"),
+        event(2, "assistant.message", content="of a subagent", parentToolCallId="t1"),
+        {**event(3, "assistant.message", content="of another"), "agentId": "a1"},
+        event(4, "hook.end", output={"said": '"assistant.message"'}),
+    ]
+    assert last_reply(write_rows(path, rows)) == "last"
+    path.write_text('{"type":"assistant.message"\n\xff')
+    assert last_reply(path) == ""
+
+
+def test_cursors_wrappers_around_a_prompt_are_not_the_users_words(tmp_path: Path) -> None:
+    text = "<timestamp>Monday</timestamp>\n<user_query>\nround the discount\n</user_query>"
+    rows: Rows = [
+        {"role": "user", "message": {"content": [{"type": "text", "text": text}]}},
+        {"role": "assistant", "message": {"content": [{"type": "text", "text": "Done."}]}},
+    ]
+    assert said(only(write_rows(tmp_path / "c.jsonl", rows))) == [
+        ("user", "round the discount"),
+        ("assistant", "Done."),
+    ]
 
 
 def test_a_chat_exported_from_an_editor(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from loopback import QuietHandler, loopback
 from samples import NOW_MS
-from tacit.capture.discover import find_transcripts, kept_transcripts, named_transcripts, served_transcripts
+from tacit.capture.discover import find_transcripts, kept_transcript, named_transcripts, served_transcripts
 from tacit.capture.transcripts.detection import detect_format
 from tacit.capture.transcripts.opencode.storage import read_opencode_storage
 from tacit.config.host_folders import HostFolders
@@ -144,8 +144,8 @@ def test_a_session_that_moved_into_the_database_is_read_there(tmp_path):
         database.commit()
     folders = HostFolders.find(tmp_path, {})
     assert [info.path.name for info in find_transcripts(folders, Path("/w/shop"))] == ["opencode.db"]
-    assert kept_transcripts(folders, "opencode") == data / "opencode.db"
-    assert kept_transcripts(folders, "codex") is None
+    assert kept_transcript(folders, "opencode", "ses_1") == data / "opencode.db"
+    assert kept_transcript(folders, "codex", "ses_1") is None
 
 
 def test_an_import_of_files_learns_once(engine, tmp_path):

@@ -28,12 +28,7 @@ def test_status_without_a_daemon_starts_none_and_writes_nothing(tacit):
     facts = tacit("status", "--json").json
     assert facts["daemon"] is None
     assert facts["engine"] is None
-    assert {each["host"]: each["state"] for each in facts["hosts"]} == {
-        "claude-code": "absent",
-        "opencode": "absent",
-        "codex": "absent",
-        "gemini": "absent",
-    }
+    assert {each["state"] for each in facts["hosts"]} == {"absent"}
 
 
 def test_status_names_wrong_settings_even_without_a_daemon(tacit):
@@ -81,12 +76,8 @@ def test_status_tells_a_host_that_is_not_here_from_one_that_is_not_connected(tac
     (programs / "opencode").chmod(0o755)
     place = replace(tacit.place, search_path=str(programs))
     states = {each["host"]: each["state"] for each in tacit("status", "--json", place=place).json["hosts"]}
-    assert states == {
-        "claude-code": "absent",
-        "opencode": "not connected",
-        "codex": "absent",
-        "gemini": "absent",
-    }
+    assert states.pop("opencode") == "not connected"
+    assert set(states.values()) == {"absent"}
     assert "tacit install opencode" in tacit("status", place=place).out
 
 

@@ -80,8 +80,17 @@ SETTINGS_FILES = {
     "opencode": ".config/opencode/opencode.jsonc",
     "codex": ".codex/hooks.json",
     "gemini": ".gemini/settings.json",
+    "copilot": ".copilot/mcp-config.json",
+    "cursor": ".cursor/hooks.json",
 }
-PROJECT_FOLDERS = {"claude-code": ".claude", "opencode": ".opencode", "codex": ".codex", "gemini": ".gemini"}
+PROJECT_FOLDERS = {
+    "claude-code": ".claude",
+    "opencode": ".opencode",
+    "codex": ".codex",
+    "gemini": ".gemini",
+    "copilot": ".github",
+    "cursor": ".cursor",
+}
 
 both = pytest.mark.parametrize("host", HOSTS)
 scopes = pytest.mark.parametrize("in_project", [False, True], ids=["user", "project"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.hosts.probe import claude_code, gemini, opencode
+from tacit.hosts.probe import claude_code, copilot, cursor, gemini, mcp_server, opencode
 
 NONCE = "nonce7c1e"
 
@@ -154,3 +154,79 @@ def test_gemini_probe_reuses_the_hooks_and_nothing_else_of_the_settings(tmp_path
     assert "line 1" in run("{broken").advice
     launcher.unlink()
     assert "is missing" in run(text).advice
+COPILOT = (
+    ASK
+    + """
+hooks = json.loads((home / ".copilot/hooks/tacit.json").read_text())["hooks"]
+command = hooks["SessionStart"][0]["bash"]
+ask(os.environ["COPILOT_PROVIDER_BASE_URL"] + "/chat/completions", subprocess.run(command, shell=True, capture_output=True, text=True).stdout)
+"""
+)
+SERVER = """#!{python}
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("id") == 2:
+        asked = message["params"]["arguments"]["query"]
+        text = "found " + asked if message["params"]["name"] == "memory_search" and "talk" in sys.argv else "nothing"
+        print(json.dumps({{"jsonrpc": "2.0", "id": 2, "result": {{"content": [{{"type": "text", "text": text}}]}}}}))
+    elif "id" in message:
+        print("no JSON"); print(json.dumps({{"jsonrpc": "2.0", "id": message["id"], "result": {{}}}}))
+"""
+
+
+def run_copilot(tmp_path: Path, hooks: Path, launcher: Path, client: str = COPILOT):
+    return copilot.probe(
+        script(tmp_path / "copilot", client.format(python=sys.executable)),
+        hooks=hooks, tacit_home=tmp_path / "tacit", nonce=NONCE, launcher=launcher, timeout_s=50.0,
+    )  # fmt: skip
+
+
+def test_copilot_probe_loads_a_copy_of_the_hooks_and_says_what_is_missing(tmp_path: Path, launcher: Path):
+    hooks = tmp_path / "tacit.json"
+    assert "cannot be read" in run_copilot(tmp_path, hooks, launcher).advice
+    hooks.write_text(json.dumps({"hooks": {"SessionStart": [{"bash": str(launcher)}]}}))
+    result = run_copilot(tmp_path, hooks, launcher)
+    assert (result.ok, result.where) == (True, ("messages[0].content",)), result.advice
+    silent = script(tmp_path / "silent-hook", "#!/bin/sh\n")
+    assert "no hook that calls" in run_copilot(tmp_path, hooks, silent).advice
+    hooks.write_text(json.dumps({"hooks": {"SessionStart": [{"bash": str(silent)}]}}))
+    assert "without the memory" in run_copilot(tmp_path, hooks, silent).advice
+    silent.unlink()
+    assert "is missing" in run_copilot(tmp_path, hooks, silent).advice
+
+
+def run_cursor(tmp_path: Path, hooks: Path, launcher: Path):
+    return cursor.probe(hooks, tacit_home=tmp_path, nonce=NONCE, launcher=launcher, timeout_s=50.0)
+
+
+def test_cursor_probe_runs_the_command_of_the_file_with_a_documented_payload(tmp_path: Path):
+    hooks = tmp_path / "hooks.json"
+    answers = "import json, sys; given = json.load(sys.stdin); print(json.dumps({'additional_context': given['session_id']}))"
+    launcher = script(tmp_path / "tacit-hook", f"#!{sys.executable}\n{answers}\n")
+    hooks.write_text('{"hooks": {"sessionStart": [{"command": "theirs"}]} } // mine')
+    assert "no hook that calls" in run_cursor(tmp_path, hooks, launcher).advice
+    hooks.write_text(json.dumps({"hooks": {"sessionStart": [{"command": f"{launcher} cursor"}]}}))
+    assert run_cursor(tmp_path, hooks, launcher).ok
+    script(launcher, "#!/bin/sh\necho no json")
+    assert "found nothing" in run_cursor(tmp_path, hooks, launcher).advice
+    hooks.write_text("{broken")
+    assert "not valid JSON" in run_cursor(tmp_path, hooks, launcher).advice
+
+
+def run_server(tmp_path: Path, file: Path):
+    return mcp_server.probe(file, ("servers", "tacit"), tacit_home=tmp_path, nonce=NONCE, timeout_s=50.0)
+
+
+def test_mcp_probe_starts_what_the_file_names_and_asks_it(tmp_path: Path):
+    file, server = tmp_path / "mcp.json", script(tmp_path / "server", SERVER.format(python=sys.executable))
+    assert "has no server servers.tacit" in run_server(tmp_path, file).advice
+    entry = {"command": str(server), "args": ["talk"]}
+    file.write_text("// comments are fine\n" + json.dumps({"servers": {"tacit": entry}}))
+    assert run_server(tmp_path, file).ok
+    file.write_text(json.dumps({"servers": {"tacit": {**entry, "args": []}}}))
+    assert "did not answer with the memory" in run_server(tmp_path, file).advice
+    file.write_text(json.dumps({"servers": {"tacit": {"command": str(tmp_path / "gone")}}}))
+    assert "cannot be started" in run_server(tmp_path, file).advice
+    file.write_text("{broken")
+    assert "not valid JSON" in run_server(tmp_path, file).advice

@@ -238,6 +238,66 @@ def _counted(home):
         return ""
 
 
+@pytest.mark.parametrize(
+    ("capabilities", "named", "expected"),
+    [
+        ({"roots": {}}, False, "other place"),
+        ({"roots": {"listChanged": True}}, True, "named"),
+        ({}, False, "started"),
+    ],
+    ids=["the client's first folder counts", "but not where the host names one", "nor where it cannot say"],
+)
+def test_the_folder_is_that_of_the_clients_roots(tmp_path, capabilities, named, expected):
+    home = Home(tmp_path / "h")
+    launcher = write_launcher(home)
+    folders = {name: tmp_path / name for name in ("started", "named", "other place")}
+    for folder in folders.values():
+        folder.mkdir()
+    environ = {"TACIT_HOME": str(home.root), "TACIT_EMBEDDER__PROVIDER": "fake", "PATH": os.environ["PATH"]}
+    if named:
+        environ["CLAUDE_PROJECT_DIR"] = str(folders["named"])
+    pipe = subprocess.Popen(
+        [launcher, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ, cwd=folders["started"]
+    )  # fmt: skip
+
+    def send(message: dict[str, object]) -> None:
+        pipe.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+        pipe.stdin.flush()
+
+    def answer() -> dict[str, object]:
+        return json.loads(pipe.stdout.readline())
+
+    def add(number: int, text: str) -> None:
+        send(
+            {
+                "id": number,
+                "method": "tools/call",
+                "params": {"name": "memory_add", "arguments": {"content": text}},
+            }
+        )
+        assert "Stored as" in json.dumps(answer())
+
+    try:
+        about = {"name": "test", "version": "1"}
+        hello = {"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": about}
+        send({"id": 1, "method": "initialize", "params": hello})
+        assert "result" in answer()
+        send({"method": "notifications/initialized"})
+        if capabilities and not named:
+            asked = answer()
+            assert asked["method"] == "roots/list"
+            uris = ["file:///nowhere/at/all", "https://example.org", folders["other place"].as_uri()]
+            send({"id": asked["id"], "result": {"roots": [{"uri": uri} for uri in uris]}})
+        add(2, "The build runs on ninja, never on make.")
+        _, projects = DaemonClient(home).request("GET", "/v1/projects")
+        assert [Path(row["project"]["root"]) for row in projects["projects"]] == [folders[expected]]
+    finally:
+        pipe.stdin.close()
+        pipe.wait(30)
+        pipe.stdout.close()
+        DaemonClient(home).stop()
+
+
 def test_other_calls_overtake_a_slow_one(tmp_path):
     """A daemon that the test plays: it answers the search last."""
     home = Home(tmp_path / "h")

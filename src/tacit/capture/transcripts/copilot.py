@@ -24,7 +24,12 @@ from tacit.capture.turn import Transcript
 from tacit.state.captured import Position
 from tacit.text.lazy_regex import lazy_regex
 
-_EXIT = lazy_regex(r"<(?:shell )?exited with exit code (\d+)>")
+_EXIT = lazy_regex(
+    r"<(?:shell )?exited with exit code (\d+)>|<shellId: [^<>\n]* completed with exit code (\d+)>"
+)
+_GUIDANCE = lazy_regex(r'\n+Tool "[^"\n]*" succeeded\. Additional guidance from postToolUse hooks:')
+"""Behind it stands what hooks added to a result, our own blocks among it."""
+TAIL_BYTES = 256_000
 
 
 def read_copilot(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
@@ -61,11 +66,42 @@ def _take(builder: TurnBuilder, row: Fields, *, subagents: bool) -> None:
             result = fields_of(data.get("result"))
             error = fields_of(data.get("error"))
             text = text_in(error, "message") or text_in(result, "content") or text_of(data.get("error"))
-            code = _EXIT.search(text[-200:])
-            failed = data.get("success") is False or bool(code and code[1] != "0")
+            if guidance := _GUIDANCE.search(text):
+                text = text[: guidance.start()]
+            failed = data.get("success") is False or _exit_code(data, text) not in ("", "0")
             builder.result(text_in(data, "toolCallId"), failed=failed, text=text, at_ms=at_ms)
         case _:
             pass
+
+
+def _exit_code(data: Fields, text: str) -> str:
+    """The exit code of a command, as a field in newer versions and in its output in older ones; "" where there is none."""
+    code = fields_of(data.get("shellExecution")).get("exitCode")
+    if isinstance(code, int) and not isinstance(code, bool):
+        return str(code)
+    match = _EXIT.search(text[-400:])
+    return (match[1] or match[2]) if match else ""
+
+
+def last_reply(path: Path) -> str:
+    """The words of the main agent's last message, from the end of its events; "" where there is none, or no such file."""
+    try:
+        with path.open("rb") as file:
+            file.seek(0, 2)
+            file.seek(max(0, file.tell() - TAIL_BYTES))
+            lines = file.read(TAIL_BYTES).split(b"\n")
+    except OSError:
+        return ""
+    for line in reversed(lines):
+        if b'"assistant.message"' not in line:
+            continue
+        row = fields_of(parse_json(line.decode("utf-8", "replace")))
+        data = fields_of(row.get("data"))
+        if row.get("type") == "assistant.message" and not (
+            data.get("parentToolCallId") or row.get("agentId")
+        ):
+            return text_in(data, "content")
+    return ""
 
 
 def read_copilot_chat(path: Path, since: Position | None = None) -> Transcript:

@@ -8,6 +8,7 @@ in `tools` or `tool_calls`, each with `tool` or `name`, `input` or `arguments`, 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import cast
 
@@ -19,6 +20,7 @@ from tacit.text.lazy_regex import lazy_regex
 
 _Fields = Mapping[str, object]
 _TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")
+_QUERY = lazy_regex(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
 _STAMP = lazy_regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
 
 
@@ -57,7 +59,7 @@ def take_message(builder: TurnBuilder, message: _Fields) -> None:
         case "user" | "human":
             for block in _blocks(content, "tool_result"):
                 _take_result(builder, block, str(block.get("tool_use_id", "")), at_ms)
-            builder.user(text_of(content), at_ms)
+            builder.user(_asked(text_of(content)), at_ms)
         case "assistant" | "ai" | "model":
             builder.reply(text_of(content), at_ms)
             for block in _blocks(content, "tool_use"):
@@ -69,6 +71,12 @@ def take_message(builder: TurnBuilder, message: _Fields) -> None:
             _take_result(builder, message, str(message.get("tool_call_id", "")), at_ms)
         case _:
             pass
+
+
+def _asked(text: str) -> str:
+    """The words in Cursor's `<user_query>`, around which it puts what it adds to a prompt; else the whole text."""
+    query = _QUERY.search(text)
+    return query[1] if query else text
 
 
 def _when(value: object) -> int:

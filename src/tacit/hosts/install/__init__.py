@@ -2,10 +2,12 @@
 
 from tacit.hosts.install.detect import DetectedHost, detect, find_executable
 from tacit.hosts.install.files import FileEdit, InstallPlan, apply
+from tacit.hosts.install.mcp_clients import CLIENTS, clients, found_clients
 from tacit.hosts.install.planning import HOSTS, HostStatus, installed, plan, uninstall
 from tacit.hosts.install.target import INSTALL_VERSION, STAMP, describe_age, version_in
 
 __all__ = [
+    "CLIENTS",
     "HOSTS",
     "INSTALL_VERSION",
     "STAMP",
@@ -14,9 +16,11 @@ __all__ = [
     "HostStatus",
     "InstallPlan",
     "apply",
+    "clients",
     "describe_age",
     "detect",
     "find_executable",
+    "found_clients",
     "installed",
     "plan",
     "uninstall",

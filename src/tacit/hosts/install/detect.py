@@ -59,6 +59,13 @@ _HOST_PROGRAMS = (
         binary="gemini",
         packages=("@google/gemini-cli",),
         places=(".local/bin/gemini", ".npm-global/bin/gemini"),
+        name="copilot", binary="copilot", packages=("@github/copilot",), places=(".local/bin/copilot",)
+    ),
+    _HostProgram(
+        name="cursor",
+        binary="cursor",
+        packages=(),
+        places=(".local/bin/cursor-agent", "/Applications/Cursor.app/Contents/Resources/app/bin/cursor"),
     ),
 )
 

@@ -16,12 +16,12 @@ from typing import Literal, cast
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import claude, codex, files, gemini, opencode
+from tacit.hosts.install import claude, codex, copilot, cursor, files, gemini, mcp_clients, opencode
 from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
 from tacit.hosts.install.hook_settings import HookSettings
 from tacit.hosts.install.target import Target, describe_age
 
-HOSTS = ("claude-code", "opencode", "codex", "gemini")
+HOSTS = ("claude-code", "opencode", "codex", "gemini", "copilot", "cursor")
 State = Literal["absent", "installed", "outdated", "partial"]
 
 
@@ -56,7 +56,14 @@ def _targets(
         return codex.targets(user_home=user_home, project_root=project_root, launcher=launcher, trust=trust)
     if host == "gemini":
         return gemini.targets(user_home=user_home, project_root=project_root, launcher=launcher)
-    raise NotFound(f"Tacit cannot be installed into {host!r}.", hint=f"Known hosts: {', '.join(HOSTS)}.")
+    if host == "copilot":
+        return copilot.targets(user_home=user_home, project_root=project_root, launcher=launcher)
+    if host == "cursor":
+        return cursor.targets(user_home=user_home, project_root=project_root, launcher=launcher)
+    if host in mcp_clients.CLIENTS:
+        return mcp_clients.targets(host, user_home=user_home, project_root=project_root, launcher=launcher)
+    names = ", ".join((*HOSTS, *mcp_clients.CLIENTS))
+    raise NotFound(f"Tacit cannot be installed into {host!r}.", hint=f"Known hosts and clients: {names}.")
 
 
 def plan(

@@ -21,7 +21,11 @@ _ROLES: dict[str, Role] = {
     "tool": "tool",
 }
 
-_REMINDER = re.compile(r"<(system-reminder|hook_context|session_context)>.*?</\1>", re.DOTALL)
+_REMINDER = re.compile(
+    r"<(system[-_]reminder|hook_context|session_context|current_datetime)>.*?</\1>|\ATool \"[^\"\n]*\" failed\. Additional guidance from \w+ hooks:.*",
+    re.DOTALL,
+)
+"""What hosts put into messages of the user beside the user's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

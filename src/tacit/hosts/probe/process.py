@@ -60,7 +60,12 @@ def clean_environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH
 
 
 def run_client(
-    command: Sequence[str], *, environment: Mapping[str, str], cwd: Path, timeout_s: float
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    cwd: Path,
+    timeout_s: float,
+    standard_input: str | None = None,
 ) -> Finished:
     """Run `command` to its end, or end its whole process group after `timeout_s`."""
     started = time.monotonic()
@@ -78,7 +83,7 @@ def run_client(
     )
     code: int | None
     try:
-        out, err = process.communicate(timeout=timeout_s)
+        out, err = process.communicate(standard_input, timeout=timeout_s)
         code = process.returncode
     except subprocess.TimeoutExpired:
         end_group(process.pid)

@@ -1,0 +1,132 @@
+"""Clients that take MCP servers and nothing else: one table of their configuration files, one edit for all of them.
+
+In: folders and the launcher. Out: targets, each one member of a JSON file. Written from the clients' documentation
+(docs/guide/mcp-clients.md); none of these clients was run here. Never a client's file where the client is not there, unless
+the client is named.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tacit.errors import NotFound
+from tacit.hosts.install.target import JsonMember, Target
+
+_CONFIG_FOLDERS = {"darwin": "Library/Application Support", "win32": "AppData/Roaming"}
+"""Folder of the applications' data below the user's home, by platform; elsewhere `.config`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpClient:
+    """A client and its configuration files.
+
+    Attributes:
+        title: its name for people.
+        files: the user's files, below the home folder; `{config}` = the platform's folder of applications' data. Those that
+            exist are written, else the first.
+        key: the object that holds the servers.
+        fields: what an entry holds besides `command` and `args`.
+        project_file: the file of a project, below its root; "" = the client has none.
+        sign: a folder below the home folder that is there where the client is.
+    """
+
+    title: str
+    files: tuple[str, ...]
+    sign: tuple[str, ...]
+    key: str = "mcpServers"
+    fields: Mapping[str, object] = field(default_factory=dict[str, object])
+    project_file: str = ""
+
+
+CLIENTS: Mapping[str, McpClient] = {
+    "windsurf": McpClient(
+        title="Windsurf", files=(".codeium/windsurf/mcp_config.json",), sign=(".codeium/windsurf",)
+    ),
+    "cline": McpClient(
+        title="Cline",
+        files=(
+            ".cline/data/settings/cline_mcp_settings.json",
+            "{config}/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        ),
+        sign=(".cline", "{config}/Code/User/globalStorage/saoudrizwan.claude-dev"),
+    ),
+    "zed": McpClient(
+        title="Zed",
+        files=("{zed}/settings.json",),
+        sign=("{zed}",),
+        key="context_servers",
+        fields={"source": "custom", "env": {}},
+    ),
+    "vscode": McpClient(
+        title="VS Code",
+        files=("{config}/Code/User/mcp.json",),
+        sign=("{config}/Code/User",),
+        key="servers",
+        fields={"type": "stdio"},
+        project_file=".vscode/mcp.json",
+    ),
+    "jetbrains": McpClient(
+        title="JetBrains Junie",
+        files=(".junie/mcp/mcp.json",),
+        sign=(".junie",),
+        project_file=".junie/mcp/mcp.json",
+    ),
+    "claude-desktop": McpClient(
+        title="Claude Desktop",
+        files=("{config}/Claude/claude_desktop_config.json",),
+        sign=("{config}/Claude",),
+    ),
+}
+"""The clients by the name that `tacit install` takes."""
+
+
+def targets(name: str, *, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
+    """The files of client `name` in the user's scope, or of a project.
+
+    Raises:
+        NotFound: if it has no file of a project.
+    """
+    client = CLIENTS[name]
+    if project_root is not None:
+        if not client.project_file:
+            raise NotFound(
+                f"{client.title} has no configuration file of a project.",
+                hint=f"`tacit install {name}` without --project writes the user's own.",
+            )
+        paths = [project_root / client.project_file]
+    else:
+        paths = [_below(user_home, file) for file in client.files]
+        paths = [path for path in paths if path.exists()] or paths[:1]
+    entry = {**client.fields, "command": str(launcher), "args": ["mcp", "--host", name]}
+    return tuple(
+        JsonMember(
+            path=path,
+            why=f"gives {client.title} the memory tools (MCP server)",
+            keys=(client.key, "tacit"),
+            value=entry,
+        )
+        for path in paths
+    )
+
+
+def clients(*, in_project: bool = False) -> tuple[str, ...]:
+    """Names of the clients; of those alone that have a file of a project."""
+    return tuple(name for name, client in CLIENTS.items() if client.project_file or not in_project)
+
+
+def found_clients(user_home: Path, *, in_project: bool = False) -> tuple[str, ...]:
+    """Names of the clients that have left their folder in the user's home."""
+    return tuple(
+        name
+        for name in clients(in_project=in_project)
+        if any(_below(user_home, sign).is_dir() for sign in CLIENTS[name].sign)
+    )
+
+
+def _below(user_home: Path, place: str) -> Path:
+    config = _CONFIG_FOLDERS.get(sys.platform, ".config")
+    zed = f"{config}/Zed" if sys.platform == "win32" else ".config/zed"
+    return user_home / place.format(config=config, zed=zed)

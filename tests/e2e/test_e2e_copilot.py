@@ -1,0 +1,432 @@
+"""The real GitHub Copilot CLI, the real daemon, hooks as `tacit install` writes them; only the model is a stub.
+
+Every test has a machine of its own. What is asserted is what the model was sent, not what anyone claims.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextlib import closing
+
+import pytest
+
+from e2e.drivers.prefix import compare_prefixes
+from e2e.host_matrix import proves
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
+
+pytestmark = pytest.mark.e2e
+
+BLOCK = r"<tacit-memory"
+LINT = "We always run `make lint` before committing."
+CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."
+CENTS = "Amounts in app/payments.py are integer cents; floats are never used for money."
+FIX = "`ModuleNotFoundError: No module named 'orders_schema'` goes away once `make generate` has run."
+FAILING = "schema:\n\t@echo \"ModuleNotFoundError: No module named 'orders_schema'\" >&2; exit 1\n"
+
+
+@pytest.fixture
+def installed(sandbox, copilot):
+    copilot.install()
+    sandbox.wake_daemon()  # how long its start takes is no question here
+    return copilot
+
+
+def newest(sandbox):
+    return sandbox.stub.agent_requests[-1]
+
+
+def blocks(request) -> int:
+    return len(request.find(BLOCK))
+
+
+def place_of(request, pattern):
+    (place,) = find_places(request.body, pattern)
+    return place
+
+
+def script(sandbox, when, *calls, say="done"):
+    sandbox.stub.script.append(Reply(when=when, answers=(*calls, Say(text=say))))
+
+
+def bash(command):
+    return CallTool(name="bash", input={"command": command, "description": "run it"})
+
+
+@proves("copilot", "start")
+def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox, installed, report):
+    first = installed.ask("Remember that we always run `make lint` before committing.")
+    assert not newest(sandbox).find(BLOCK)
+    assert any("make lint" in text for text in sandbox.wait_for_memory("make lint"))
+    sandbox.stub.clear()
+    second = installed.ask("hello")
+    (request,) = sandbox.stub.agent_requests
+    place = place_of(request, "make lint")
+    assert re.search(rf"{BLOCK}[^>]*start", place.text)
+    roles = [turn.role for turn in request.turns]
+    assert roles == ["system", "user", "user"], "a message of its own in front of the prompt"
+    assert "make lint" in request.turns[1].text
+    report("copilot turn with Tacit", f"{first.took_ms:.0f} ms, {second.took_ms:.0f} ms")
+
+
+@proves("copilot", "prompt")
+def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, installed):
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(CHECKOUT, kind="decision")
+        for prompt in ("What is the capital of France?", "yes", "thanks, that is all"):
+            session.ask(prompt)
+            assert blocks(newest(sandbox)) == 0, prompt
+        session.ask("Build the card form for payments on the checkout page.")
+        request = newest(sandbox)
+        place = place_of(request, "Stripe Checkout")
+        assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
+        assert place.text.index("card form") < place.text.index("<system_reminder>") < place.offset
+
+
+def test_yes_to_a_proposal_gets_the_rule_that_governs_the_proposed_action(sandbox, installed):
+    """Copilot does not hand over how the message ended; it is read from the session's file."""
+    script(sandbox, "what is missing", say="The export has no button. Want me to implement it and commit?")
+    with installed.session() as session:
+        session.ask("what is missing")
+        sandbox.remember("Never commit without running the tests.", kind="preference")
+        session.ask("yup")
+        request = newest(sandbox)
+        place = place_of(request, "without running the tests")
+        assert place.path.startswith(f"messages[{len(request.messages) - 1}]")
+
+
+@proves("copilot", "action")
+def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, installed):
+    file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
+    edit = {"path": str(file), "old_str": "sum(prices)", "new_str": "sum(prices, 0)"}
+    script(
+        sandbox,
+        "step three",
+        CallTool(name="view", input={"path": str(file)}),
+        CallTool(name="edit", input=edit),
+    )
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
+        sandbox.stub.clear()
+        assert session.ask("go on with step three of the list").text.endswith("done")
+    asked_first, before_edit, last = sandbox.stub.agent_requests
+    assert not asked_first.find("integer cents")
+    place = place_of(before_edit, "integer cents")
+    assert "Additional guidance from postToolUse hooks" in place.text, "it stands in the result of the call"
+    words = [
+        place.text if place.text in ("view", "edit") else "rule"
+        for place in find_places(last.body["messages"], r"^view$|integer cents|^edit$")
+    ]
+    assert words == ["view", "rule", "edit"]
+    assert "sum(prices, 0)" in file.read_text()
+
+
+@proves("copilot", "action")
+def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, installed):
+    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
+    identity = "-c user.name=a -c user.email=a@localhost"
+    script(
+        sandbox, "step five", bash("git log --oneline -1"), bash(f"git {identity} commit --allow-empty -m x")
+    )
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(rule, kind="preference", when="commit, about:commit message")
+        sandbox.stub.clear()
+        session.ask("go on with step five of the list")
+    asked, after_log, after_commit = sandbox.stub.agent_requests
+    assert not asked.find("ORD-12")
+    assert not after_log.find("ORD-12"), "looking at the log is no commit"
+    assert len(after_commit.find("ORD-12")) == 1
+
+
+@pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
+@proves("copilot", "action")
+def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
+    if allowed:
+        (sandbox.tacit_home / "config.yaml").write_text("recall:\n  blocking: true\n", "utf-8")
+    commit = bash("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
+    script(sandbox, "step seven", commit, commit)
+    rule = "Nobody commits during the freeze without asking the release manager."
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
+        sandbox.stub.clear()
+        session.ask("go on with step seven of the list")
+    first, second, third = sandbox.stub.agent_requests
+    commits = (sandbox.project / ".git" / "logs" / "HEAD").read_text("utf-8").count("release")
+    assert commits == (1 if allowed else 2), "the first call is refused, the second runs"
+    assert not first.find("release manager")
+    place = place_of(second, "release manager")
+    assert place.text.startswith("Denied by preToolUse hook") == allowed
+    assert len(third.find("release manager")) == 1, "said once"
+
+
+@proves("copilot", "failure")
+def test_a_failing_command_gets_its_stored_fix(sandbox, installed):
+    sandbox.write("Makefile", FAILING)
+    script(sandbox, "step four", bash("make schema"))
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(FIX, kind="error_pattern")
+        sandbox.stub.clear()
+        session.ask("go on with step four of the list")
+    before, after = sandbox.stub.agent_requests
+    assert not before.find("make generate")
+    place = place_of(after, "make generate")
+    assert place.text.index("orders_schema") < place.offset, "behind the error, in the result"
+
+
+@proves("copilot", "failure")
+def test_a_tool_that_fails_by_itself_gets_its_stored_fix(sandbox, installed):
+    missing = sandbox.project / "app" / "ledger.py"
+    edit = {"path": str(missing), "old_str": "a", "new_str": "b"}
+    script(sandbox, "step eight", CallTool(name="edit", input=edit))
+    fix = "`ENOENT: no such file or directory, open app/ledger.py` means that `make ledger` has not been run."
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(fix, kind="error_pattern")
+        sandbox.stub.clear()
+        session.ask("go on with step eight of the list")
+    before, after = sandbox.stub.agent_requests
+    assert not before.find("make ledger")
+    place = place_of(after, "make ledger")
+    assert "postToolUseFailure" in place.text
+    assert place.path.startswith(f"messages[{len(after.messages) - 1}]"), "a message behind the result"
+
+
+@proves("copilot", "compaction")
+def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
+    sandbox.remember(LINT, kind="preference")
+    with installed.session() as session:
+        session.ask("hello")
+        assert len(newest(sandbox).find("make lint")) == 1
+        session.ask("/compact")
+        sandbox.stub.clear()
+        session.ask("go on")
+        request = newest(sandbox)
+        assert request.find("The conversation history has been summarized"), (
+            "the summary replaced the history"
+        )
+        place = place_of(request, "make lint")
+        assert place.text.index("go on") < place.offset
+        session.ask("and on")
+        assert len(newest(sandbox).find("make lint")) == 1
+
+
+@proves("copilot", "subagent")
+def test_a_subagent_gets_the_rule_for_its_task(sandbox, installed):
+    task = {"agent_type": "task", "name": "pay", "description": "card form", "mode": "sync",
+            "prompt": "Build the card form for payments on the checkout page."}  # fmt: skip
+    sandbox.stub.script.append(Reply(when="Build the card form", answers=(Say(text="built"),)))
+    script(sandbox, "step nine", CallTool(name="task", input=task))
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(CHECKOUT, kind="decision")
+        sandbox.stub.clear()
+        session.ask("go on with step nine of the list")
+    asked, inside, last = sandbox.stub.agent_requests
+    assert not asked.find("Stripe Checkout")
+    place = place_of(inside, "Stripe Checkout")
+    assert place.offset < place.text.index("Build the card form"), "in front of its task"
+    assert not last.find("Stripe Checkout"), "the main agent was not asked to pay"
+
+
+@proves("copilot", "start", "prompt")
+def test_a_resumed_session_has_its_start_again_with_the_same_bytes(sandbox, installed, report):
+    """Copilot puts what a hook says at the start in front of the session and forgets it when the session ends."""
+    sandbox.remember(LINT, kind="preference")
+    first = installed.ask("Commit what we have.")
+    resumed = installed.ask("What is the capital of France?", resume=first.session_id)
+    report("copilot resume with Tacit", f"{resumed.took_ms:.0f} ms")
+    prefix = compare_prefixes(sandbox.stub.agent_requests)
+    assert prefix.kept_share == 1.0, prefix.breaks
+    assert len(newest(sandbox).find("make lint")) == 1
+    sandbox.remember(CHECKOUT, kind="decision")
+    installed.ask("Build the card form for payments on the checkout page.", resume=first.session_id)
+    installed.ask("Commit the rest.", resume=first.session_id)
+    for request in sandbox.stub.agent_requests[2:]:
+        assert len(request.find("make lint")) == 1
+        assert len(request.find("Stripe Checkout")) == 1, "nothing is handed over twice"
+
+
+def test_the_prefix_of_all_turns_stays_as_it_was(sandbox, installed, report):
+    sandbox.remember(LINT, kind="preference")
+    shell = ' STUB_TOOL {"name":"bash","input":{"command":"echo ok","description":"say ok"}}'
+    topics = (
+        "Build the card form for payments on the checkout page.",
+        "Which database pool do the workers use?",
+        "Write the release notes of this week.",
+    )
+    with installed.session() as session:
+        session.ask("hello")
+        sandbox.remember(CHECKOUT, kind="decision")
+        for number in range(9):
+            if number in (2, 5):
+                sandbox.remember(
+                    f"The PgBouncer pool of part {number} holds {number}0 connections for the workers."
+                )
+            session.ask(f"{topics[number % 3]} Part {number}.{shell if number % 4 == 3 else ''}")
+    long_lived = sandbox.stub.agent_requests
+    assert blocks(long_lived[-1]) >= 3, "a prefix without memory proves nothing"
+    found = compare_prefixes(long_lived)
+    report("prefix kept, copilot", f"{found.kept_share:.2f} over {len(long_lived)} requests")
+    assert found.kept_share == 1.0, found.breaks
+
+
+def test_what_was_injected_is_never_learned_back(sandbox, installed):
+    (rule,) = sandbox.remember(LINT, kind="preference")
+    script(sandbox, "^hello", say="Noted: we always run `make lint` before committing.")
+    for _ in range(2):
+        installed.ask("hello")
+        assert newest(sandbox).find("make lint")
+    wait_until_captured(sandbox, sessions=2)
+    assert sandbox.contents() == [LINT]
+    with closing(sandbox.engine()) as engine:
+        assert engine.show(rule).frequency == 1, "an injected memory is no second statement of it"
+
+
+def test_what_a_session_proved_is_learned_from_its_file_and_given_at_the_next_failure(sandbox, installed):
+    sandbox.write("scripts/index.sh", "set -u\necho $DOCS_DIR\n")
+    script(
+        sandbox,
+        "step one",
+        bash("sh scripts/index.sh"),
+        bash("ls scripts"),
+        bash("DOCS_DIR=docs sh scripts/index.sh"),
+    )
+    installed.ask("go on with step one of the list")
+    assert any("DOCS_DIR=docs" in text for text in sandbox.wait_for_memory("DOCS_DIR=docs")), (
+        "learned from the session's file"
+    )
+    script(sandbox, "step two", bash("bash ./scripts/index.sh --force"))
+    sandbox.stub.clear()
+    installed.ask("go on with step two of the list")
+    assert newest(sandbox).find("DOCS_DIR=docs sh scripts/index.sh")
+
+
+def test_a_session_without_tacit_is_imported_once(sandbox, copilot):
+    turn = copilot.ask("From now on we always write amounts in integer cents. STUB_TEXT fine")
+    assert copilot.events(turn.session_id).is_file()
+    copilot.install()
+    report = sandbox.tacit_json("import", "transcripts", "--host", "copilot")
+    assert report["added"] >= 1
+    assert any("integer cents" in text for text in sandbox.contents())
+    assert sandbox.tacit_json("import", "transcripts", "--host", "copilot")["added"] == 0
+
+
+def test_a_headless_run_is_no_session(sandbox, installed):
+    sandbox.remember(LINT, kind="preference", when="always")
+    installed.ask("Remember that we never deploy on Fridays.", TACIT_HEADLESS="1")
+    assert not newest(sandbox).find(BLOCK)
+    assert sandbox.contents() == [LINT]
+    assert not list((sandbox.tacit_home / "spool").glob("*"))
+
+
+def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
+    with installed.session() as session:
+        assert session.ask("hello STUB_TEXT one").text.endswith("one")
+        killed = sandbox.kill_daemon()
+        assert session.ask("hello again STUB_TEXT two").text.endswith("two")
+        sandbox.remember(CHECKOUT, kind="decision")
+        assert sandbox.wait_for_daemon() != killed
+        session.ask("Build the card form for payments on the checkout page.")
+        assert len(newest(sandbox).find("Stripe Checkout")) == 1
+
+
+def test_a_missing_launcher_harms_no_turn_and_no_call(sandbox, installed):
+    """A hook before a call that ends with an error would deny it."""
+    (sandbox.tacit_home / "bin" / "tacit-hook").unlink()
+    script(sandbox, "step two", bash("echo made > made"))
+    assert "done" in installed.ask("go on with step two of the list").text
+    assert (sandbox.project / "made").is_file()
+
+
+def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(sandbox, installed):
+    sandbox.remember(LINT, kind="preference")
+    installed.ask("hello")
+    end = time.monotonic() + 90
+    while not any("make lint" in file.read_text() for file in (sandbox.tacit_home / "start").glob("*.json")):
+        assert time.monotonic() < end, "the daemon left no start block"
+        time.sleep(0.2)
+    sandbox.kill_daemon()
+    sandbox.stub.clear()
+    installed.ask("hello", TACIT_HOOK_DEADLINE_MS="80")
+    assert len(newest(sandbox).find("make lint")) == 1
+
+
+@proves("copilot", "on_demand")
+def test_the_agent_searches_the_memory_through_mcp(sandbox, installed):
+    sandbox.remember(CHECKOUT, kind="decision")
+    script(
+        sandbox, "look it up", CallTool(name="tacit-memory_search", input={"query": "how do payments work"})
+    )
+    assert "done" in installed.ask("look it up").text
+    (result,) = [turn for turn in newest(sandbox).turns if turn.role == "tool"]
+    assert "Stripe Checkout" in result.text
+
+
+def test_doctor_proves_the_path_and_sees_a_dead_one(sandbox, installed, report):
+    found = proof(sandbox.tacit("doctor", "copilot", "--json"))
+    assert found["state"] == "ok"
+    report("doctor copilot", found["detail"])
+    launcher = sandbox.tacit_home / "bin" / "tacit-hook"
+    launcher.write_text("#!/bin/sh\ncat >/dev/null\nexit 0\n")
+    finished = sandbox.tacit("doctor", "copilot", "--json", check=False)
+    assert finished.returncode == 10
+    assert "without the memory" in proof(finished)["advice"]
+
+
+def proof(finished) -> dict[str, str]:
+    findings = json.loads(finished.stdout)["findings"]
+    return next(each for each in findings if each["name"] == "copilot proof")
+
+
+def test_uninstall_gives_the_very_bytes_back_and_nothing_runs(sandbox, copilot):
+    folder = sandbox.home / ".copilot"
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "hooks" / "mine.json").write_text('{"version": 1, "hooks": {}}\n')
+    (folder / "mcp-config.json").write_text(
+        '{"mcpServers":{"other":{"type":"local","command":"true","args":[]}}}'
+    )
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    copilot.install()
+    assert copilot.hooks.is_file()
+    sandbox.tacit("uninstall", "copilot", "--yes")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert "fine" in copilot.ask("hello STUB_TEXT fine").text
+    assert sandbox.daemon_pid() is None
+
+
+def test_hooks_of_the_user_and_of_the_project_count_once(sandbox, installed):
+    sandbox.tacit("install", "copilot", "--project", "--yes")
+    sandbox.remember(LINT, kind="preference")
+    installed.ask("hello")
+    assert len(newest(sandbox).find("make lint")) == 1
+    sandbox.tacit("uninstall", "copilot", "--project", "--yes")
+    assert not (sandbox.project / ".github").exists()
+
+
+def test_hooks_for_claude_code_in_the_project_say_nothing_here(sandbox, copilot):
+    """Copilot runs the hooks of a project's `.claude/settings.json`, too."""
+    sandbox.tacit("install", "claude-code", "--project", "--yes")
+    sandbox.remember(LINT, kind="preference")
+    copilot.ask("hello")
+    assert not newest(sandbox).find("make lint")
+    with closing(sandbox.store()) as store:
+        assert not store.list_sessions(limit=5)
+
+
+def wait_until_captured(sandbox, *, sessions: int, timeout_s: float = 90.0) -> None:
+    """Wait until `sessions` sessions have ended and the daemon has worked off what they handed on."""
+    end = time.monotonic() + timeout_s
+    while True:
+        with closing(sandbox.store()) as store:
+            ended = [state for state in store.list_sessions(limit=50) if state.ended]
+            pending = store.stats().handovers_pending
+        if len(ended) == sessions and pending == 0:
+            return
+        assert time.monotonic() <= end, f"{len(ended)} sessions ended, {pending} handovers wait"
+        time.sleep(0.2)

@@ -1,0 +1,66 @@
+"""MCP clients without hooks: what `tacit install` writes for them starts a server that answers with the memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tacit.hosts.install import CLIENTS
+
+pytestmark = pytest.mark.e2e
+
+CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."
+
+
+def ask(command, sandbox):
+    """Start the server as a client does, and ask it how payments work."""
+    about = {"name": "test", "version": "1"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": about}
+    question = {"name": "memory_search", "arguments": {"query": "how does a customer pay with a card"}}
+    messages = (
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": question},
+    )
+    done = subprocess.run(
+        command, input="".join(f"{json.dumps(each)}\n" for each in messages), capture_output=True, text=True,
+        env=sandbox.environment(), cwd=sandbox.project, check=True, timeout=120,
+    )  # fmt: skip
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert "memory_search" in first["result"]["instructions"], "an agent without hooks is told to search"
+    return second["result"]["content"][0]["text"]
+
+
+def test_every_client_is_installed_proved_and_removed_to_the_byte(sandbox):
+    sandbox.remember(CHECKOUT, kind="decision")
+    for name, client in CLIENTS.items():
+        before = {path for path in sandbox.home.rglob("*")}
+        sandbox.tacit("install", name, "--yes")
+        (file,) = [path for path in sandbox.home.rglob("*.json") if path not in before]
+        entry = json.loads(file.read_text())[client.key]["tacit"]
+        assert "Stripe Checkout" in ask([entry["command"], *entry["args"]], sandbox), name
+        sandbox.tacit("uninstall", name, "--yes")
+        assert {path for path in sandbox.home.rglob("*")} == before, name
+
+
+def test_doctor_starts_the_server_that_the_file_names(sandbox):
+    sandbox.tacit("install", "windsurf", "--yes")
+    proof = proof_of(sandbox.tacit("doctor", "windsurf", "--json"))
+    assert proof["state"] == "ok", proof
+    (sandbox.tacit_home / "bin" / "tacit-hook").write_text("#!/bin/sh\ncat >/dev/null\n")
+    finished = sandbox.tacit("doctor", "windsurf", "--json", check=False)
+    assert finished.returncode == 10
+    assert proof_of(finished)["state"] == "fail"
+
+
+def proof_of(finished):
+    findings = json.loads(finished.stdout)["findings"]
+    return next(each for each in findings if each["name"] == "windsurf proof")
+
+
+def test_the_command_is_a_server_by_itself(sandbox):
+    sandbox.remember(CHECKOUT, kind="decision")
+    assert "Stripe Checkout" in ask([sys.executable, "-m", "tacit.cli.main", "mcp"], sandbox)
