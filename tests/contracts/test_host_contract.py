@@ -146,6 +146,7 @@ EXAMPLES: dict[str, list[tuple[type, dict[str, Any]]]] = {
         ),
         (MessageEnded, {**CX, "hook_event_name": "Stop", "last_assistant_message": "Done."}),
         (SessionEnded, {**CX, "hook_event_name": "SessionEnd", "reason": "other"}),
+    ],
     "copilot": [
         (SessionStarted, {**CP, "hook_event_name": "SessionStart", "source": "new"}),
         (PromptSubmitted, {**CP, "hook_event_name": "UserPromptSubmit", "prompt": "hi"}),
