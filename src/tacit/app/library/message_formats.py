@@ -76,6 +76,10 @@ class MessageFormat(Protocol):
         """What `message` says."""
         ...
 
+    def block_place(self, message: object) -> tuple[str, str]:
+        """The field of `message` that a block stands at the end of, and the type of a part that holds it there."""
+        ...
+
     def place(self, message: Any, text: str) -> Any:
         """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
         ...
@@ -109,13 +113,24 @@ class RoleContentFormat:
             case _:
                 return MessageFacts(role="")
 
+    def block_place(self, message: object) -> tuple[str, str]:
+        """The field of `message` that a block stands at the end of, and the type of a part that holds it there."""
+        del message
+        return "content", "text"
+
     def place(self, message: Any, text: str) -> Any:
         """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
-        content = field(message, "content")
-        placed = place_in_content(content, text)
-        if placed is content or not isinstance(message, Mapping):
-            return message
-        return {**cast("Mapping[str, object]", message), "content": placed}
+        return place_in_message(message, text, self.block_place(message))
+
+
+def place_in_message(message: Any, text: str, place: tuple[str, str]) -> Any:
+    """A message with `text` at its end as the only block in it; `place` = the field that holds it, and the type of its part."""
+    name, kind = place
+    content = field(message, name)
+    placed = place_in_content(content, text, kind=kind)
+    if placed is content or not isinstance(message, Mapping):
+        return message
+    return {**cast("Mapping[str, object]", message), name: placed}
 
 
 ROLE_CONTENT = RoleContentFormat()
