@@ -158,7 +158,7 @@ def _at_end(content: Located, block: str) -> _Insertions:
     """A block before the closing quotation mark of a text."""
     if not isinstance(content.value, str) or strip_own_blocks(content.value) != content.value:
         return []
-    return [(content.end - 1, _json(f"{GAP}{block}" if content.value else block)[1:-1])]
+    return [(content.end - 1, _json(f"{GAP}{block}")[1:-1])]
 
 
 def _into_system(conversation: RequestConversation, text: str) -> _Insertions:
@@ -177,6 +177,8 @@ def _into_system(conversation: RequestConversation, text: str) -> _Insertions:
         return _developer_item(conversation, text)
     if own is None:
         return [(conversation.text.index("{") + 1, f'"{name}":{_json(text)},')]
+    if own.value == "":
+        return [(own.end - 1, _json(text)[1:-1])]
     if isinstance(own.value, str):
         return _at_end(own, text)
     if own.value is None:  # the last of two members of one name is the one that counts

@@ -29,9 +29,13 @@ class FileJournal:
         """Keep entries in `path`; its folder is made when the first one comes."""
         self._path = path
         self._failed = False
+        self._written = 0
 
     def read(self) -> Iterable[JournalEntry]:
         """The newest entries of earlier processes, oldest first; the file keeps no more than twice as many."""
+        return [entry for line in self._newest() if (entry := _entry(line)) is not None]
+
+    def _newest(self) -> list[bytes]:
         try:
             lines = self._path.read_bytes().splitlines()
         except OSError:
@@ -39,7 +43,7 @@ class FileJournal:
         newest = lines[-MAX_PLACES:]
         if len(lines) > 2 * MAX_PLACES:
             self._shorten(newest)
-        return [entry for line in newest if (entry := _entry(line)) is not None]
+        return newest
 
     def note(self, entry: JournalEntry) -> None:
         """Keep one more. Never raises."""
@@ -64,6 +68,9 @@ class FileJournal:
             if not self._failed:
                 _LOG.warning("conversations are not found again after a restart: %s: %s", self._path, error)
             self._failed = True
+        self._written += 1
+        if self._written % MAX_PLACES == 0:
+            self._newest()
 
     def _shorten(self, lines: list[bytes]) -> None:
         with contextlib.suppress(OSError, Timeout), FileLock(f"{self._path}.lock", timeout=LOCK_S):
