@@ -145,14 +145,26 @@ class Conversations:
     def _farthest(
         self, chain: Sequence[bytes], answers: Sequence[bytes], space: Space
     ) -> tuple[KnownConversation | None, int]:
-        """The conversation that has most of `chain`, and how much: where two have the same, the one with the same answer."""
+        """The conversation that a request goes on with, and how much of `chain` it has.
+
+        That is the one whose newest answer is the newest in the request; else the one that has most of it.
+        """
+        newest = max((number for number, answer in enumerate(answers, start=1) if answer), default=0)
+        if newest:
+            known = self._at(chain[newest - 1], answers[newest - 1], space)
+            if known is not None and known.head == chain[newest - 1]:
+                return known, newest
         for number in range(len(chain), 0, -1):
-            place, answer = chain[number - 1], answers[number - 1]
-            name = self._places.get(_digest(place, answer)) if answer else None
-            name = name or self._places.get(place)
-            if name is not None:
-                return self._of(name, space), number
+            known = self._at(chain[number - 1], answers[number - 1], space)
+            if known is not None:
+                return known, number
         return None, 0
+
+    def _at(self, place: bytes, answer: bytes, space: Space) -> KnownConversation | None:
+        """The conversation that has a place, and where several have it the one that got this answer there."""
+        name = self._places.get(_digest(place, answer)) if answer else None
+        name = name or self._places.get(place)
+        return None if name is None else self._of(name, space)
 
     def answered(
         self,
@@ -257,14 +269,15 @@ class Conversations:
             del self._earlier[next(iter(self._earlier))]
 
 
-def chain_of(messages: Sequence[MessageFacts], space: Space = Space()) -> list[bytes]:
-    """A digest after every message of the user and every tool result: two lists that begin alike have the same ones."""
+def chain_of(messages: Sequence[MessageFacts], space: Space = Space()) -> list[bytes]:  # noqa: B008
+    """A digest of all that was said up to each message of the user and each tool result: lists that begin alike have the same ones."""
     digests: list[bytes] = []
     before = _bytes(f"{space.name}\0{space.folder}") if space.name or space.folder else b""
-    for names in block_slots(messages):
-        if names:
-            before = _digest(before, _bytes("\0".join(names)))
-            digests.append(before)
+    answers = answers_in(messages)
+    for names in filter(None, block_slots(messages)):
+        answer = answers[len(digests) - 1] if digests else b""
+        before = _digest(before, answer, _bytes("\0".join(names)))
+        digests.append(before)
     return digests
 
 

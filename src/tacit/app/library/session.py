@@ -225,7 +225,11 @@ class Session:
         remaining_ms = (self._until - time.monotonic()) * 1000
         if remaining_ms < LEAST_MS:
             return None
-        return self._hook(payload, min(self._deadline_ms, remaining_ms))
+        try:
+            return self._hook(payload, min(self._deadline_ms, remaining_ms))
+        except Exception:  # noqa: BLE001 - as in `place`: a bug in the memory is no answer
+            _LOG.warning("the memory gave no answer", exc_info=True)
+            return None
 
 
 def transcript(messages: Sequence[MessageFacts]) -> list[dict[str, object]]:
