@@ -46,7 +46,9 @@ class Api:
     headers: list[tuple[str, str]] = field(default_factory=lambda: [("content-type", "application/json")])
     body: bytes = b'{"type": "message", "role": "assistant", "content": [{"type": "text", "text": "ok"}], "stop_reason": "end_turn"}'
     pieces: list[bytes] | None = None
-    """Sent one after the other, each once `go` is set; None = `body` at once."""
+    """Sent one after the other, those after the first once `go` is set; None = `body` at once."""
+    answers: Callable[[bytes], list[bytes]] | None = None
+    """Makes the pieces from a request's body."""
     go: threading.Event = field(default_factory=threading.Event)
     breaks_off: bool = False
     waits: bool = False
@@ -66,8 +68,9 @@ def api() -> Iterator[Api]:
         disable_nagle_algorithm = True
 
         def _serve(self) -> None:
+            body = self._body()
             served.arrived.append(
-                Arrived(method=self.command, target=self.path, headers=list(self.headers.items()), body=self._body())
+                Arrived(method=self.command, target=self.path, headers=list(self.headers.items()), body=body)
             )  # fmt: skip
             if served.waits:
                 while self.connection.recv(1, socket.MSG_PEEK):
@@ -76,7 +79,7 @@ def api() -> Iterator[Api]:
                 self.close_connection = True
                 return
             self.send_response(served.status)
-            pieces = served.pieces
+            pieces = served.pieces if served.answers is None else served.answers(body)
             for name, value in served.headers:
                 self.send_header(name, value)
             if pieces is None:

@@ -82,6 +82,7 @@ def _start_daemon(home: Home) -> None:
 
 
 def _say_where(facts: ProxyFacts, *, as_json: bool) -> None:
+    import sys
     from dataclasses import asdict
 
     from tacit.cli.terminal.output import print_json, print_line
@@ -89,9 +90,11 @@ def _say_where(facts: ProxyFacts, *, as_json: bool) -> None:
     address = f"http://127.0.0.1:{facts.port}"
     if as_json:
         print_json({**asdict(facts), "url": address})
+        sys.stdout.flush()  # a program that started us waits for the address
         return
     learns = "it learns from them" if facts.capture else "it learns nothing from them (--capture)"
     print_line(f"Tacit proxy on {address}, for conversations about {facts.project}; {learns}")
     print_line(f"  OpenAI     export OPENAI_BASE_URL={address}/v1      -> {facts.openai}")
     print_line(f"  Anthropic  export ANTHROPIC_BASE_URL={address}      -> {facts.anthropic}")
     print_line("  Headers    X-Tacit: off, X-Tacit-Session: NAME, X-Tacit-Project: FOLDER")
+    sys.stdout.flush()

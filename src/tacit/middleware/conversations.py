@@ -269,7 +269,7 @@ class Conversations:
             del self._earlier[next(iter(self._earlier))]
 
 
-def chain_of(messages: Sequence[MessageFacts], space: Space = Space()) -> list[bytes]:  # noqa: B008
+def chain_of(messages: Sequence[MessageFacts], space: Space = Space()) -> list[bytes]:
     """A digest of all that was said up to each message of the user and each tool result: lists that begin alike have the same ones."""
     digests: list[bytes] = []
     before = _bytes(f"{space.name}\0{space.folder}") if space.name or space.folder else b""
