@@ -106,7 +106,7 @@ def api() -> Iterator[Api]:
                 return
             self.wfile.write(b"0\r\n\r\n")
 
-        do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_OPTIONS = _serve
+        do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_OPTIONS = _serve  # noqa: N815 - the server's names
 
         def _body(self) -> bytes:
             if "chunked" not in self.headers.get("transfer-encoding", ""):

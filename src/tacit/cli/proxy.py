@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tacit.cli.terminal.arguments import AsJson
+from tacit.client.proxy_facts import DEADLINE_MS, PORT
 
 if TYPE_CHECKING:
     from tacit.client.proxy_facts import ProxyFacts
@@ -15,10 +16,7 @@ if TYPE_CHECKING:
 
 
 def proxy(
-    port: Annotated[
-        int | None,
-        typer.Option(min=0, max=65_535, help="Loopback port; 0 = any. Default: 8484.", show_default=False),
-    ] = None,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Loopback port; 0 = any.")] = PORT,
     project: Annotated[Path, typer.Option(help="Folder whose project the conversations are about.")] = Path(),
     openai: Annotated[
         str, typer.Option(metavar="URL", help="The OpenAI API, as OPENAI_BASE_URL names it.")
@@ -30,17 +28,11 @@ def proxy(
         bool, typer.Option("--capture/--no-capture", help="Learn from the conversations.")
     ] = False,
     deadline_ms: Annotated[
-        float | None,
-        typer.Option(
-            min=50,
-            max=10_000,
-            help="Most that a request waits for memories. Default: 400.",
-            show_default=False,
-        ),
-    ] = None,
+        float, typer.Option(min=50, max=10_000, help="Most milliseconds that a request waits for memories.")
+    ] = DEADLINE_MS,
     as_json: AsJson = False,
 ) -> None:
-    """Run a proxy that gives programs a memory that speak the OpenAI or Anthropic API.
+    """Run a proxy that gives a memory to programs that speak the OpenAI or Anthropic API.
 
     It listens on 127.0.0.1 and sends every request on to its API, with the memories that it needs. Answers come back unchanged.
     """
@@ -50,17 +42,17 @@ def proxy(
 
     from tacit.app.library.tacit import Tacit
     from tacit.cli.context import current_context
-    from tacit.proxy.service import DEADLINE_MS, PORT, ProxyOptions, ProxyServer
+    from tacit.proxy.service import ProxyOptions, ProxyServer
     from tacit.proxy.upstreams import Upstreams
 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(message)s")
     home = current_context().home
     options = ProxyOptions(
         project=project.absolute(),
-        port=PORT if port is None else port,
+        port=port,
         upstreams=Upstreams.parse(openai=openai, anthropic=anthropic),
         capture=capture,
-        deadline_ms=DEADLINE_MS if deadline_ms is None else deadline_ms,
+        deadline_ms=deadline_ms,
     )
     if not options.project.is_dir():
         raise typer.BadParameter(f"{options.project} is no folder.", param_hint="--project")

@@ -11,6 +11,10 @@ from typing import Any, cast
 from tacit.client.daemon_facts import is_running
 from tacit.config.home import Home
 
+PORT = 8484
+"""On which a proxy listens where nobody says otherwise."""
+DEADLINE_MS = 400.0
+"""The most that a request waits for memories where nobody says otherwise."""
 CONNECT_S = 1.0
 
 

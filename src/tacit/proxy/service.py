@@ -20,7 +20,7 @@ import uvicorn
 
 from tacit import __version__
 from tacit.app.library.tacit import Tacit
-from tacit.client.proxy_facts import ProxyFacts, write_proxy
+from tacit.client.proxy_facts import DEADLINE_MS, PORT, ProxyFacts, write_proxy
 from tacit.config.home import Home
 from tacit.errors import InvalidInput
 from tacit.middleware.conversations import Conversations
@@ -29,8 +29,6 @@ from tacit.proxy.app import Proxy
 from tacit.proxy.journal import FileJournal
 from tacit.proxy.upstreams import Upstreams
 
-PORT = 8484
-DEADLINE_MS = 400.0
 CONNECT_S = 30.0
 BACKLOG = 512
 SHUTDOWN_S = 5

@@ -111,6 +111,18 @@ def test_a_message_is_named_by_what_it_holds() -> None:
     )
 
 
+def test_what_agents_put_into_a_message_is_not_the_users() -> None:
+    reminder = {"type": "text", "text": "<system-reminder>\n5 tokens left\n</system-reminder>"}
+    told = ROLE_CONTENT.read(user([reminder, {"type": "text", "text": "hi"}]))
+    assert told.text == "hi"
+    assert told.digest == ROLE_CONTENT.read(user("hi")).digest  # it may be gone in the next request
+    assert ROLE_CONTENT.read(user([reminder])).digest == ""
+    assert (
+        ROLE_CONTENT.read(user("What does <system-reminder> mean?")).text
+        == "What does <system-reminder> mean?"
+    )
+
+
 def test_words_put_into_the_agents_mouth_are_no_answer() -> None:
     said = [ROLE_CONTENT.read(one) for one in (user("a"), agent("b"), user("c"), agent("{"))]
     assert last_answer(said) == 1

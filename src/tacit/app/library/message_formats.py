@@ -25,6 +25,8 @@ LONG_CHARS = 4000
 _TEXT_TYPES = ("text", "input_text", "output_text")
 CLOSING = f"</{OPEN_TAG}>"
 _BEHIND = re.compile(rf"(?:{GAP}<{OPEN_TAG}\b[^>]*>(?:(?!{CLOSING}).)*{CLOSING})+\Z", re.DOTALL)
+_REMINDER = re.compile(r"\s*<(system-reminder|hook_context|environment_context)>.*?</\1>\s*", re.DOTALL)
+"""What agents put into a user's message besides the user's words, and may take out again in a later request."""
 _PASSING = frozenset({"cache_control"})
 """Fields that move from message to message between two requests and say nothing of the content."""
 _FAILED = re.compile(
@@ -95,6 +97,7 @@ class RoleContentFormat:
         text = own_text(content, parts)
         match role:
             case "user" | "human":
+                text = _REMINDER.sub("", text) if "</" in text else text
                 other_parts = [part for part in parts if not is_text(part)]
                 results = tuple(_result(p) for p in parts if field(p, "type") == "tool_result")
                 name = digest(text, [canonical(part) for part in other_parts]) if text.strip() else ""
