@@ -48,6 +48,7 @@ def stoppable(handler: type[QuietHandler]) -> Iterator[tuple[str, Callable[[], N
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)

@@ -53,6 +53,7 @@ BROAD_EXCEPTS: dict[str, str] = {
     "src/tacit/daemon/process.py": "background jobs of the daemon",
     "src/tacit/daemon/source.py": "opening the engine: requests get silence and the reason is logged",
     "src/tacit/middleware/exchange.py": "the middleware's boundary: a program's own request goes out all the same",
+    "src/tacit/proxy/app.py": "the proxy's boundary: a program's own request goes out all the same",
     "src/tacit/providers/embedding/onnx_dir.py": "the tokenizer library's errors share no other base class",
     "src/tacit_hook.py": "the hook must never harm a turn",
 }

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tacit.app.library.session import Session
-from tacit.middleware.bodies import read_conversation, with_blocks
 
 WORDS = st.text(alphabet="ab <>[]\n", min_size=1, max_size=12).filter(lambda text: text.strip() != "")
 PART = st.one_of(
@@ -90,11 +89,3 @@ def test_what_went_out_once_goes_out_the_same_again(
     later = ours.prepare([*talk, {"role": "assistant", "content": "ok"}, *more])
     assert later.messages[: len(talk)] == first.messages
     assert later.system == first.system
-
-
-@given(talk=TALK, api=st.sampled_from(["messages", "chat", "responses"]))
-def test_a_request_without_a_block_is_the_same_object(talk: list[dict[str, Any]], api: Any) -> None:
-    body = {"model": "m", "input" if api == "responses" else "messages": talk}
-    found = read_conversation(api, body)
-    assert found is not None
-    assert with_blocks(found, system="", texts=[""] * len(talk)) is body

@@ -60,11 +60,14 @@ class Timed(exchange.Exchange):
         self.way = way
         self.own_ms: list[float] = []
         self.asked_ms: list[float] = []
-        super().__init__(Conversations(lambda name: memory.session(name, deadline_ms=10_000.0)), session="")
+        talks = Conversations(
+            lambda name, folder: memory.session(name, cwd=folder or None, deadline_ms=10_000.0)
+        )
+        super().__init__(talks, session="")
 
-    def outgoing(self, path: str, headers: Mapping[str, str], content: bytes) -> Any:
+    def outgoing(self, path: str, headers: Mapping[str, str], content: bytes, **bounds: Any) -> Any:
         self.way.waited_s, began = 0.0, time.perf_counter()
-        result = super().outgoing(path, headers, content)
+        result = super().outgoing(path, headers, content, **bounds)
         self.asked_ms.append(self.way.waited_s * 1000)
         self.own_ms.append((time.perf_counter() - began - self.way.waited_s) * 1000)
         return result

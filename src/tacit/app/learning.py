@@ -93,7 +93,7 @@ class Learning:
             # Not capture: the user asks for exactly this, as at a terminal.
             self._submit(lambda: self._run_typed_command(signal, handled, hidden=hidden), on=self._statements)
             return
-        if hidden or not settings.capture.enabled:
+        if hidden or not settings.capture.enabled or signal.uncaptured:
             return
         project = handled.project
         self._follow_host_memory(signal, project, settings.capture)

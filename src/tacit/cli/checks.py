@@ -303,6 +303,30 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
         end_daemon(home.daemon_file)
 
 
+def check_proxies(home: Home) -> Iterator[Finding]:
+    """Whether each proxy that runs accepts connections."""
+    from tacit.client.proxy_facts import read_proxies
+
+    for proxy in read_proxies(home):
+        where = f"http://127.0.0.1:{proxy.port} (pid {proxy.pid}, version {proxy.version})"
+        if not proxy.answers:
+            yield Finding(
+                name="proxy",
+                state="fail",
+                detail=f"{where} accepts no connection.",
+                advice=f"End process {proxy.pid}, and run `tacit proxy` again.",
+            )
+        elif proxy.version != __version__:
+            yield Finding(
+                name="proxy",
+                state="warn",
+                detail=f"{where} is of another version than this, {__version__}.",
+                advice="End it, and run `tacit proxy` again.",
+            )
+        else:
+            yield Finding(name="proxy", state="ok", detail=where)
+
+
 def check_models(scratch: ScratchHome) -> Iterator[Finding]:
     """The embedder, as the scratch home used it."""
     slow = scratch.embed_ms > EMBED_SLOW_MS

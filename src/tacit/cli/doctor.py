@@ -90,6 +90,7 @@ def examine(names: tuple[str, ...], *, proofs: bool, cwd: Path) -> Iterator[Find
     if any(finding.state == "fail" for finding in home):
         return
     yield from checks.check_daemon(place)
+    yield from checks.check_proxies(place.home)
     folder = Path(tempfile.mkdtemp(prefix="tacit-doctor-"))
     try:
         with checks.make_scratch_home(place, folder) as trial:

@@ -60,6 +60,15 @@ class HostFacts(TypedDict):
     problems: list[str]
 
 
+class ProxyRow(TypedDict):
+    """A running `tacit proxy`."""
+
+    pid: int
+    port: int
+    project: str
+    capture: bool
+
+
 class DaemonAnswers(TypedDict):
     """The answers of a daemon; None = it was not asked, or could not answer."""
 
@@ -88,6 +97,7 @@ class StatusFacts(DaemonAnswers):
     waiting: int
     hook_failures: dict[str, int]
     hosts: list[HostFacts]
+    proxies: list[ProxyRow]
 
 
 def status(
@@ -111,6 +121,7 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
     """Everything `status` knows."""
     from tacit import __version__
     from tacit.cli.context import current_context
+    from tacit.client.proxy_facts import read_proxies
     from tacit.config.layers import read_settings
     from tacit.errors import StoreReadOnly
     from tacit.model.pack import Surface
@@ -145,6 +156,10 @@ def gather(cwd: Path, *, recent: int) -> StatusFacts:
         "waiting": int(health["spooled"]),
         "hook_failures": dict(health["hook_failures"]),
         "hosts": _hosts(project),
+        "proxies": [
+            {"pid": proxy.pid, "port": proxy.port, "project": proxy.project, "capture": proxy.capture}
+            for proxy in read_proxies(place.home)
+        ],
         "warnings": answers["warnings"],
     }
     try:
@@ -238,6 +253,11 @@ def _host_line(facts: HostFacts) -> str:
             return other
 
 
+def _proxy_line(proxy: ProxyRow) -> str:
+    learns = "learns" if proxy["capture"] else "learns nothing"
+    return f"http://127.0.0.1:{proxy['port']}, pid {proxy['pid']}, for {proxy['project']}, {learns}"
+
+
 def _size_of(path: Path) -> int:
     try:
         return path.stat().st_size
@@ -259,6 +279,7 @@ def _print(facts: StatusFacts) -> None:
     if facts["waiting"]:
         rows.append(("waiting", f"{facts['waiting']} hook events, for the next daemon"))
     rows += [("host", f"{host['host']}: {_host_line(host)}") for host in facts["hosts"]]
+    rows += [("proxy", _proxy_line(proxy)) for proxy in facts["proxies"]]
     print_rows("", ("tacit", facts["version"]), rows, empty="")
     if facts["prompts"]:
         print_line("\nLast prompts (explained by `tacit why`)", style="bold")

@@ -126,6 +126,15 @@ class Home:
         return self.run_dir / "daemon.json"
 
     @property
+    def proxy_journal(self) -> Path:
+        """Which conversation behind `tacit proxy` is which session, as digests; may be absent or deleted."""
+        return self.root / "proxy" / "conversations.jsonl"
+
+    def proxy_file(self, port: int) -> Path:
+        """JSON facts of the proxy on `port`."""
+        return self.run_dir / f"proxy-{port}.json"
+
+    @property
     def tokens_file(self) -> Path:
         """Hashes of the user's personal tokens; may be absent."""
         return self.root / "tokens.json"

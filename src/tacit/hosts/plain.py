@@ -4,7 +4,7 @@ In: `{"event", "session", ...}`; every event needs `event`, `session`, and, to b
 Out: one signal; a reply `{"context": text, "surface", "memory_ids", "tokens", "notice"}`. Never: an unknown event
 accepted in silence.
 
-| event | fields besides `cwd`, `agent`, `agent_id`, `parent`, `transcript_path` |
+| event | fields besides `cwd`, `agent`, `agent_id`, `parent`, `transcript_path`, `capture` (false = nothing is learned) |
 |---|---|
 | start | `source` (startup, resume, clear, compact, fork) |
 | prompt | `text`, `message_id`, `previous`, `machine` |
@@ -64,6 +64,7 @@ class _Common(TypedDict):
     agent_id: str
     transcript_path: str
     parent: SessionKey | None
+    uncaptured: bool
 
 
 class Plain:
@@ -138,6 +139,7 @@ def _common(fields: Fields, event: str, at_ms: int, *parts: object) -> _Common:
         "agent_id": fields.identifier("agent_id"),
         "transcript_path": fields.path("transcript_path"),
         "parent": SessionKey(host=fields.host, session_id=parent) if parent else None,
+        "uncaptured": fields.raw("capture") is False,
     }
 
 

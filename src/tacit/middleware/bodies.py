@@ -1,7 +1,8 @@
 """Request bodies of the three APIs: where the conversation stands in them, and where a block goes.
 
-In: the JSON value of a request. Out: its messages, and a new value with blocks: the stable part at the end of the system prompt,
-the rest with the messages it was made for. Nothing else of a request changes; without a block it is the same object.
+In: the text of a request. Out: its messages, and the same text with blocks put in: the stable part at the end of the system prompt,
+the rest with the messages it was made for. Every character that came in goes out, in its order: numbers, escapes, blanks and
+unknown fields stay as they were written. What carries a block already gets none.
 
 | API | system prompt | messages |
 |---|---|---|
@@ -12,12 +13,23 @@ the rest with the messages it was made for. Nothing else of a request changes; w
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-from tacit.app.library.message_formats import GAP, ROLE_CONTENT, MessageFacts, MessageFormat, field, sequence
+from tacit.app.library.message_formats import (
+    GAP,
+    ROLE_CONTENT,
+    MessageFacts,
+    MessageFormat,
+    field,
+    is_block_part,
+    sequence,
+    strip_own_blocks,
+)
 from tacit.middleware.items import RESPONSE_ITEMS
+from tacit.middleware.located import Located, items_at, members_at, read_object
 from tacit.middleware.replies import Api
 
 _PATHS: tuple[tuple[str, Api], ...] = (
@@ -25,7 +37,11 @@ _PATHS: tuple[tuple[str, Api], ...] = (
     ("/chat/completions", "chat"),
     ("/responses", "responses"),
 )
+_SYSTEM = {"messages": "system", "responses": "instructions"}
+_LEADING = ("system", "developer")
 Body = Mapping[str, Any]
+_Insertions = list[tuple[int, str]]
+"""Texts, each with the place in the request in front of which it goes."""
 
 
 def api_of(path: str) -> Api | None:
@@ -39,14 +55,16 @@ class RequestConversation:
 
     Attributes:
         api: which API.
-        body: the request.
+        text: the request as it was written.
+        fields: its members, with their places.
         messages: its messages; a text alone is one.
         said: what each of them says.
         continues: name of the response or conversation that the API keeps and this goes on with; "" = none.
     """
 
     api: Api
-    body: Body
+    text: str
+    fields: Mapping[str, Located]
     messages: Sequence[Any]
     said: tuple[MessageFacts, ...]
     continues: str = ""
@@ -56,74 +74,138 @@ class RequestConversation:
         """How its messages are written."""
         return RESPONSE_ITEMS if self.api == "responses" else ROLE_CONTENT
 
+    @property
+    def body(self) -> Body:
+        """The request as a value."""
+        return {name: member.value for name, member in self.fields.items()}
 
-def read_conversation(api: Api, body: Body) -> RequestConversation | None:
-    """The conversation in `body`; None where there is none."""
-    raw = body.get("input" if api == "responses" else "messages")
+    @property
+    def placed(self) -> Located:
+        """The member that holds the messages."""
+        return self.fields[_list_name(self.api)]
+
+
+def read_conversation(api: Api, text: str) -> RequestConversation | None:
+    """The conversation in a request; None where there is none.
+
+    Raises:
+        ValueError: the request is no JSON object.
+    """
+    name = _list_name(api)
+    fields = read_object(text, lists=(name,))
+    raw = fields[name].value if name in fields else None
     messages: Sequence[Any] = [{"role": "user", "content": raw}] if isinstance(raw, str) else sequence(raw)
     if not messages:
         return None
     shape = RESPONSE_ITEMS if api == "responses" else ROLE_CONTENT
-    conversation = body.get("conversation")
-    conversation_id = field(conversation, "id") if not isinstance(conversation, str) else conversation
-    before = conversation_id or body.get("previous_response_id") if api == "responses" else ""
+    continues = ""
+    if api == "responses":
+        stored = _value(fields, "conversation")
+        continues = (stored if isinstance(stored, str) else field(stored, "id")) or _value(
+            fields, "previous_response_id"
+        )
     return RequestConversation(
         api=api,
-        body=body,
+        text=text,
+        fields=fields,
         messages=messages,
         said=tuple(shape.read(m) for m in messages),
-        continues=str(before or ""),
+        continues=str(continues or ""),
     )
 
 
-def with_blocks(conversation: RequestConversation, *, system: str, texts: Sequence[str]) -> Body:
-    """The request with `system` in its system prompt and `texts` with its messages (one each; "" = none)."""
-    shape = conversation.shape
-    placed = [
-        shape.place(message, text) if fact.digest or fact.results else message
-        for message, fact, text in zip(conversation.messages, conversation.said, texts, strict=True)
-    ]
-    changed = any(new is not old for new, old in zip(placed, conversation.messages, strict=True))
-    body = conversation.body
-    if changed:
-        name = "input" if conversation.api == "responses" else "messages"
-        alone = isinstance(body.get(name), str)
-        body = {**body, name: placed[0]["content"] if alone else placed}
-    return _with_system(conversation.api, body, system) if system else body
+def with_blocks(conversation: RequestConversation, *, system: str, texts: Sequence[str]) -> str:
+    """The request's text with `system` in its system prompt and `texts` with its messages (one each; "" = none)."""
+    insertions: _Insertions = []
+    placed = conversation.placed
+    for at, (fact, text) in enumerate(zip(conversation.said, texts, strict=True)):
+        if not text or not (fact.digest or fact.results):
+            continue
+        insertions += (
+            _into_message(conversation, placed.items[at], text) if placed.items else _at_end(placed, text)
+        )
+    if system:
+        insertions += _into_system(conversation, system)
+    return _inserted(conversation.text, insertions)
 
 
-def _with_system(api: Api, body: Body, text: str) -> Body:
-    match api:
-        case "messages":
-            return {**body, "system": _behind(body.get("system"), text)}
-        case "chat":
-            return {**body, "messages": _after_system(sequence(body.get("messages")), text)}
-        case "responses":
-            if body.get("prompt") and not body.get("instructions"):
-                if body.get("previous_response_id") or body.get("conversation"):
-                    return body  # it stands at the beginning of what the API keeps
-                input_items = body.get("input")
-                items = (
-                    [{"role": "user", "content": input_items}]
-                    if isinstance(input_items, str)
-                    else sequence(input_items)
-                )
-                return {**body, "input": [{"role": "developer", "content": text}, *items]}
-            return {**body, "instructions": _behind(body.get("instructions"), text)}
+def _list_name(api: Api) -> str:
+    return "input" if api == "responses" else "messages"
 
 
-def _behind(system: object, text: str) -> object:
-    if not system:
-        return text
-    if isinstance(system, str):
-        return system + GAP + text
-    return [*cast("Sequence[object]", system), {"type": "text", "text": text}]
+def _value(fields: Mapping[str, Located], name: str) -> Any:
+    return fields[name].value if name in fields else None
 
 
-def _after_system(messages: Sequence[Any], text: str) -> list[Any]:
-    leading = 0
-    role = "system"
-    while leading < len(messages) and field(messages[leading], "role") in ("system", "developer"):
-        role = field(messages[leading], "role")
-        leading += 1
-    return [*messages[:leading], {"role": role, "content": text}, *messages[leading:]]
+def _into_message(conversation: RequestConversation, message: Located, text: str) -> _Insertions:
+    if conversation.text[message.start] != "{":
+        return []
+    name, kind = conversation.shape.block_place(message.value)
+    content = members_at(conversation.text, message.start).get(name)
+    return [] if content is None else _into_content(conversation.text, content, text, kind)
+
+
+def _into_content(text: str, content: Located, block: str, kind: str) -> _Insertions:
+    """A block at the end of a text or of a list of parts; nothing where one stands already or there is nothing to stand behind."""
+    if isinstance(content.value, str):
+        return _at_end(content, block)
+    if not sequence(content.value) or any(is_block_part(part) for part in sequence(content.value)):
+        return []
+    return [(items_at(text, content.start)[-1].end, "," + _json({"type": kind, "text": block}))]
+
+
+def _at_end(content: Located, block: str) -> _Insertions:
+    """A block before the closing quotation mark of a text."""
+    if not isinstance(content.value, str) or strip_own_blocks(content.value) != content.value:
+        return []
+    return [(content.end - 1, _json(f"{GAP}{block}")[1:-1])]
+
+
+def _into_system(conversation: RequestConversation, text: str) -> _Insertions:
+    if conversation.api == "chat":
+        items = conversation.placed.items
+        leading = 0
+        while leading < len(items) and field(items[leading].value, "role") in _LEADING:
+            leading += 1
+        if not leading:
+            return [(items[0].start, _json({"role": "system", "content": text}) + ",")]
+        message = {"role": field(items[leading - 1].value, "role"), "content": text}
+        return [(items[leading - 1].end, "," + _json(message))]
+    name = _SYSTEM[conversation.api]
+    own = conversation.fields.get(name)
+    if conversation.api == "responses" and _value(conversation.fields, "prompt") and not (own and own.value):
+        return _developer_item(conversation, text)
+    if own is None:
+        return [(conversation.text.index("{") + 1, f'"{name}":{_json(text)},')]
+    if own.value == "":
+        return [(own.end - 1, _json(text)[1:-1])]
+    if isinstance(own.value, str):
+        return _at_end(own, text)
+    if own.value is None:  # the last of two members of one name is the one that counts
+        return [(own.end, f',"{name}":{_json(text)}')]
+    if not own.value:
+        return [(own.end - 1, _json({"type": "text", "text": text}))]
+    return _into_content(conversation.text, own, text, "text")
+
+
+def _developer_item(conversation: RequestConversation, text: str) -> _Insertions:
+    if conversation.continues:
+        return []  # it stands at the beginning of what the API keeps
+    item = _json({"role": "developer", "content": text}) + ","
+    placed = conversation.placed
+    if placed.items:
+        return [(placed.items[0].start, item)]
+    return [(placed.start, f'[{item}{{"role":"user","content":'), (placed.end, "}]")]
+
+
+def _inserted(text: str, insertions: _Insertions) -> str:
+    pieces: list[str] = []
+    at = 0
+    for place, added in sorted(insertions, key=lambda insertion: insertion[0]):
+        pieces += (text[at:place], added)
+        at = place
+    return "".join((*pieces, text[at:])) if insertions else text
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

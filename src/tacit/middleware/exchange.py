@@ -2,31 +2,42 @@
 
 In: the path, headers and body of a request; later the body of its response. Out: the body that goes out. A boundary: whatever breaks
 here, the request goes out as the program wrote it, with one line in the log. Synchronous; a client with an event loop runs it on
-a thread.
+a thread. Never logs a header or a word of a body.
 """
 
 from __future__ import annotations
 
-import json
 import logging
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from tacit.app.library.message_formats import MessageFacts
-from tacit.middleware.bodies import Body, RequestConversation, api_of, read_conversation, with_blocks
-from tacit.middleware.conversations import MAX_SAID, Conversations, KnownConversation
+from tacit.middleware.bodies import RequestConversation, api_of, read_conversation, with_blocks
+from tacit.middleware.conversations import MAX_SAID, Conversations, KnownConversation, Measured, Space
 from tacit.middleware.replies import Api, Reply, read_reply
 from tacit.middleware.reuse import Reuse, kept, outline
 
 _LOG = logging.getLogger(__name__)
 SESSION_HEADER = "x-tacit-session"
+PROJECT_HEADER = "x-tacit-project"
 OFF_HEADER = "x-tacit"
+OUR_HEADERS = (SESSION_HEADER, PROJECT_HEADER, OFF_HEADER)
+"""Headers for us: they do not go out."""
+_AGENTS_SESSIONS = (
+    "x-claude-code-session-id",
+    "x-session-id",
+    "session_id",
+    "session-id",
+    "conversation_id",
+    "x-opencode-session",
+)
+"""Headers in which agents name their session. A title and a subagent come under the same name, so each is a conversation of its own."""
 MAX_REPLY_BYTES = 16 << 20
 """A longer answer is passed on all the same, and not learned from."""
-MAX_UNMEASURED = 20
-"""Most requests of one turn that the cache meter looks at."""
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+MAX_UNMEASURED = 8
+"""Most requests that wait for the cache meter."""
+MAX_REUSE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,8 +46,10 @@ class SentRequest:
 
     api: Api
     known: KnownConversation
+    space: Space
     said: tuple[MessageFacts, ...]
     stored: bool
+    continues: bool
 
 
 class Exchange:
@@ -48,107 +61,127 @@ class Exchange:
         self._session = session
 
     def outgoing(
-        self, path: str, headers: Mapping[str, str], content: bytes
+        self, path: str, headers: Mapping[str, str], content: bytes, *, until: float = math.inf
     ) -> tuple[bytes, SentRequest | None]:
-        """The body that goes out in place of `content`, which may be `content` itself, and what to hand back with the answer."""
+        """The body that goes out in place of `content`, which may be `content` itself, and what to hand back with the answer.
+
+        After `until`, a reading of `time.monotonic`, the memory is not asked any more.
+        """
         api = api_of(path)
         if api is None or headers.get(OFF_HEADER, "").lower() == "off":
             return content, None
         try:
-            body: object = json.loads(content)
-            conversation = read_conversation(api, cast("Body", body)) if isinstance(body, Mapping) else None
-            return (
-                self._carried(conversation, headers, content) if conversation is not None else (content, None)
-            )
-        except Exception:  # noqa: BLE001 - the middleware's boundary: the program's request goes out all the same
-            _LOG.warning("a request goes out without memory", exc_info=True)
-            return content, None
+            text = content.decode()
+            conversation = read_conversation(api, text)
+            if conversation is None:
+                return content, None
+            changed, sent = self._carried(conversation, headers, until)
+            return content if changed is text else changed.encode(), sent
+        except ValueError as error:
+            _LOG.debug("a request goes out without memory: it is no JSON object: %s", type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - the middleware's boundary: the program's request goes out all the same
+            # No traceback: what is raised over a body may quote it.
+            _LOG.warning("a request goes out without memory: %s", type(error).__name__)
+        return content, None
 
     def _carried(
-        self, conversation: RequestConversation, headers: Mapping[str, str], content: bytes
-    ) -> tuple[bytes, SentRequest]:
-        known = self._known(conversation, headers)
+        self, conversation: RequestConversation, headers: Mapping[str, str], until: float
+    ) -> tuple[str, SentRequest]:
+        space = _space_of(headers)
+        known = self._known(conversation, headers, space)
         before = known.said if conversation.continues else ()
         messages = (*before, *conversation.said)
-        placed = known.session.place(messages, whole=not conversation.continues)
+        placed = known.session.place(messages, whole=not conversation.continues, until=until)
+        self._conversations.placed(known, placed)
         texts = placed.texts[len(before) :] or ("",) * len(conversation.said)
-        body = with_blocks(conversation, system=placed.system, texts=texts)
-        known.unmeasured.append((conversation.body, body, placed.every_call))
+        text = with_blocks(conversation, system=placed.system, texts=texts)
+        known.unmeasured.append(Measured(conversation.body, placed.system, texts, placed.every_call))
         del known.unmeasured[:-MAX_UNMEASURED]
-        sent = SentRequest(
-            api=conversation.api, known=known, said=messages, stored=conversation.api == "responses"
+        return text, SentRequest(
+            api=conversation.api,
+            known=known,
+            space=space,
+            said=messages,
+            stored=conversation.api == "responses",
+            continues=bool(conversation.continues),
         )
-        if body is conversation.body:
-            return content, sent
-        return _ENCODER.encode(body).encode("utf-8", "surrogatepass"), sent
 
-    def _known(self, conversation: RequestConversation, headers: Mapping[str, str]) -> KnownConversation:
+    def _known(
+        self, conversation: RequestConversation, headers: Mapping[str, str], space: Space
+    ) -> KnownConversation:
         name = headers.get(SESSION_HEADER, "") or self._session
         if name:
-            return self._conversations.named(name)
+            return self._conversations.named(name, space)
         if conversation.continues:
             lasting = bool(conversation.body.get("conversation"))
-            return (
-                self._conversations.kept(conversation.continues, lasting=lasting) or self._conversations.new()
-            )
-        return self._conversations.found(conversation.said)
+            found = self._conversations.kept(conversation.continues, space, lasting=lasting)
+            return found or self._conversations.new(space)
+        return self._conversations.found(conversation.said, space)
 
     def heard(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
         """Take in the answer to a request."""
-        if len(content) > MAX_REPLY_BYTES:
-            return
         try:
-            reply = read_reply(sent.api, content, stream=stream)
+            reply = read_reply(sent.api, content, stream=stream) if len(content) <= MAX_REPLY_BYTES else None
             if reply is not None:
                 self._take(sent, reply)
-        except Exception:  # noqa: BLE001 - the middleware's boundary: the answer is the program's already
-            _LOG.warning("an answer is not learned from", exc_info=True)
+            elif not sent.continues:
+                self._conversations.answered(sent.known, sent.said, sent.space)
+        except Exception as error:  # noqa: BLE001 - the middleware's boundary: the answer is the program's already
+            _LOG.warning("an answer is not learned from: %s", type(error).__name__)
 
     def _take(self, sent: SentRequest, reply: Reply) -> None:
-        conversation = sent.known
+        known = sent.known
         messages = (*sent.said, reply.said)
+        if not sent.continues:
+            self._conversations.answered(known, messages, sent.space)
         if sent.stored:
-            conversation.said = messages[-MAX_SAID:]
+            known.said = messages[-MAX_SAID:]
             if reply.response_id:
-                self._conversations.keep(reply.response_id, conversation)
+                self._conversations.keep(reply.response_id, known)
         if reply.input_tokens:
-            conversation.tokens.append((reply.input_tokens, reply.cached_tokens))
+            known.tokens.append((reply.input_tokens, reply.cached_tokens))
         if reply.ended:
-            conversation.session.heard(messages, sent=lambda: _sums(conversation))
+            known.session.heard(messages, sent=lambda: _sums(known))
+        else:  # bodies are large, and turns may be long
+            known.session.later(lambda: _measure(known))
 
 
-def _measure(conversation: KnownConversation) -> list[Reuse]:
-    """What the requests since the last turn have in common with the ones before them."""
-    reuse: list[Reuse] = []
-    while conversation.unmeasured:
-        written, sent, every_call = conversation.unmeasured.pop(0)
-        current = outline(sent)
-        bare = current if sent is written else outline(written)
-        if sent is not written:
-            conversation.placement = "system_every_call" if every_call else "default"
-        if conversation.sent is not None and conversation.bare is not None:
-            mine, theirs = kept(current, conversation.sent), kept(bare, conversation.bare)
-            reuse.append(
+def _space_of(headers: Mapping[str, str]) -> Space:
+    name = next((value for header in _AGENTS_SESSIONS if (value := headers.get(header, ""))), "")
+    return Space(name=name, folder=headers.get(PROJECT_HEADER, ""))
+
+
+def _measure(known: KnownConversation) -> None:
+    """Count what the requests since the last time have in common with the ones before them. Behind the answers."""
+    while known.unmeasured:
+        request = known.unmeasured.pop(0)
+        bare = outline(request.body)
+        current = outline(request.body, system=request.system, texts=request.texts)
+        if request.system or any(request.texts):
+            known.placement = "system_every_call" if request.every_call else "default"
+        if known.sent is not None and known.bare is not None:
+            known.reuse.append(
                 Reuse(
-                    before=conversation.sent.size,
-                    kept=mine,
-                    before_bare=conversation.bare.size,
-                    kept_bare=theirs,
+                    before=known.sent.size,
+                    kept=kept(current, known.sent),
+                    before_bare=known.bare.size,
+                    kept_bare=kept(bare, known.bare),
                 )
             )
-        conversation.sent, conversation.bare = current, bare
-    return reuse
+            del known.reuse[:-MAX_REUSE]
+        known.sent, known.bare = current, bare
 
 
-def _sums(conversation: KnownConversation) -> list[dict[str, object]]:
+def _sums(known: KnownConversation) -> list[dict[str, object]]:
     """The counts since the last turn, as one entry; nothing where nothing was sent twice. Behind the answers."""
-    reuse = _measure(conversation)
-    tokens, conversation.tokens = conversation.tokens, []
+    _measure(known)
+    reuse, known.reuse = known.reuse, []
+    tokens, known.tokens = known.tokens, []
     if not reuse and not tokens:
         return []
     return [
         {
-            "placement": conversation.placement,
+            "placement": known.placement,
             "requests": len(reuse),
             "before": sum(request.before for request in reuse),
             "kept": sum(request.kept for request in reuse),

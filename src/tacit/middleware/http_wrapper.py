@@ -13,9 +13,8 @@ from functools import cache
 from typing import Any
 
 from tacit.errors import InvalidInput
-from tacit.middleware.exchange import MAX_REPLY_BYTES, OFF_HEADER, SESSION_HEADER, Exchange, SentRequest
+from tacit.middleware.exchange import MAX_REPLY_BYTES, OUR_HEADERS, Exchange, SentRequest
 
-_OURS = (SESSION_HEADER, OFF_HEADER)
 _OK = range(200, 300)
 _EVENTS = "text/event-stream"
 
@@ -106,14 +105,14 @@ def _unused(request: object) -> Any:
 
 def _outgoing(library: Any, exchange: Exchange, request: Any) -> tuple[Any, SentRequest | None]:
     """The request that goes out: the one that came where nothing is to be changed, else a new one."""
-    ours = [name for name in _OURS if name in request.headers]
+    ours = [name for name in OUR_HEADERS if name in request.headers]
     content, sent = _body(library, request), None
     if content is not None and request.method == "POST":
         content, sent = exchange.outgoing(request.url.path, request.headers, content)
     if not ours and (content is None or content is request.content):
         return request, sent
     headers = [
-        (k, v) for k, v in request.headers.multi_items() if k.lower() not in (*_OURS, "content-length")
+        (k, v) for k, v in request.headers.multi_items() if k.lower() not in (*OUR_HEADERS, "content-length")
     ]
     changed = library.Request(
         request.method, request.url, headers=headers, content=content, extensions=request.extensions
@@ -134,7 +133,7 @@ def _learn_from_reply(exchange: Exchange, sent: SentRequest, response: Any, cont
     exchange.heard(sent, content, stream=response.headers.get("content-type", "").startswith(_EVENTS))
 
 
-def _decoded(library: Any, response: Any, raw: bytes) -> bytes:
+def decoded(library: Any, response: Any, raw: bytes) -> bytes:
     """The bytes of a stream as they were before they were packed for the way."""
     packed = response.headers.get("content-encoding")
     if not packed or packed == "identity":
@@ -143,7 +142,7 @@ def _decoded(library: Any, response: Any, raw: bytes) -> bytes:
     return content
 
 
-class _Copy:
+class ReplyCopy:
     """A copy of the passed bytes, up to the most that capture reads."""
 
     def __init__(self) -> None:
@@ -152,12 +151,14 @@ class _Copy:
         self.learned = False
 
     def add(self, chunk: bytes) -> None:
+        """Copy what is passed on."""
         self.size += len(chunk)
         if self.size <= MAX_REPLY_BYTES:
             self.parts.append(chunk)
 
     @property
     def whole(self) -> bytes:
+        """All of it; empty where it is too much."""
         return b"".join(self.parts) if self.size <= MAX_REPLY_BYTES else b""
 
 
@@ -167,7 +168,7 @@ def _tees(library: Any) -> tuple[Any, Any]:
 
     class Tee(library.SyncByteStream):
         def __init__(self, response: Any, sent: SentRequest, exchange: Exchange) -> None:
-            self._inner, self._copy = response.stream, _Copy()
+            self._inner, self._copy = response.stream, ReplyCopy()
             self._told = (response, sent, exchange)
 
         def __iter__(self) -> Iterator[bytes]:
@@ -181,7 +182,7 @@ def _tees(library: Any) -> tuple[Any, Any]:
 
     class AsyncTee(library.AsyncByteStream):
         def __init__(self, response: Any, sent: SentRequest, exchange: Exchange) -> None:
-            self._inner, self._copy = response.stream, _Copy()
+            self._inner, self._copy = response.stream, ReplyCopy()
             self._told = (response, sent, exchange)
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -196,12 +197,12 @@ def _tees(library: Any) -> tuple[Any, Any]:
     return Tee, AsyncTee
 
 
-def _over(library: Any, copy: _Copy, response: Any, sent: SentRequest, exchange: Exchange) -> None:
+def _over(library: Any, copy: ReplyCopy, response: Any, sent: SentRequest, exchange: Exchange) -> None:
     if copy.learned:
         return
     copy.learned = True
     try:
-        content = _decoded(library, response, copy.whole)
+        content = decoded(library, response, copy.whole)
     except (ValueError, library.DecodingError):  # an encoding that cannot be read: nothing is learned
         return
     _learn_from_reply(exchange, sent, response, content)

@@ -21,7 +21,7 @@ from tacit.app.library.message_formats import (
     looks_failed,
     own_text,
     parts_of,
-    place_in_content,
+    place_in_message,
 )
 
 TEXT_PART = "input_text"
@@ -52,14 +52,14 @@ class ResponseItems:
             return MessageFacts(role="assistant", calls=(_call(message),))
         return MessageFacts(role="")
 
+    def block_place(self, message: object) -> tuple[str, str]:
+        """The field of an item that a block stands at the end of, and the type of a part that holds it there."""
+        called = str(field(message, "type") or "").endswith("_call_output")
+        return "output" if called else "content", TEXT_PART
+
     def place(self, message: Any, text: str) -> Any:
         """An item with `text` at its end as the only block in it; the same object where nothing changes."""
-        name = "output" if str(field(message, "type") or "").endswith("_call_output") else "content"
-        content = field(message, name)
-        placed = place_in_content(content, text, kind=TEXT_PART)
-        if placed is content or not isinstance(message, Mapping):
-            return message
-        return {**cast("Mapping[str, object]", message), name: placed}
+        return place_in_message(message, text, self.block_place(message))
 
 
 def _call(item: object) -> ToolRequest:

@@ -50,16 +50,20 @@ class Outline:
         return sum(length for length, _ in self.pieces)
 
 
-def outline(body: Mapping[str, Any]) -> Outline:
-    """The pieces of a request in the order in which a model reads them."""
+def outline(body: Mapping[str, Any], *, system: str = "", texts: Sequence[str] = ()) -> Outline:
+    """The pieces of a request in the order in which a model reads them; `system` and `texts` = the blocks that it went out with."""
     fixed = [_blob(body[name]) for name in _FIRST if name in body]
-    system = b"".join(fixed)
+    first = b"".join((*fixed, _encoded(system)))
     messages: Sequence[Any] = ()
     for name in _LISTS:
         raw = body.get(name)
         messages = [raw] if isinstance(raw, str) else sequence(raw) or messages
-    pieces = [_piece(system), *(_piece(_blob(message)) for message in messages)]
-    return Outline(system, tuple(pieces))
+    blocks = (*texts, *("",) * len(messages))
+    pieces = [
+        _piece(first),
+        *(_piece(_blob(message) + _encoded(block)) for message, block in zip(messages, blocks, strict=False)),
+    ]
+    return Outline(first, tuple(pieces))
 
 
 def kept(current: Outline, before: Outline) -> int:
@@ -81,7 +85,11 @@ def _common(first: bytes, second: bytes) -> int:
 
 
 def _blob(value: object) -> bytes:
-    return json.dumps(canonical(value), ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
+    return _encoded(json.dumps(canonical(value), ensure_ascii=False, default=str))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _piece(blob: bytes) -> Piece:

@@ -76,5 +76,7 @@ def http_client(
         InvalidInput: if it is no such client.
     """
     opened = memory or Tacit.connect(cwd=cwd)
-    talks = Conversations(lambda name: opened.session(name, cwd=cwd, agent=agent, deadline_ms=deadline_ms))
+    talks = Conversations(
+        lambda name, folder: opened.session(name, cwd=folder or cwd, agent=agent, deadline_ms=deadline_ms)
+    )
     return cast("C", wrap_http_client(inner, Exchange(talks, session=session)))

@@ -24,6 +24,7 @@ class _Common:
         transcript_path: where the host writes the transcript, or empty.
         parent: session this one was forked or spawned from.
         takes_no_text: whether the host hands on no text with this event; a refusal of the call at most.
+        uncaptured: nothing may be learned from it.
     """
 
     session: SessionKey
@@ -35,6 +36,7 @@ class _Common:
     transcript_path: str = ""
     parent: SessionKey | None = None
     takes_no_text: bool = False
+    uncaptured: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

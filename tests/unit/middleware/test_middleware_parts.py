@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -49,9 +50,9 @@ def test_only_conversations_are_touched(path: str, api: str | None) -> None:
 
 def test_the_system_text_stands_behind_the_programs_own() -> None:
     def placed(api: Any, **body: Any) -> dict[str, Any]:
-        talk = read_conversation(api, body)
+        talk = read_conversation(api, json.dumps(body))
         assert talk is not None
-        return dict(with_blocks(talk, system=BLOCK, texts=[""] * len(talk.said)))
+        return json.loads(with_blocks(talk, system=BLOCK, texts=[""] * len(talk.said)))
 
     said = [user("hi")]
     cached = [{"type": "text", "text": "own", "cache_control": {"type": "ephemeral"}}]
@@ -79,19 +80,20 @@ def test_the_system_text_stands_behind_the_programs_own() -> None:
 def test_blocks_stand_with_their_messages_and_nothing_else_moves() -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "content": "out", "is_error": True}
     body = {"messages": [user([result]), user("hi"), agent("x")], "model": "m"}
-    talk = read_conversation("messages", body)
+    talk = read_conversation("messages", json.dumps(body))
     assert talk is not None
     assert talk.said[0].results[0].failed
-    changed = with_blocks(talk, system="", texts=[BLOCK, "", ""])
+    changed = json.loads(with_blocks(talk, system="", texts=[BLOCK, "", ""]))
     assert changed["messages"][0]["content"] == [result, {"type": "text", "text": BLOCK}]
-    assert changed["messages"][1] is body["messages"][1]
-    assert with_blocks(talk, system="", texts=["", "", ""]) is body
+    assert changed["messages"][1] == body["messages"][1]
+    assert with_blocks(talk, system="", texts=["", "", ""]) is talk.text
     items = {"input": [{"type": "function_call_output", "call_id": "c", "output": "out"}]}
-    talk = read_conversation("responses", items)
+    talk = read_conversation("responses", json.dumps(items))
     assert talk is not None
-    assert with_blocks(talk, system="", texts=[BLOCK])["input"][0]["output"] == f"out\n\n{BLOCK}"
-    assert read_conversation("chat", {"messages": []}) is None
-    assert read_conversation("responses", {"previous_response_id": "r"}) is None
+    changed = json.loads(with_blocks(talk, system="", texts=[BLOCK]))
+    assert changed["input"][0]["output"] == f"out\n\n{BLOCK}"
+    assert read_conversation("chat", '{"messages": []}') is None
+    assert read_conversation("responses", '{"previous_response_id": "r"}') is None
 
 
 def test_a_message_is_named_by_what_it_holds() -> None:
@@ -106,6 +108,18 @@ def test_a_message_is_named_by_what_it_holds() -> None:
     assert len(json.dumps(canonical(picture))) < 200
     assert digest("hi", [canonical(picture)]) != digest(
         "hi", [canonical({**picture, "source": {"data": "B" * 100_000}})]
+    )
+
+
+def test_what_agents_put_into_a_message_is_not_the_users() -> None:
+    reminder = {"type": "text", "text": "<system-reminder>\n5 tokens left\n</system-reminder>"}
+    told = ROLE_CONTENT.read(user([reminder, {"type": "text", "text": "hi"}]))
+    assert told.text == "hi"
+    assert told.digest == ROLE_CONTENT.read(user("hi")).digest  # it may be gone in the next request
+    assert ROLE_CONTENT.read(user([reminder])).digest == ""
+    assert (
+        ROLE_CONTENT.read(user("What does <system-reminder> mean?")).text
+        == "What does <system-reminder> mean?"
     )
 
 
@@ -166,8 +180,11 @@ def test_how_much_stays_by_hand() -> None:
     assert kept(moved, first) == first.size
 
 
-def silent(name: str) -> Session:
-    return Session(name or "new", hook=lambda payload, deadline_ms: {}, later=lambda job: job())
+NEW = itertools.count()
+
+
+def silent(name: str, folder: str = "") -> Session:
+    return Session(name or f"new-{next(NEW)}", hook=lambda payload, deadline_ms: {}, later=lambda job: job())
 
 
 def said(*texts: str) -> list[Any]:

@@ -2,13 +2,14 @@
 
 In: what the messages of a request say, in order. Out: the text of the system prompt, and the block of each message. What was
 handed over once goes out with the same bytes in every later request, so that a prompt cache holds; a message that went out
-bare stays bare. Blocks are bounded every turn as `recall.history_blocks` says. Never raises for want of an answer.
+bare stays bare, and a start pack that came too late for the first request stands with a later message. Blocks are bounded every turn as
+`recall.history_blocks` says. Never raises for want of an answer.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -17,6 +18,8 @@ from tacit.app.library.message_formats import MessageFacts
 Ask = Callable[[Mapping[str, object]], Mapping[str, object] | None]
 """Sends one event; None = no answer came."""
 CALL_PREFIX = "call:"
+START = "start"
+"""Under which name a start pack is missed; messages are named by what they hold."""
 MAX_TEXTS = 4000
 MAX_REPLAY = 400
 PREVIOUS_CHARS = 4000
@@ -27,11 +30,15 @@ class Placement:
     """The texts of a request: `system` for the system prompt, `texts` per message (in the order of the list; "" = none).
 
     `every_call` = the system text is written anew with every prompt.
+    `missed` = names of what went out without a block for the first time because no answer came; `start_with` = the message that
+    carries the start pack, "" = the system prompt does.
     """
 
     system: str = ""
     texts: tuple[str, ...] = ()
     every_call: bool = False
+    missed: tuple[str, ...] = ()
+    start_with: str = ""
 
 
 @dataclass(slots=True)
@@ -53,6 +60,10 @@ class Conversation:
     _prompts: set[str] = field(default_factory=set[str])
     _epoch: int = 0
     _every_call: bool = False
+    _bare: set[str] = field(default_factory=set[str])
+    _missed: list[str] = field(default_factory=list[str])
+    _start_with: str = ""
+    _start_text: str = ""
 
     def advance(self, messages: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
         """Ask for what is new in `messages` and say what every message carries.
@@ -62,11 +73,12 @@ class Conversation:
             whole: whether they are the whole conversation; else what came before is kept by the API.
         """
         slots = block_slots(messages)
+        self._missed.clear()
         if whole:
             self._notice_compaction(slots)
-        if self._start:
-            self._begin()
         newest = last_answer(messages)
+        if self._start:
+            self._begin([slot for names in slots[newest + 1 :] for slot in names])
         previous = messages[newest].text[-PREVIOUS_CHARS:] if newest >= 0 else ""
         self._replay([slot for at, names in enumerate(slots) for slot in names if at < newest])
         calls = {call.call_id: call for message in messages for call in message.calls}
@@ -85,13 +97,30 @@ class Conversation:
                     )
             if messages[at].digest:
                 self._prompt(slots[at][-1], messages[at].text, previous, newest=at == last_prompt(messages))
+        return self.decided(messages)
+
+    def decided(self, messages: Sequence[MessageFacts]) -> Placement:
+        """What every message carries as far as it is decided. Asks for nothing."""
         return Placement(
             system=self.system,
             every_call=self._every_call,
             texts=tuple(
-                "\n\n".join(text for slot in names if (text := self._decided.get(slot))) for names in slots
+                "\n\n".join(text for slot in names if (text := self._decided.get(slot)))
+                for names in block_slots(messages)
             ),
+            missed=tuple(self._missed),
+            start_with=self._start_with,
         )
+
+    @property
+    def bare(self) -> tuple[str, ...]:
+        """Names of all that went out without a block because no answer came."""
+        return tuple(sorted(self._bare))
+
+    def went_out_without(self, names: Iterable[str], *, start_with: str) -> None:
+        """Take over from an earlier process what its requests went out without, and which message carries the start pack."""
+        self._bare.update(names)
+        self._start_with = start_with
 
     def compacted(self) -> None:
         """Note that a summary replaced the messages. The next request gets the system text again, and the memories that the summary lacks."""
@@ -99,6 +128,8 @@ class Conversation:
         self._start = "compact"
         self._decided.clear()
         self._prompts.clear()
+        self._bare.clear()
+        self._start_with = self._start_text = ""
 
     def begin_as_fork(self, other: Conversation, *, parent: str) -> None:
         """Take over what `other` handed over: the same messages keep the same bytes here."""
@@ -107,32 +138,52 @@ class Conversation:
         self._start = "fork"
         self._decided = dict(other._decided)
         self._prompts = set(other._prompts)
+        self._bare = set(other._bare)
+        self._start_with, self._start_text = other._start_with, other._start_text
 
     def _notice_compaction(self, slots: Sequence[Sequence[str]]) -> None:
         current = {slot for names in slots for slot in names if not slot.startswith(CALL_PREFIX)}
         if self._prompts and current and not (current & self._prompts):
             self.compacted()
 
-    def _begin(self) -> None:
+    def _begin(self, new: Sequence[str]) -> None:
+        """Ask for the start pack. The system prompt of requests that went out without one stays: then one of the messages `new` carries it."""
+        late = START in self._bare and not self._start_with
+        carriers = [slot for slot in new if slot not in self._decided]
+        if late and not carriers:
+            return
         source = self._start
         key = f"start:{source}" + (f":{self._epoch}" if source == "compact" else "")
         answer = self._say("start", source=source, key=key)
         if answer is None:
+            self._miss(START)
             return
-        system = answer.get("system")
-        self.system = system if isinstance(system, str) else ""
         self._start = ""
+        system = answer.get("system")
+        text = system if isinstance(system, str) else ""
+        if late or self._start_with:
+            self._start_text = text
+            self._start_with = self._start_with or carriers[-1]
+        else:
+            self.system = text
+
+    def _miss(self, name: str) -> None:
+        if name not in self._bare:
+            self._bare.add(name)
+            self._missed.append(name)
 
     def _replay(self, slots: Sequence[str]) -> None:
         """Bytes of messages that this process has not decided on: an earlier one may have."""
         unknown = [slot for slot in slots if slot not in self._decided]
-        if unknown and self.resumed:
-            answer = self._say("replay", message_ids=unknown[-MAX_REPLAY:])
+        asked = [slot for slot in unknown if slot not in self._bare]
+        if asked and self.resumed:
+            answer = self._say("replay", message_ids=asked[-MAX_REPLAY:])
             texts = _texts(answer)
-            for slot in unknown:
+            for slot in asked:
                 self._decide(slot, texts.get(slot))
         for slot in unknown:
-            self._decided.setdefault(slot, "")
+            if slot not in self._decided:
+                self._decide(slot, "")
         self._prompts.update(slot for slot in slots if not slot.startswith(CALL_PREFIX))
 
     def _prompt(self, slot: str, text: str, previous: str, *, newest: bool) -> None:
@@ -145,16 +196,18 @@ class Conversation:
         answer = self._say(
             "prompt", text=text, message_id=slot, key=f"prompt:{self._epoch}:{slot}", previous=previous
         )
-        answer = answer or {}
-        system = answer.get("system")
+        if answer is None:
+            self._miss(slot)
+        system = answer.get("system") if answer else None
         if isinstance(system, str):  # the sections of the `refresh` preset: written anew with every prompt
             self.system, self._every_call = system, True
-        self._decide(slot, answer.get("text"))
+        self._decide(slot, (answer or {}).get("text"))
         self._bound(slot)
 
     def _bound(self, newest: str) -> None:
         """Let go the blocks that may not stay any longer."""
-        older = [slot for slot, text in self._decided.items() if text and slot != newest][-MAX_REPLAY:]
+        lasting = (newest, self._start_with)
+        older = [slot for slot, text in self._decided.items() if text and slot not in lasting][-MAX_REPLAY:]
         answer = self._say("replay", message_ids=older) if older else None
         if answer is None:
             return
@@ -171,10 +224,14 @@ class Conversation:
         answer = self._say(
             event, tool=tool or "tool", call_id=call_id, args=dict(args), key=key, **{output_field: output}
         )
+        if answer is None:
+            self._miss(slot)
         self._decide(slot, (answer or {}).get("text"))
 
     def _decide(self, slot: str, text: object) -> None:
-        self._decided[slot] = text if isinstance(text, str) else ""
+        own = text if isinstance(text, str) else ""
+        start = self._start_text if slot == self._start_with else ""
+        self._decided[slot] = "\n\n".join(block for block in (start, own) if block)
         if len(self._decided) > MAX_TEXTS:
             del self._decided[next(iter(self._decided))]
 

@@ -25,6 +25,8 @@ LONG_CHARS = 4000
 _TEXT_TYPES = ("text", "input_text", "output_text")
 CLOSING = f"</{OPEN_TAG}>"
 _BEHIND = re.compile(rf"(?:{GAP}<{OPEN_TAG}\b[^>]*>(?:(?!{CLOSING}).)*{CLOSING})+\Z", re.DOTALL)
+_REMINDER = re.compile(r"\s*<(system-reminder|hook_context|environment_context)>.*?</\1>\s*", re.DOTALL)
+"""What agents put into a user's message besides the user's words, and may take out again in a later request."""
 _PASSING = frozenset({"cache_control"})
 """Fields that move from message to message between two requests and say nothing of the content."""
 _FAILED = re.compile(
@@ -76,6 +78,10 @@ class MessageFormat(Protocol):
         """What `message` says."""
         ...
 
+    def block_place(self, message: object) -> tuple[str, str]:
+        """The field of `message` that a block stands at the end of, and the type of a part that holds it there."""
+        ...
+
     def place(self, message: Any, text: str) -> Any:
         """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
         ...
@@ -91,6 +97,7 @@ class RoleContentFormat:
         text = own_text(content, parts)
         match role:
             case "user" | "human":
+                text = _REMINDER.sub("", text) if "</" in text else text
                 other_parts = [part for part in parts if not is_text(part)]
                 results = tuple(_result(p) for p in parts if field(p, "type") == "tool_result")
                 name = digest(text, [canonical(part) for part in other_parts]) if text.strip() else ""
@@ -109,13 +116,24 @@ class RoleContentFormat:
             case _:
                 return MessageFacts(role="")
 
+    def block_place(self, message: object) -> tuple[str, str]:
+        """The field of `message` that a block stands at the end of, and the type of a part that holds it there."""
+        del message
+        return "content", "text"
+
     def place(self, message: Any, text: str) -> Any:
         """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
-        content = field(message, "content")
-        placed = place_in_content(content, text)
-        if placed is content or not isinstance(message, Mapping):
-            return message
-        return {**cast("Mapping[str, object]", message), "content": placed}
+        return place_in_message(message, text, self.block_place(message))
+
+
+def place_in_message(message: Any, text: str, place: tuple[str, str]) -> Any:
+    """A message with `text` at its end as the only block in it; `place` = the field that holds it, and the type of its part."""
+    name, kind = place
+    content = field(message, name)
+    placed = place_in_content(content, text, kind=kind)
+    if placed is content or not isinstance(message, Mapping):
+        return message
+    return {**cast("Mapping[str, object]", message), name: placed}
 
 
 ROLE_CONTENT = RoleContentFormat()

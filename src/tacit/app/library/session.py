@@ -7,6 +7,8 @@ A boundary: no failure of the memory leaves `prepare` or `finish`; a request wit
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -19,6 +21,8 @@ from tacit.errors import InvalidInput
 _LOG = logging.getLogger(__name__)
 M = TypeVar("M")
 LOCK_S = 5.0
+LEAST_MS = 20.0
+"""Nothing is asked for with less time left."""
 END_CHARS = 4000
 RESULT_CHARS = 4000
 
@@ -51,6 +55,7 @@ class Session:
         agent: str = "",
         resumed: bool = True,
         deadline_ms: float = 400.0,
+        capture: bool = True,
     ) -> None:
         """Begin or go on with a conversation; `Tacit.session` makes one.
 
@@ -62,12 +67,18 @@ class Session:
             agent: name of the agent, where settings differ by agent.
             resumed: whether an earlier process may have had this conversation.
             deadline_ms: longest wait for one event.
+            capture: whether something may be learned from it.
         """
         self.id = session_id
-        self._later = later
+        self.later = later
         self._hook = hook
         self._deadline_ms = deadline_ms
-        self._about = {"session": session_id, "cwd": cwd, "agent": agent}
+        self._until = math.inf
+        self._capture = capture
+        self._cwd, self._agent = cwd, agent
+        self._about: dict[str, object] = {"session": session_id, "cwd": cwd, "agent": agent}
+        if not capture:
+            self._about["capture"] = False
         self._talk = Conversation(ask=self._ask, about=self._about, resumed=resumed)
         self._lock = Lock()
 
@@ -105,27 +116,47 @@ class Session:
         ]
         return Prepared(messages=listed, system=placed.system, blocks=sum(1 for text in texts if text))
 
-    def place(self, messages: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
-        """`prepare` for messages that were read already: what each of them carries; no texts at all where something broke."""
-        if not self._lock.acquire(timeout=LOCK_S):
-            return Placement(system=self._talk.system)
+    def place(
+        self, messages: Sequence[MessageFacts], *, whole: bool = True, until: float = math.inf
+    ) -> Placement:
+        """`prepare` for messages that were read already: what each of them carries; what is decided where something broke.
+
+        Args:
+            messages: oldest first.
+            whole: whether they are the whole conversation.
+            until: reading of `time.monotonic` after which nothing is asked for any more.
+        """
+        if not self._lock.acquire(timeout=min(LOCK_S, max(0.0, until - time.monotonic()))):
+            return self._talk.decided(messages)
         try:
+            self._until = until
             return self._talk.advance(messages, whole=whole)
         except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
             _LOG.warning("nothing is injected: the memory could not be reached", exc_info=True)
-            return Placement(system=self._talk.system)
+            return self._talk.decided(messages)
         finally:
             self._lock.release()
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Names of all that went out without a block because no answer came; see `Placement`."""
+        return self._talk.bare
+
+    def went_out_without(self, names: Iterable[str], *, start_with: str) -> None:
+        """Take over from an earlier process what its requests went out without; see `Placement`."""
+        with self._lock:
+            self._talk.went_out_without(names, start_with=start_with)
 
     def fork(self, session_id: str) -> Session:
         """A conversation that goes on from here in another way: what was handed over here is in its context, too."""
         forked = Session(
             session_id,
             hook=self._hook,
-            later=self._later,
-            cwd=self._about["cwd"],
-            agent=self._about["agent"],
+            later=self.later,
+            cwd=self._cwd,
+            agent=self._agent,
             deadline_ms=self._deadline_ms,
+            capture=self._capture,
         )
         forked._talk.begin_as_fork(self._talk, parent=self.id)
         return forked
@@ -164,10 +195,11 @@ class Session:
             end = text or next(
                 (message.text for message in reversed(messages) if message.role == "assistant"), ""
             )
-            payload = {"text": end[-END_CHARS:], "messages": transcript(all_messages), "sent": list(sent())}
+            learned = transcript(all_messages) if self._capture else []
+            payload = {"text": end[-END_CHARS:], "messages": learned, "sent": list(sent())}
             self._hook({**about, **payload}, 5_000.0)
 
-        self._later(tell)
+        self.later(tell)
 
     def compacted(self) -> None:
         """Say that what was said so far was replaced by a summary; noticed by itself when no message of before is left."""
@@ -177,7 +209,7 @@ class Session:
     def close(self) -> None:
         """Say that the conversation is over. Returns at once."""
         payload = {**self._about, "event": "end", "reason": "closed"}
-        self._later(lambda: self._hook(payload, 2_000.0))
+        self.later(lambda: self._hook(payload, 2_000.0))
 
     @staticmethod
     def for_summary(messages: Iterable[M], *, shape: MessageFormat = ROLE_CONTENT) -> list[M]:
@@ -190,7 +222,14 @@ class Session:
         return cleaned
 
     def _ask(self, payload: Mapping[str, object]) -> Mapping[str, object] | None:
-        return self._hook(payload, self._deadline_ms)
+        remaining_ms = (self._until - time.monotonic()) * 1000
+        if remaining_ms < LEAST_MS:
+            return None
+        try:
+            return self._hook(payload, min(self._deadline_ms, remaining_ms))
+        except Exception:  # noqa: BLE001 - as in `place`: a bug in the memory is no answer
+            _LOG.warning("the memory gave no answer", exc_info=True)
+            return None
 
 
 def transcript(messages: Sequence[MessageFacts]) -> list[dict[str, object]]:

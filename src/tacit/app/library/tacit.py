@@ -220,6 +220,7 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         agent: str = "",
         deadline_ms: float = 400.0,
+        capture: bool = True,
     ) -> Session:
         """One conversation whose messages the program keeps; see `Session.prepare`.
 
@@ -228,6 +229,7 @@ class Tacit:
             cwd: folder whose project it is about.
             agent: name of the agent, where settings differ by agent.
             deadline_ms: longest wait for one thing that is asked for it.
+            capture: whether something may be learned from it.
         """
         return Session(
             session_id or f"s-{secrets.token_hex(8)}",
@@ -237,6 +239,7 @@ class Tacit:
             agent=agent,
             resumed=bool(session_id),
             deadline_ms=deadline_ms,
+            capture=capture,
         )
 
     def forget(self, memory_id: str) -> None:

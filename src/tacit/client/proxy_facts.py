@@ -1,0 +1,74 @@
+"""Facts about the proxies of a home: one file for each that runs. In: a home. Out: values. Never starts or ends one."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from tacit.client.daemon_facts import is_running
+from tacit.config.home import Home
+
+PORT = 8484
+"""On which a proxy listens where nobody says otherwise."""
+DEADLINE_MS = 400.0
+"""The most that a request waits for memories where nobody says otherwise."""
+CONNECT_S = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyFacts:
+    """What `run/proxy-PORT.json` says of a proxy.
+
+    Attributes:
+        pid: of its process.
+        port: on 127.0.0.1.
+        version: of Tacit.
+        project: the folder whose project its conversations are about.
+        openai, anthropic: addresses of the APIs.
+        capture: whether it learns from the traffic.
+    """
+
+    pid: int
+    port: int
+    version: str
+    project: str
+    openai: str
+    anthropic: str
+    capture: bool
+
+    @property
+    def answers(self) -> bool:
+        """Whether its port accepts a connection."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=CONNECT_S):
+                return True
+        except OSError:
+            return False
+
+
+def read_proxies(home: Home) -> tuple[ProxyFacts, ...]:
+    """The proxies of `home` whose processes live, by port."""
+    found: list[ProxyFacts] = []
+    for path in sorted(home.run_dir.glob("proxy-*.json")):
+        try:
+            value: object = json.loads(path.read_bytes())
+            facts = ProxyFacts(**cast("dict[str, Any]", value)) if isinstance(value, Mapping) else None
+        except (OSError, ValueError, TypeError):
+            continue
+        if facts is not None and is_running(facts.pid):
+            found.append(facts)
+    return tuple(sorted(found, key=lambda facts: facts.port))
+
+
+def write_proxy(home: Home, facts: ProxyFacts) -> None:
+    """Write the facts of a proxy that serves.
+
+    Raises:
+        OSError: if the home cannot be written.
+    """
+    path = home.proxy_file(facts.port)
+    path.write_text(json.dumps(asdict(facts)), encoding="utf-8")
+    path.chmod(0o600)

@@ -1,0 +1,255 @@
+"""The proxy as an ASGI application: a request goes to its API with the blocks of its conversation, the answer comes back as it is.
+
+In: requests of any program. Out: the upstream's answers, byte by byte as they arrive. A boundary: whatever breaks here, the request
+goes out as it came. Only requests of conversations are read; all others, and bodies that are too large, are streamed through. Never logs or
+keeps a header, a key or a word of a body; never follows a redirect, keeps a cookie or sends a request twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import httpx
+
+from tacit.middleware.bodies import api_of
+from tacit.middleware.exchange import OUR_HEADERS, Exchange, SentRequest
+from tacit.middleware.http_wrapper import ReplyCopy, decoded
+from tacit.proxy.codings import MAX_BYTES, decode, encode, readable
+from tacit.proxy.headers import RawHeaders, as_mapping, end_to_end, from_a_web_page
+from tacit.proxy.upstreams import Upstreams
+
+_LOG = logging.getLogger(__name__)
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+THREADS = 64
+"""So many requests wait for the memory at once; further ones wait for them, within their deadlines."""
+GUARD_S = 2.0
+"""A request goes out untouched so long after its deadline, whatever the memory does."""
+_OURS = tuple(name.encode() for name in OUR_HEADERS)
+_REPLACED = (b"host", b"content-length", b"expect", *_OURS)
+
+
+class ClientGone(Exception):
+    """The program closed its connection before it had sent its whole request."""
+
+
+class Proxy:
+    """The ASGI application. `close` ends its threads; the HTTP client is its owner's."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        upstreams: Upstreams,
+        client: httpx.AsyncClient,
+        *,
+        deadline_ms: float,
+        reads_answers: bool,
+    ) -> None:
+        """Send requests through `client`.
+
+        Args:
+            exchange: knows the conversations.
+            upstreams: which server gets a request.
+            client: sends requests.
+            deadline_ms: longest time that the memory may take for one request.
+            reads_answers: whether answers are learned from, so that they must come in a coding that can be read here.
+        """
+        self._exchange = exchange
+        self._upstreams = upstreams
+        self._client = client
+        self._deadline_s = deadline_ms / 1000
+        self._reads_answers = reads_answers
+        self._threads = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="tacit-proxy")
+
+    def close(self) -> None:
+        """Finish what is learned from answers."""
+        self._threads.shutdown(wait=True)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request; when the program closes its connection, the one to the API is closed as well."""
+        if scope["type"] != "http":
+            return
+        request = _Request(scope, receive)
+        forward = asyncio.create_task(self._forward(request, send))
+        gone = asyncio.create_task(request.gone())
+        try:
+            await asyncio.wait({forward, gone}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (forward, gone):
+                if not task.done():
+                    task.cancel()
+            with suppress(asyncio.CancelledError, ClientGone):
+                await forward
+            with suppress(asyncio.CancelledError):
+                await gone
+
+    async def _forward(self, request: _Request, send: Send) -> None:
+        carries = request.method == "POST" and api_of(request.path) is not None
+        content = await request.read(MAX_BYTES) if carries else None
+        sent: SentRequest | None = None
+        if content is not None:
+            content, sent = await self._with_memory(request, content)
+        outgoing = self._outgoing(request, content, answer_is_read=sent is not None)
+        try:
+            response = await self._client.send(outgoing, stream=True)
+        except httpx.RequestError as error:
+            await _refuse(
+                send, f"{self._upstreams.address_of(request)} cannot be reached: {type(error).__name__}."
+            )
+            return
+        try:
+            await self._answer(response, sent, send)
+        finally:
+            await response.aclose()
+
+    async def _with_memory(self, request: _Request, content: bytes) -> tuple[bytes, SentRequest | None]:
+        """The body that goes out in place of `content`, which may be `content` itself."""
+        headers = request.by_name
+        if from_a_web_page(headers):
+            return content, None
+        until = time.monotonic() + self._deadline_s
+        work = asyncio.get_running_loop().run_in_executor(
+            self._threads, self._prepare, request.path, headers, content, until
+        )
+        try:
+            return await asyncio.wait_for(asyncio.shield(work), self._deadline_s + GUARD_S)
+        except TimeoutError:
+            _LOG.warning("a request goes out without memory: it was not ready in time")
+        except Exception as error:  # noqa: BLE001 - the proxy's boundary: the program's request goes out all the same
+            _LOG.warning("a request goes out without memory: %s", type(error).__name__)
+        return content, None
+
+    def _prepare(
+        self, path: str, headers: Mapping[str, str], content: bytes, until: float
+    ) -> tuple[bytes, SentRequest | None]:
+        coding = headers.get("content-encoding", "").strip().lower()
+        plain = decode(coding, content)
+        if plain is None:
+            return content, None
+        changed, sent = self._exchange.outgoing(path, headers, plain, until=until)
+        return content if changed is plain else encode(coding, changed), sent
+
+    def _outgoing(self, request: _Request, content: bytes | None, *, answer_is_read: bool) -> httpx.Request:
+        headers = end_to_end(request.headers, without=_REPLACED)
+        if answer_is_read and self._reads_answers:
+            headers = [
+                (
+                    name,
+                    readable(value.decode("latin-1")).encode("latin-1")
+                    if name == b"accept-encoding"
+                    else value,
+                )
+                for name, value in headers
+            ]
+        body: bytes | AsyncIterator[bytes] | None = content
+        if content is None and request.has_body:
+            body = request.stream()
+            length = request.by_name.get("content-length")
+            headers += [(b"content-length", length.encode())] if length is not None else []
+        url = self._upstreams.url_of(request)
+        return httpx.Request(request.method, url, headers=headers, content=body)
+
+    async def _answer(self, response: httpx.Response, sent: SentRequest | None, send: Send) -> None:
+        await send(
+            {
+                "type": "http.response.start",
+                "status": response.status_code,
+                "headers": end_to_end(response.headers.raw),
+            }
+        )
+        copy = ReplyCopy()
+        try:
+            async for chunk in response.aiter_raw():
+                if sent is not None:
+                    copy.add(chunk)
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        except httpx.RequestError as error:
+            # The server closes a connection whose answer has no end: the program sees a broken stream, as without the proxy.
+            _LOG.info("an answer broke off: %s", type(error).__name__)
+            return
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        if sent is not None and response.is_success:
+            with suppress(RuntimeError):  # the proxy is closing
+                self._threads.submit(self._learn, sent, response, copy.whole)
+
+    def _learn(self, sent: SentRequest, response: httpx.Response, raw: bytes) -> None:
+        try:
+            content = decoded(httpx, response, raw)
+        except (ValueError, httpx.DecodingError):
+            content = b""
+        stream = response.headers.get("content-type", "").startswith("text/event-stream")
+        self._exchange.heard(sent, content, stream=stream)
+
+
+class _Request:
+    """A request that comes in."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        self.query: bytes = scope.get("query_string", b"")
+        self.headers: RawHeaders = scope["headers"]
+        self.by_name = as_mapping(self.headers)
+        self._receive = receive
+        self._read: list[bytes] = []
+        self._ended = not self.has_body
+        self._whole = asyncio.Event()
+        if self._ended:
+            self._whole.set()
+
+    @property
+    def has_body(self) -> bool:
+        """Whether it says that a body follows."""
+        return "transfer-encoding" in self.by_name or self.by_name.get("content-length", "0") != "0"
+
+    async def read(self, most: int) -> bytes | None:
+        """Its body; None for one of more than `most` bytes, which `stream` still yields whole."""
+        size = 0
+        while not self._ended:
+            self._read.append(await self._chunk())
+            size += len(self._read[-1])
+            if size > most:
+                return None
+        return b"".join(self._read)
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """Its body as it arrives, from its beginning."""
+        for chunk in self._read:
+            yield chunk
+        while not self._ended:
+            yield await self._chunk()
+
+    async def gone(self) -> None:
+        """Wait until the program has closed its connection, or the answer is out."""
+        await self._whole.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def _chunk(self) -> bytes:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGone
+        if not message.get("more_body"):
+            self._ended = True
+            self._whole.set()
+        body: bytes = message.get("body", b"")
+        return body
+
+
+async def _refuse(send: Send, why: str) -> None:
+    """An error in the form that the SDKs of both APIs read."""
+    error = {"type": "upstream_unreachable", "code": "upstream_unreachable", "message": f"Tacit proxy: {why}"}
+    body = json.dumps({"type": "error", "error": error}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 502, "headers": headers})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -1,0 +1,159 @@
+"""The proxy as a process: its socket, its way to the daemon, its HTTP client, the file that says that it runs.
+
+In: options. Out: a server that serves until it is stopped. It binds 127.0.0.1 alone: whoever reaches it can have the memory put before
+a model of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+from tacit import __version__
+from tacit.app.library.tacit import Tacit
+from tacit.client.proxy_facts import DEADLINE_MS, PORT, ProxyFacts, write_proxy
+from tacit.config.home import Home
+from tacit.errors import InvalidInput
+from tacit.middleware.conversations import Conversations
+from tacit.middleware.exchange import Exchange
+from tacit.proxy.app import Proxy
+from tacit.proxy.journal import FileJournal
+from tacit.proxy.upstreams import Upstreams
+
+CONNECT_S = 30.0
+BACKLOG = 512
+SHUTDOWN_S = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxyOptions:
+    """How a proxy works.
+
+    Attributes:
+        project: the folder whose project its conversations are about, where a request names none.
+        port: on 127.0.0.1; 0 = any that is free.
+        upstreams: the APIs.
+        capture: whether to learn from the traffic.
+        deadline_ms: longest time that the memory may take for one request.
+    """
+
+    project: Path
+    port: int = PORT
+    upstreams: Upstreams = field(default_factory=Upstreams.parse)
+    capture: bool = False
+    deadline_ms: float = DEADLINE_MS
+
+
+class ProxyServer:
+    """One proxy of a home. Make it, `run` it on a thread of its own or the main one, and `stop` it."""
+
+    def __init__(self, home: Home, options: ProxyOptions, memory: Tacit) -> None:
+        """Listen on the port, and serve `memory`, which stays its owner's.
+
+        Raises:
+            InvalidInput: if the port cannot be had.
+            StoreReadOnly: if the home cannot be used.
+        """
+        home.ensure()
+        self._home, self._options = home, options
+        self._socket = _listen(options.port)
+        self.port: int = self._socket.getsockname()[1]
+
+        conversations = Conversations(
+            lambda name, folder: memory.session(
+                name,
+                cwd=folder if os.path.isabs(folder) else options.project,  # noqa: PTH117 - what a header says is a text
+                deadline_ms=options.deadline_ms,
+                capture=options.capture,
+            ),
+            journal=FileJournal(home.proxy_journal),
+        )
+        self._exchange = Exchange(conversations, session="")
+        self._server: uvicorn.Server | None = None
+        self._stopped = False
+
+    @property
+    def facts(self) -> ProxyFacts:
+        """What `tacit status` shows of it."""
+        return ProxyFacts(
+            pid=os.getpid(),
+            port=self.port,
+            version=__version__,
+            project=str(self._options.project),
+            openai=str(self._options.upstreams.openai),
+            anthropic=str(self._options.upstreams.anthropic),
+            capture=self._options.capture,
+        )
+
+    def run(self, *, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve until `stop`, or a signal on the main thread; `ready` is called when it does."""
+        asyncio.run(self._serve(ready))
+
+    async def _serve(self, ready: Callable[[], None]) -> None:
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
+        timeout = httpx.Timeout(
+            None, connect=CONNECT_S
+        )  # a model may think for long; programs have their own patience
+        async with httpx.AsyncClient(limits=limits, timeout=timeout) as client:
+            proxy = Proxy(
+                self._exchange,
+                self._options.upstreams,
+                client,
+                deadline_ms=self._options.deadline_ms,
+                reads_answers=self._options.capture,
+            )
+            config = uvicorn.Config(
+                proxy,
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                date_header=False,
+                timeout_graceful_shutdown=SHUTDOWN_S,
+                backlog=BACKLOG,
+            )
+            self._server = uvicorn.Server(config)
+            self._server.should_exit = self._stopped
+            write_proxy(self._home, self.facts)
+            try:
+                ready()
+                await self._server.serve(sockets=[self._socket])
+            finally:
+                with contextlib.suppress(OSError):
+                    self._home.proxy_file(self.port).unlink()
+                await asyncio.to_thread(proxy.close)
+
+    def stop(self) -> None:
+        """End `run` soon; streams that are under way get a few seconds. Safe to call from another thread."""
+        self._stopped = True
+        if self._server is not None:
+            self._server.should_exit = True
+
+
+def _listen(port: int) -> socket.socket:
+    # With the protocol named asyncio sends small pieces at once; without it each one would wait 40 ms for the one before.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        taken = error.errno == errno.EADDRINUSE
+        raise InvalidInput(
+            f"Port {port} of 127.0.0.1 {'is in use' if taken else f'cannot be had: {error.strerror}'}.",
+            hint="`tacit status` shows whether a proxy runs; `--port 0` takes any free port.",
+        ) from error
+    return listener

@@ -1,0 +1,88 @@
+"""Real clients that know nothing of Tacit but an address: behind `tacit proxy` their model gets what is known. Only the model is a stub."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from e2e.drivers.clients import require_client
+from tacit.hosts.probe import process
+
+pytestmark = pytest.mark.e2e
+
+SMS = "Text messages go through Vonage; Twilio was dropped because of its price."
+QUESTION = "Which service do we use to send SMS?"
+
+
+@contextmanager
+def proxy(sandbox):
+    """Run `tacit proxy` in front of the stub until the block ends; its address."""
+    url = sandbox.stub.url
+    told = ["--port", "0", "--openai", f"{url}/v1", "--anthropic", url, "--deadline-ms", "5000", "--json"]
+    command = [sys.executable, "-m", "tacit.cli.main", "proxy", *told]
+    started = sandbox.start(command, sandbox.environment(), stdout=subprocess.PIPE)
+    text = ""
+    while not text.rstrip().endswith("}"):
+        line = started.stdout.readline()
+        assert line, "the proxy did not start"
+        text += line
+    try:
+        yield json.loads(text)["url"]
+    finally:
+        started.terminate()
+        assert started.wait(30) is not None
+        started.stdout.close()
+
+
+def test_claude_code_behind_the_proxy(sandbox, claude):
+    sandbox.remember("Answer in British English.", kind="preference")
+    with proxy(sandbox) as url:
+        sandbox.wait_for_daemon()
+        with claude.session(ANTHROPIC_BASE_URL=url) as session:
+            session.ask("hello")
+            first = sandbox.stub.agent_requests[-1]
+            assert "British English" in json.dumps(first.body["system"])
+            sandbox.remember(SMS, kind="fact")
+            session.ask("thanks, that is all")
+            assert "Vonage" not in json.dumps(sandbox.stub.agent_requests[-1].body)
+            session.ask(QUESTION)
+            third = sandbox.stub.agent_requests[-1]
+            assert "Vonage" in json.dumps(third.messages[-1])
+            assert third.body["system"] == first.body["system"]
+            session.ask("Good. Make its button green.")
+            fourth = sandbox.stub.agent_requests[-1]
+            assert json.dumps(fourth.body).count("Vonage") == 1
+
+
+def test_codex_behind_the_proxy(sandbox):
+    executable = require_client("codex")
+    sandbox.remember("Answer in British English.", kind="preference")
+    home = sandbox.root / "codex"
+    home.mkdir()
+    with proxy(sandbox) as url:
+        sandbox.wait_for_daemon()
+        (home / "config.toml").write_text(
+            'model = "stub-model"\nmodel_provider = "here"\n[model_providers.here]\nname = "here"\n'
+            f'base_url = "{url}/v1"\nenv_key = "STUB_KEY"\nwire_api = "responses"\n'
+        )
+        environment = sandbox.environment(CODEX_HOME=str(home), STUB_KEY="k")
+        command = [str(executable), "exec", "--skip-git-repo-check", "--json"]
+
+        def ask(*arguments: str) -> None:
+            done = process.run_client(
+                [*command, *arguments], environment=environment, cwd=sandbox.project, timeout_s=120
+            )
+            assert done.code == 0, f"{done.out}\n{done.err}"
+
+        ask("hello")
+        first = sandbox.stub.model_requests[-1]
+        assert "British English" in json.dumps(first.body["instructions"])
+        sandbox.remember(SMS, kind="fact")
+        ask("resume", "--last", QUESTION)
+        second = sandbox.stub.model_requests[-1]
+        assert second.body["instructions"] == first.body["instructions"]
+        assert "Vonage" in json.dumps(second.messages[-1])
