@@ -31,6 +31,8 @@ class HostCapabilities:
         loads_rule_files: names of rule files the host itself puts into context, looked up from the working folder upward.
         system_prompt: whether a block can stand in the system prompt of every call, replaced by the next one.
         refuses: whether a call can be refused before it runs.
+        answers_again: whether an event that comes again with its key asks for the same answer, because the first one was lost;
+            else it is the same event from two of our hooks, and only the first one is answered.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
     """
 
@@ -42,6 +44,7 @@ class HostCapabilities:
     rule_file_fallbacks: tuple[str, ...] = ()
     system_prompt: bool = False
     refuses: bool = False
+    answers_again: bool = False
 
     def arrives(self, surface: Surface) -> Arrival:
         """Return when a block of `surface` reaches the model; `never` where not declared."""

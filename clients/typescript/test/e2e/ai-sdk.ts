@@ -1,0 +1,57 @@
+// The middleware in front of real providers of the AI SDK and a stub model; tests/e2e/test_e2e_typescript.py looks at the requests.
+
+import assert from "node:assert/strict"
+import { test } from "node:test"
+import { createAnthropic } from "@ai-sdk/anthropic"
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
+import type { LanguageModelV3 } from "@ai-sdk/provider"
+import { Tacit } from "@tacit/client"
+import { flush, memory } from "@tacit/client/ai-sdk"
+import { generateText, jsonSchema, stepCountIs, streamText, tool, wrapLanguageModel, type ModelMessage } from "ai"
+
+const url = `${process.env["MODEL_URL"]}/v1`
+const models: Record<string, LanguageModelV3> = {
+  anthropic: createAnthropic({ baseURL: url, apiKey: "none" })("stub"),
+  chat: createOpenAICompatible({ name: "stub", baseURL: url })("stub"),
+}
+const tools = {
+  bash: tool({
+    description: "Run a command.",
+    inputSchema: jsonSchema<{ command: string }>({ type: "object", properties: { command: { type: "string" } } }),
+    execute: ({ command }) => {
+      if (command === "make schema") throw new Error("Exit code 1\nModuleNotFoundError: No module named 'orders_schema'")
+      return { stdout: "ok" }
+    },
+  }),
+}
+const prompts = [
+  "Good morning!",
+  "Ship version 2.4 to our users and let everybody know.",
+  "Renew the table definitions.",
+  "From now on, always name feature branches after the ticket, for example SHOP-12-cart.",
+]
+
+for (const [name, bare] of Object.entries(models)) {
+  test(`a conversation with ${name} keeps its blocks, also in a new process`, async () => {
+    const messages: ModelMessage[] = []
+    for (const [at, prompt] of prompts.entries()) {
+      // Every turn has a client of its own, as if each came to another process.
+      const tacit = new Tacit({ strict: true, deadlineMs: 20_000, token: "" })
+      const model = wrapLanguageModel({ model: bare, middleware: memory(tacit, { session: `chat-${name}`, capture: true }) })
+      messages.push({ role: "user", content: prompt })
+      const sent = { model, tools, messages: structuredClone(messages), system: "You are terse.", stopWhen: stepCountIs(4) }
+      if (at % 2) {
+        const result = streamText(sent)
+        await result.consumeStream()
+        messages.push(...(await result.response).messages)
+        assert.ok((await result.text).length)
+      } else {
+        const result = await generateText(sent)
+        messages.push(...result.response.messages)
+        assert.ok(result.text.length)
+      }
+      assert.doesNotMatch(JSON.stringify(messages), /tacit-memory/, "the program's own messages stay as they are")
+      await flush()
+    }
+  })
+}
