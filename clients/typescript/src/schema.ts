@@ -4775,6 +4775,12 @@ export interface components {
              * @default false
              */
             machine?: boolean;
+            /**
+             * Capture
+             * @description whether Tacit may learn what the user states outright in it
+             * @default true
+             */
+            capture?: boolean;
         };
         /**
          * Purge
@@ -10740,13 +10746,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description done; without a body, there is nothing to tell the model */
+            /** @description done; an empty text means that there is nothing to tell the model */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["AgentReply"];
+                    "text/plain": "";
                 };
             };
             /** @description the daemon is busy; no body; go on without memory */
@@ -10783,13 +10790,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description done; without a body, there is nothing to tell the model */
+            /** @description done; an empty text means that there is nothing to tell the model */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["LibraryReply"];
+                    "text/plain": "";
                 };
             };
             /** @description the daemon is busy; no body; go on without memory */

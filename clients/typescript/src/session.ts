@@ -35,9 +35,15 @@ export class AgentSession {
     return this.#tell({ event: "start", source, ...(parent === undefined ? {} : { parent }) }, call)
   }
 
-  /** The user sent a prompt; `previous` is the end of the agent's message before it. The answer belongs behind the prompt. */
-  prompt(text: string, { previous = "", messageId = "", ...call }: CallOptions & { previous?: string; messageId?: string } = {}) {
-    return this.#tell({ event: "prompt", text, previous, message_id: messageId }, call)
+  /**
+   * The user sent a prompt; `previous` is the end of the agent's message before it. The answer belongs behind the prompt.
+   * Tacit learns what the user states outright in it, unless `capture` is false.
+   */
+  prompt(
+    text: string,
+    { previous = "", messageId = "", capture = true, ...call }: CallOptions & { previous?: string; messageId?: string; capture?: boolean } = {},
+  ) {
+    return this.#tell({ event: "prompt", text, previous, message_id: messageId, capture }, call)
   }
 
   /** A call is about to run. The answer belongs before it or, if your agent cannot wait, behind its result. */

@@ -69,7 +69,7 @@ test("an event is sent as the daemon reads it, and the answer comes back", async
   assert.equal(headers["x-tacit-deadline-ms"], "4970")
   assert.equal(headers.authorization, undefined)
   const about = { version: 1, session: "s1", cwd: "/w/shop", agent: "a", key: "p1" }
-  assert.deepEqual(body, { ...about, event: "prompt", text: "Hi", previous: "Ready.", message_id: "" })
+  assert.deepEqual(body, { ...about, event: "prompt", text: "Hi", previous: "Ready.", message_id: "", capture: true })
   assert.deepEqual(failures, [])
 })
 

@@ -62,6 +62,9 @@ class PromptEvent(AgentEventFields):
     message_id: Name = Field(default="", description="your id of the message")
     previous: str = Field(default="", description="the end of the agent's message before it")
     machine: bool = Field(default=False, description="whether a program made the prompt")
+    capture: bool = Field(
+        default=True, description="whether Tacit may learn what the user states outright in it"
+    )
 
 
 class _CallEvent(AgentEventFields):

@@ -177,8 +177,11 @@ def _agent_operation(
         },
         "responses": {
             "200": {
-                "description": "done; without a body, there is nothing to tell the model",
-                "content": {"application/json": {"schema": dict(reply_schema)}},
+                "description": "done; an empty text means that there is nothing to tell the model",
+                "content": {
+                    "application/json": {"schema": dict(reply_schema)},
+                    "text/plain": {"schema": {"type": "string", "const": ""}},
+                },
             },
             "503": {"description": "the daemon is busy; no body; go on without memory"},
             "504": {"description": "the deadline passed; no body; go on without memory"},

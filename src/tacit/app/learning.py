@@ -101,7 +101,7 @@ class Learning:
                     # First, so that memories of merged branches hold for the project before its files are read, which may say the same.
                     self._submit(lambda: self._look_at_branches(self._projects.register(project)))
                     self._submit(lambda: self._note_project(project, settings.capture))
-            case PromptSubmitted() if not signal.machine:
+            case PromptSubmitted() if not (signal.machine or signal.no_capture):
                 if project is not None and self._projects.branches.moved(project):
                     self._submit(lambda: self._look_at_branches(self._projects.register(project)))
                 if settings.capture.explicit:

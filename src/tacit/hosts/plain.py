@@ -46,7 +46,7 @@ COMMON = ("event", "session", "version", "key", "cwd", "agent", "agent_id", "par
 _CALL = ("tool", "call_id", "args", "paths", "command", "text")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "start": ("source",),
-    "prompt": ("text", "message_id", "previous", "machine"),
+    "prompt": ("text", "message_id", "previous", "machine", "capture"),
     "tool_start": _CALL,
     "tool_end": (*_CALL, "output"),
     "tool_failed": (*_CALL, "error"),
@@ -202,6 +202,7 @@ def _session_event(fields: Fields, event: str, at_ms: int) -> Signal:
                 message_id=fields.identifier("message_id"),
                 previous_message_end=fields.text("previous"),
                 machine=fields.flag("machine"),
+                no_capture=fields.raw("capture") is not None and not fields.flag("capture"),
             )
         case "compacting":
             return Compacting(**_common(fields, event, at_ms), automatic=fields.flag("automatic"))

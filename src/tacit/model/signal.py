@@ -53,6 +53,8 @@ class SessionStarted(_Common):
 class PromptSubmitted(_Common):
     """The user sent a prompt. `message_id` names it where the host does; `machine` = made by a program, or for one.
 
+    `no_capture` = nothing may be learned from it.
+
     `command` = what the user typed for Tacit to do, `remember TEXT` or `forget ID`; a host sets it only where the whole
     prompt is that command and no program made it.
     """
@@ -62,6 +64,7 @@ class PromptSubmitted(_Common):
     previous_message_end: str = ""
     machine: bool = False
     command: str = ""
+    no_capture: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -433,3 +433,13 @@ def test_an_event_that_got_no_answer_in_time_is_answered_when_it_is_sent_again(m
     }
     assert engine.hook("plain", prompt, deadline_ms=0) == ""
     assert RULE in engine.hook("plain", prompt, deadline_ms=5000)
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_a_prompt_that_is_not_to_be_learned_from_is_not(make_engine, place, capture):
+    engine = quiet(make_engine)
+    text = "Remember that we always run `make lint` before committing."
+    prompt = {"event": "prompt", "session": "s1", "cwd": str(place), "text": text, "capture": capture}
+    engine.hook("plain", prompt, deadline_ms=5000)
+    engine.flush()
+    assert bool(engine.list_memories(MemoryFilter(), limit=5)) is capture

@@ -17,6 +17,8 @@ export interface Placement {
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 type Told = DistributiveOmit<Exclude<LibraryEvent, { event: "ping" }>, "session" | "version" | "cwd" | "agent">
+/** How to ask: and whether Tacit may learn what the user states outright in a prompt. */
+type Asking = CallOptions & { capture: boolean }
 type Source = Extract<LibraryEvent, { event: "start" }>["source"]
 
 export class Conversation {
@@ -35,7 +37,7 @@ export class Conversation {
   }
 
   /** Ask for what is new in the messages of a request and return what each of them carries. One request at a time. */
-  advance(messages: Facts[], call: CallOptions): Promise<Placement> {
+  advance(messages: Facts[], call: Asking): Promise<Placement> {
     const placed = this.#turn.then(() => this.#advance(messages, call))
     this.#turn = placed.catch(() => undefined)
     return placed
@@ -46,7 +48,7 @@ export class Conversation {
     await this.#tell({ event: "message_end", text: text.slice(-PREVIOUS_CHARS), final: true, messages: messages ?? [] }, { deadlineMs: 5000 })
   }
 
-  async #advance(messages: Facts[], call: CallOptions): Promise<Placement> {
+  async #advance(messages: Facts[], call: Asking): Promise<Placement> {
     const slots = slotsOf(messages)
     this.#noticeCompaction(slots)
     if (this.#start) await this.#begin(call)
@@ -92,11 +94,12 @@ export class Conversation {
     for (const slot of unknown) this.#decide(slot, reply?.texts?.[slot])
   }
 
-  async #prompt(slot: string, text: string, previous: string, isNewest: boolean, call: CallOptions): Promise<void> {
+  async #prompt(slot: string, text: string, previous: string, isNewest: boolean, call: Asking): Promise<void> {
     this.#prompts.add(slot)
     if (this.#decided.has(slot)) return
     if (!isNewest) return this.#replay([slot], call)
-    const reply = await this.#tell({ event: "prompt", text, message_id: slot, key: `prompt:${this.#epoch}:${slot}`, previous }, call)
+    const about = { text, message_id: slot, previous, capture: call.capture }
+    const reply = await this.#tell({ event: "prompt", key: `prompt:${this.#epoch}:${slot}`, ...about }, call)
     if (reply?.system !== undefined) this.#system = reply.system // a preset that renews the system text with every prompt
     this.#decide(slot, reply?.text)
     await this.#bound(slot, call)

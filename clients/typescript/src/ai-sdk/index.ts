@@ -7,7 +7,7 @@ import { asObject, place, read, transcript, type Facts } from "./messages.js"
 export interface MemoryOptions {
   /** Your id of the conversation, such as the id of the chat. All requests of one conversation name the same. */
   session: string
-  /** Learn from the conversation, after each turn. Default: false. */
+  /** Learn from the conversation: what the user states outright in a prompt, and more after each turn. Default: false. */
   capture?: boolean
   /** How many milliseconds one event may take. Default: that of the client. */
   deadlineMs?: number
@@ -41,7 +41,7 @@ export function memory(tacit: Tacit, { session, capture = false, deadlineMs }: M
   return {
     specificationVersion: "v3",
     async transformParams({ params }) {
-      const call = deadlineMs === undefined ? {} : { deadlineMs }
+      const call = { capture, ...(deadlineMs === undefined ? {} : { deadlineMs }) }
       try {
         const facts = params.prompt.map(read)
         const { system, slots, textAt } = await conversation.advance(facts, call)

@@ -13,7 +13,7 @@ test("a session gets what it needs at each moment", async () => {
   const session = tacit.session("moments")
   assert.match((await session.start())?.context ?? "", /make lint/)
   await tacit.remember("Releases are announced in the channel harbor, in Portuguese.", { when: "release" })
-  await tacit.remember("`make schema` fails with `ModuleNotFoundError: No module named 'orders_schema'` until `make generate` has run.")
+  await tacit.remember("`make schema` fails with `ModuleNotFoundError: No module named 'orders_schema'` until `make generate` has run.", { kind: "error_pattern" })
   const asked = { previous: "All of it works now.", key: "p1" }
   const block = await session.prompt("Ship version 2.4 to our users and let everybody know.", asked)
   assert.match(block?.context ?? "", /harbor/)
@@ -21,9 +21,14 @@ test("a session gets what it needs at each moment", async () => {
   const again = await session.prompt("Ship version 2.4 to our users and let everybody know.", asked)
   assert.equal(again?.context, block?.context)
   const call = { tool: "bash", callId: "c1", args: { command: "make schema" } }
-  assert.equal(await session.before(call), undefined)
-  const error = "Exit code 1\nModuleNotFoundError: No module named 'orders_schema'\nmake: *** [Makefile:2: schema] Error 1"
-  assert.match((await session.after({ ...call, error }))?.context ?? "", /make generate/)
+  const note = await session.before(call)
+  assert.match(note?.context ?? "", /make generate/)
+  assert.equal(note?.surface, "action")
+  await tacit.remember("`npm run seed` fails with `ECONNREFUSED 127.0.0.1:5433` until `docker compose up db` has run.", { kind: "error_pattern" })
+  const error = "Exit code 1\nError: connect ECONNREFUSED 127.0.0.1:5433"
+  const fix = await session.after({ tool: "bash", callId: "c3", args: { command: "npm run demo-data" }, error })
+  assert.match(fix?.context ?? "", /docker compose up db/)
+  assert.equal(fix?.surface, "failure")
   assert.equal(await session.after({ tool: "bash", callId: "c2", args: { command: "ls" }, output: "Makefile" }), undefined)
   await session.compacting()
   assert.match((await session.compacted())?.context ?? "", /make lint/)
@@ -42,8 +47,7 @@ test("memories are found by meaning and forgotten", async () => {
 test("a conversation that is handed over is learned from", async () => {
   const session = tacit.session("captured")
   await session.start()
-  const said = "From now on, always name feature branches after the ticket, for example SHOP-12-cart."
-  await session.prompt(said)
+  const said = "From now on, name every feature branch after its ticket, such as SHOP-12-cart."
   await session.capture({ messages: [{ role: "user", content: said }, { role: "assistant", content: "I will name them so." }] })
   await session.end()
   for (let left = 60; left && !/SHOP-12/.test(contents(await tacit.search("how are branches named?"))); left -= 1) await sleep(250)
