@@ -5,7 +5,7 @@ import { Tacit } from "@tacit/client"
 interface Call { id: string; function: { name: string; arguments: string } }
 interface Said { role: string; content: string; tool_calls?: Call[]; tool_call_id?: string }
 
-const tacit = new Tacit({ agent: "example", deadlineMs: 2000, onFailure: (error) => console.error(error.message) })
+const tacit = new Tacit({ agent: "example", onFailure: (error) => console.error(error.message) })
 const session = tacit.session(`example-${crypto.randomUUID()}`)
 const tools = [{ type: "function", function: { name: "bash", parameters: { type: "object", properties: { command: { type: "string" } } } } }]
 const lines = (...texts: (string | undefined)[]) => texts.filter(Boolean).join("\n\n")

@@ -51,7 +51,7 @@ export interface TacitOptions {
   start?: boolean
   /** Throw instead of returning nothing. Default: false. */
   strict?: boolean
-  /** How many milliseconds an event of a session may take. Default: 400, and 800 for the start. */
+  /** How many milliseconds an event of a session may take. Default: TACIT_HOOK_DEADLINE_MS, else 400, and 800 for the start. */
   deadlineMs?: number
   /** How many milliseconds `remember`, `search` and `forget` may take. Default: 30000. */
   requestMs?: number
@@ -90,6 +90,7 @@ export interface SearchOptions extends CallOptions {
 
 const DEADLINE_MS = 400
 const START_MS = 800
+const MOST_MS = 60_000
 const REQUEST_MS = 30_000
 /** This much of a deadline is left for the way back. */
 const MARGIN_MS = 30
@@ -173,8 +174,10 @@ export class Tacit {
 
   /** The answer to an event; {} = nothing to say, undefined = not asked, because the last answers failed to come. */
   async #told<T extends object>(host: string, event: AgentEvent | LibraryEvent, options: CallOptions): Promise<Partial<T> | undefined> {
-    if (!this.strict && Date.now() < this.#restUntil) return undefined
-    const deadlineMs = options.deadlineMs ?? this.#options.deadlineMs ?? (event.event === "start" ? START_MS : DEADLINE_MS)
+    const lasting = event.event === "message_end" || event.event === "end" // nobody waits for a text, and nothing else brings it back
+    if (!this.strict && !lasting && Date.now() < this.#restUntil) return undefined
+    const usualMs = namedDeadlineMs() ?? (event.event === "start" ? START_MS : DEADLINE_MS)
+    const deadlineMs = options.deadlineMs ?? this.#options.deadlineMs ?? usualMs
     const headers = { "X-Tacit-Deadline-Ms": String(Math.max(50, Math.round(deadlineMs - MARGIN_MS))) }
     let reply: Reply
     try {
@@ -255,6 +258,12 @@ export class Tacit {
     child.on("error", (cause) => this.report(new TacitError("daemon_unavailable", `${launcher} cannot be run: ${cause.message}.`, { cause })))
     child.unref()
   }
+}
+
+/** The milliseconds that a person set for a slow machine, as for the hooks of hosts. */
+function namedDeadlineMs(): number | undefined {
+  const named = process.env["TACIT_HOOK_DEADLINE_MS"] ?? ""
+  return /^[1-9]\d{0,8}$/.test(named) ? Math.min(Number(named), MOST_MS) : undefined
 }
 
 function valueOf<T>({ status, body }: Reply): T | undefined {

@@ -134,9 +134,23 @@ test("a daemon that hangs costs the deadline once, then nothing for a moment", a
   assert.ok(performance.now() - began >= 145)
   assert.equal(heard.length, 1)
   assert.deepEqual(failures.map((error) => error.code), ["deadline_exceeded"])
-  await sleep(320)
+  await session.capture({ text: "Done." })
+  assert.equal(heard.length, 2, "what nothing else brings back is sent all the same")
+  await sleep(3050)
   await session.prompt("Hi")
-  assert.equal(heard.length, 2)
+  assert.equal(heard.length, 3)
+})
+
+test("a person with a slow machine sets the deadline of events", async () => {
+  await serve(reply(""))
+  process.env["TACIT_HOOK_DEADLINE_MS"] = "9000"
+  try {
+    await new Tacit({ home, onFailure }).session("s1").prompt("Hi")
+    await new Tacit({ home, onFailure, deadlineMs: 5000 }).session("s1").prompt("Hi")
+  } finally {
+    delete process.env["TACIT_HOOK_DEADLINE_MS"]
+  }
+  assert.deepEqual(heard.map(({ headers }) => headers["x-tacit-deadline-ms"]), ["8970", "4970"])
 })
 
 test("a deadline also ends an answer that comes byte by byte", async () => {

@@ -5,7 +5,8 @@ import { test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Tacit, type Hit } from "@tacit/client"
 
-const tacit = new Tacit({ strict: true, deadlineMs: 20_000 })
+const url = process.env["DAEMON_URL"]
+const tacit = new Tacit({ strict: true, deadlineMs: 20_000, ...(url ? { url, home: "/nowhere" } : {}) })
 const contents = (hits: Hit[] | undefined) => (hits ?? []).map(({ memory }) => memory.content).join("\n")
 
 test("a session gets what it needs at each moment", async () => {
