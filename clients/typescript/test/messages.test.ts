@@ -37,9 +37,9 @@ test("a block stands behind a prompt and behind every kind of result, and nothin
   assert.deepEqual(said, before)
   assert.equal(place(said, ["s"], () => ""), said)
   const placed = (output: LanguageModelV3ToolResultOutput) => {
-    const message = place(result(output), ["call:c1"], block)
-    assert.ok(message.role === "tool" && message.content[0]!.type === "tool-result")
-    return message.content[0]!.output
+    const { content } = place(result(output), ["call:c1"], block) as ReturnType<typeof result> & { role: "tool" }
+    assert.ok(content[0]!.type === "tool-result")
+    return content[0]!.output
   }
   assert.deepEqual(placed({ type: "text", value: "ok" }), { type: "text", value: "ok\n\nBLOCK" })
   assert.deepEqual(placed({ type: "json", value: { a: 1 } }), { type: "text", value: '{"a":1}\n\nBLOCK' })

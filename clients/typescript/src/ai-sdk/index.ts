@@ -1,8 +1,7 @@
-import type { LanguageModelV3Content, LanguageModelV3Middleware, LanguageModelV3Prompt, LanguageModelV3StreamPart } from "@ai-sdk/provider"
 import type { Tacit } from "../client.js"
 import { TacitError } from "../errors.js"
 import { Conversation } from "./conversation.js"
-import { asObject, place, read, transcript, type Facts } from "./messages.js"
+import { place, read, readAnswer, transcript, type Facts, type Message, type Part } from "./messages.js"
 
 export interface MemoryOptions {
   /** Your id of the conversation, such as the id of the chat. All requests of one conversation name the same. */
@@ -11,6 +10,14 @@ export interface MemoryOptions {
   capture?: boolean
   /** How many milliseconds one event may take. Default: that of the client. */
   deadlineMs?: number
+}
+
+/** A middleware of the AI SDK; its types fit those of versions 5 to 7. */
+export interface MemoryMiddleware {
+  readonly specificationVersion: "v3"
+  transformParams<P extends { prompt: Message[] }>(options: { params: P }): Promise<P>
+  wrapGenerate<R extends { content: Part[] }>(options: { doGenerate: () => PromiseLike<R>; params: { prompt: Message[] } }): Promise<R>
+  wrapStream<R extends { stream: ReadableStream<Part> }>(options: { doStream: () => PromiseLike<R>; params: { prompt: Message[] } }): Promise<R>
 }
 
 const MAX_CONVERSATIONS = 200
@@ -24,14 +31,14 @@ const pending = new Set<Promise<unknown>>()
  * has the same bytes in every later request, so prompt caches hold. Your messages are not changed. Without an answer in time
  * the request goes out without a block; with a `strict` client it fails.
  */
-export function memory(tacit: Tacit, { session, capture = false, deadlineMs }: MemoryOptions): LanguageModelV3Middleware {
+export function memory(tacit: Tacit, { session, capture = false, deadlineMs }: MemoryOptions): MemoryMiddleware {
   const conversation = conversationOf(tacit, session)
-  const asked = new WeakMap<LanguageModelV3Prompt, Facts[]>()
+  const asked = new WeakMap<Message[], Facts[]>()
 
   /** Hand over the turn that ended; one that goes on with a tool call has not. */
-  const learn = (prompt: LanguageModelV3Prompt, content: LanguageModelV3Content[]): void => {
+  const learn = (prompt: Message[], content: Part[]): void => {
     const before = asked.get(prompt)
-    const answer = answerOf(content)
+    const answer = readAnswer(content)
     if (!capture || !before || answer.calls.length || !answer.text) return
     const sent = conversation.finish(answer.text, transcript([...before, answer])).catch(() => undefined)
     pending.add(sent)
@@ -63,11 +70,11 @@ export function memory(tacit: Tacit, { session, capture = false, deadlineMs }: M
     async wrapStream({ doStream, params }) {
       const result = await doStream()
       if (!capture) return result
-      const content: LanguageModelV3Content[] = []
-      const watch = new TransformStream<LanguageModelV3StreamPart, LanguageModelV3StreamPart>({
+      const content: Part[] = []
+      const watch = new TransformStream<Part, Part>({
         transform(part, controller) {
           controller.enqueue(part)
-          if (part.type === "text-delta") content.push({ type: "text", text: part.delta })
+          if (part.type === "text-delta" && "delta" in part) content.push({ type: "text", text: part.delta } as Part)
           else if (part.type === "tool-call") content.push(part)
           else if (part.type === "finish") learn(params.prompt, content)
         },
@@ -93,18 +100,7 @@ function conversationOf(tacit: Tacit, session: string): Conversation {
 }
 
 /** How many system messages the prompt begins with. */
-function leading(prompt: LanguageModelV3Prompt): number {
+function leading(prompt: Message[]): number {
   const first = prompt.findIndex((message) => message.role !== "system")
   return first < 0 ? prompt.length : first
-}
-
-function answerOf(content: LanguageModelV3Content[]): Facts {
-  const answer: Facts = { role: "assistant", text: "", digest: "", calls: [], results: [] }
-  for (const part of content) {
-    if (part.type === "text") answer.text += part.text
-    else if (part.type === "tool-call" && !part.providerExecuted) {
-      answer.calls.push({ callId: part.toolCallId, tool: part.toolName, args: asObject(part.input) })
-    }
-  }
-  return answer
 }

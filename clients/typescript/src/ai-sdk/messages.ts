@@ -1,8 +1,24 @@
 // What the messages of an AI SDK prompt say, and how a block is added to one. No message that came in is changed.
 
+// The types name only what is read here: the prompts of every version of the SDK's provider interface since V2 fit them.
+
 import { createHash, type Hash } from "node:crypto"
-import type { LanguageModelV3Message, LanguageModelV3ToolResultOutput } from "@ai-sdk/provider"
-import type { Message } from "../session.js"
+import type { Message as Said } from "../session.js"
+
+/** A part of a message, of an answer or of a stream. */
+export interface Part {
+  type: string
+}
+
+export type Message = { role: "system"; content: string } | { role: "user" | "assistant" | "tool"; content: Part[] }
+
+type ToolCall = Part & { toolCallId: string; toolName: string; input: unknown; providerExecuted?: boolean | undefined }
+type ToolResult = Part & { toolCallId: string; output: Output }
+export type Output =
+  | { type: "text" | "error-text"; value: string }
+  | { type: "json" | "error-json"; value: unknown }
+  | { type: "content"; value: Part[] }
+  | { type: "execution-denied"; reason?: string | undefined }
 
 const GAP = "\n\n"
 const MAX_RESULT_CHARS = 16_000
@@ -22,22 +38,21 @@ export interface Outcome {
 
 /** The parts of one message that the memory uses. `digest` names a user's message by what it holds; "" = no words of the user. */
 export interface Facts {
-  role: LanguageModelV3Message["role"]
+  role: Message["role"]
   text: string
   digest: string
   calls: Call[]
   results: Outcome[]
 }
 
-export function read(message: LanguageModelV3Message): Facts {
+export function read(message: Message): Facts {
   const facts: Facts = { role: message.role, text: "", digest: "", calls: [], results: [] }
   if (message.role === "system") return { ...facts, text: message.content }
   const texts: string[] = []
   for (const part of message.content) {
-    if (part.type === "text") texts.push(part.text)
-    else if (part.type === "tool-call" && !part.providerExecuted) {
-      facts.calls.push({ callId: part.toolCallId, tool: part.toolName, args: asObject(part.input) })
-    } else if (part.type === "tool-result" && message.role === "tool") {
+    if (isText(part)) texts.push(part.text)
+    else if (isCall(part)) facts.calls.push({ callId: part.toolCallId, tool: part.toolName, args: asObject(part.input) })
+    else if (message.role === "tool" && isResult(part)) {
       const failed = part.output.type === "error-text" || part.output.type === "error-json"
       facts.results.push({ callId: part.toolCallId, text: textOf(part.output).slice(0, MAX_RESULT_CHARS), failed })
     }
@@ -45,6 +60,12 @@ export function read(message: LanguageModelV3Message): Facts {
   facts.text = texts.join("\n")
   if (message.role === "user" && facts.text.trim()) facts.digest = digestOf(message.content)
   return facts
+}
+
+/** What the parts of an answer say, as one message of the agent. */
+export function readAnswer(parts: Part[]): Facts {
+  const answer = read({ role: "assistant", content: parts })
+  return { ...answer, text: parts.map((part) => (isText(part) ? part.text : "")).join("") }
 }
 
 /** The names under which the blocks of each message are kept: results by their call, words by what they are; words said twice differ. */
@@ -64,22 +85,22 @@ export function slotsOf(messages: Facts[]): string[][] {
 export const callSlot = (callId: string): string => `call:${callId}`
 
 /** `message` with the texts of its slots: behind a tool's result, or as the last part of the user's words. */
-export function place(message: LanguageModelV3Message, slots: string[], textAt: (slot: string) => string): LanguageModelV3Message {
+export function place(message: Message, slots: string[], textAt: (slot: string) => string): Message {
   if (message.role === "tool") {
     const content = message.content.map((part) => {
-      const text = part.type === "tool-result" ? textAt(callSlot(part.toolCallId)) : ""
-      return text && part.type === "tool-result" ? { ...part, output: withText(part.output, text) } : part
+      const text = isResult(part) ? textAt(callSlot(part.toolCallId)) : ""
+      return text && isResult(part) ? { ...part, output: withText(part.output, text) } : part
     })
     return content.some((part, at) => part !== message.content[at]) ? { ...message, content } : message
   }
   const text = message.role === "user" ? slots.map(textAt).filter(Boolean).join(GAP) : ""
   if (message.role !== "user" || !text) return message
-  return { ...message, content: [...message.content, { type: "text", text }] }
+  return { ...message, content: [...message.content, textPart(text)] }
 }
 
 /** The conversation as capture reads it: words, tool calls and results, shortened; no pictures, no blocks. */
-export function transcript(messages: Facts[]): Message[] {
-  return messages.flatMap(({ role, text, calls, results }): Message[] => {
+export function transcript(messages: Facts[]): Said[] {
+  return messages.flatMap(({ role, text, calls, results }): Said[] => {
     if (role === "tool") {
       return results.map(({ callId, text, failed }) => ({
         role: "tool",
@@ -96,8 +117,8 @@ export function transcript(messages: Facts[]): Message[] {
   })
 }
 
-/** The arguments of a call as an object; the SDK gives a model's answer with them as JSON text. */
-export function asObject(input: unknown): Record<string, unknown> {
+/** The arguments of a call as an object; the SDK gives those of a model's answer as JSON text. */
+function asObject(input: unknown): Record<string, unknown> {
   if (typeof input === "string") {
     try {
       return asObject(JSON.parse(input))
@@ -108,7 +129,13 @@ export function asObject(input: unknown): Record<string, unknown> {
   return typeof input === "object" && input !== null && !Array.isArray(input) ? (input as Record<string, unknown>) : { input }
 }
 
-function withText(output: LanguageModelV3ToolResultOutput, text: string): LanguageModelV3ToolResultOutput {
+const isText = (part: Part): part is Part & { text: string } => part.type === "text" && "text" in part
+const isResult = (part: Part): part is ToolResult => part.type === "tool-result" && "output" in part
+/** A call that the program runs; the results of the others never come back as messages. */
+const isCall = (part: Part): part is ToolCall => part.type === "tool-call" && !("providerExecuted" in part && part.providerExecuted)
+const textPart = (text: string) => ({ type: "text", text })
+
+function withText(output: Output, text: string): Output {
   switch (output.type) {
     case "text":
     case "error-text":
@@ -118,13 +145,13 @@ function withText(output: LanguageModelV3ToolResultOutput, text: string): Langua
     case "error-json":
       return { type: "error-text", value: JSON.stringify(output.value) + GAP + text }
     case "content":
-      return { ...output, value: [...output.value, { type: "text", text }] }
+      return { ...output, value: [...output.value, textPart(text)] }
     default:
       return output
   }
 }
 
-function textOf(output: LanguageModelV3ToolResultOutput): string {
+function textOf(output: Output): string {
   switch (output.type) {
     case "text":
     case "error-text":
@@ -133,7 +160,7 @@ function textOf(output: LanguageModelV3ToolResultOutput): string {
     case "error-json":
       return JSON.stringify(output.value)
     case "content":
-      return output.value.map((part) => (part.type === "text" ? part.text : "")).join("\n")
+      return output.value.map((part) => (isText(part) ? part.text : "")).join("\n")
     default:
       return output.reason ?? "The call was not allowed."
   }
