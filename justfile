@@ -12,12 +12,13 @@ setup: page
 page:
     bash scripts/build_page.sh
 
-# renew the types of the page and of the command line from the API's own description
+# renew the types of the page, of the TypeScript client and of the command line from the API's own description
 client:
     uv run python -m tacit.api.openapi docs/reference/openapi.json
     uv run python -m tacit.api.answer_types > src/tacit/cli/answer_types.py
     uv run ruff format --quiet src/tacit/cli/answer_types.py
     cd web && (test -d node_modules || npm ci --silent) && npm run --silent client
+    cp web/src/api/schema.ts clients/typescript/src/schema.ts
 
 # the pictures of docs/guide/web.md, from a synthetic store
 screenshots: page

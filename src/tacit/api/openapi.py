@@ -16,6 +16,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import core_schema
 
 from tacit import __version__
+from tacit.api.agent_events import AGENT_ENDPOINTS, AgentEndpoint
 from tacit.api.answers import Problem
 from tacit.api.endpoints import ENDPOINTS, Endpoint
 from tacit.api.problems import MEDIA_TYPE, STATUS
@@ -30,6 +31,7 @@ PATH_PARAMETERS: Mapping[str, str] = {
     "key": "dotted name of a setting",
     "name": "name of the agent",
 }
+AGENT_GROUP = "Agents of your own"
 OWN_TEXT = ("text/event-stream", "text/plain")
 
 
@@ -58,6 +60,8 @@ def openapi_document() -> dict[str, Any]:
         *((endpoint.name, "validation", endpoint.request) for endpoint in ENDPOINTS),
         *((endpoint.name, "serialization", endpoint.answer) for endpoint in ENDPOINTS if endpoint.answer),
         ("Problem", "serialization", Problem),
+        *((f"hook_{one.host}", "validation", one.events) for one in AGENT_ENDPOINTS),
+        *((f"reply_{one.host}", "validation", one.reply) for one in AGENT_ENDPOINTS),
     ]
     adapters: list[tuple[str, JsonSchemaMode, TypeAdapter[Any]]] = [
         (name, mode, TypeAdapter(shape)) for name, mode, shape in shapes
@@ -70,6 +74,9 @@ def openapi_document() -> dict[str, Any]:
         request_schema = schemas[endpoint.name, "validation"]
         operation = _operation(endpoint, request_schema, answer, components)
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
+    for one in AGENT_ENDPOINTS:
+        request, reply = (schemas[f"{part}_{one.host}", "validation"] for part in ("hook", "reply"))
+        paths[f"/hook/{one.host}"] = {"post": _agent_operation(one, request, reply)}
     _drop_unused(components, paths)
     return {
         "openapi": "3.1.0",
@@ -81,7 +88,7 @@ def openapi_document() -> dict[str, Any]:
         },
         "servers": [{"url": "/"}],
         "security": [{"token": []}],
-        "tags": [{"name": name} for name in dict.fromkeys(endpoint.group for endpoint in ENDPOINTS)],
+        "tags": [{"name": name} for name in dict.fromkeys((*(one.group for one in ENDPOINTS), AGENT_GROUP))],
         "paths": paths,
         "components": {
             "schemas": dict(sorted(components.items())),
@@ -138,6 +145,50 @@ def _operation(
         operation["responses"][str(status)] = _response(endpoint, answer)
     operation["responses"] |= {code: {"$ref": "#/components/responses/Problem"} for code in ("4XX", "5XX")}
     return operation
+
+
+def _agent_operation(
+    endpoint: AgentEndpoint, request_schema: Mapping[str, Any], reply_schema: Mapping[str, Any]
+) -> dict[str, Any]:
+    deadline = {
+        "name": "X-Tacit-Deadline-Ms",
+        "in": "header",
+        "required": False,
+        "description": "how long you wait for the answer",
+        "schema": {"type": "integer", "minimum": 1, "maximum": 60_000, "default": 800},
+    }
+    problem = {"$ref": "#/components/responses/Problem"}
+    return {
+        "operationId": f"post_hook_{endpoint.host}",
+        "tags": [AGENT_GROUP],
+        "summary": endpoint.about,
+        "parameters": [deadline],
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": dict(request_schema),
+                    "examples": {
+                        name.replace(" ", "_"): {"summary": name, "value": value}
+                        for name, value in endpoint.examples.items()
+                    },
+                }
+            },
+        },
+        "responses": {
+            "200": {
+                "description": "done; an empty text means that there is nothing to tell the model",
+                "content": {
+                    "application/json": {"schema": dict(reply_schema)},
+                    "text/plain": {"schema": {"type": "string", "const": ""}},
+                },
+            },
+            "503": {"description": "the daemon is busy; no body; go on without memory"},
+            "504": {"description": "the deadline passed; no body; go on without memory"},
+            "4XX": problem,
+            "5XX": problem,
+        },
+    }
 
 
 def _header(name: str, about: str, required: bool) -> dict[str, Any]:

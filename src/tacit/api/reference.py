@@ -8,7 +8,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from pydantic import BaseModel
+
+from tacit.api.agent_events import AGENT_ENDPOINTS, AgentEndpoint, AgentEventFields, event_name
 from tacit.api.endpoints import ENDPOINTS, Endpoint
+from tacit.api.openapi import AGENT_GROUP
 from tacit.api.routes import MAX_BODY_BYTES
 
 _INTRODUCTION = f"""\
@@ -44,6 +48,13 @@ writes it without a daemon.
   only with the token or a signed-in page (401).
 """
 
+_AGENTS = """\
+An agent tells the daemon of its events and inserts what it answers. [Bring your own agent](../guide/bring-your-own-agent.md) explains
+when to send which. Each event is one JSON object; `event` names it. Unknown events, fields and versions are refused (400
+`invalid_payload`), an unknown host as well (404 `not_found`). 503 (busy), 504 (past the deadline) and 500 have no body: the agent
+goes on without memory. The header `X-Tacit-Deadline-Ms` says how long the agent waits (800 if it says nothing).
+"""
+
 
 def api_page() -> str:
     """The text of `docs/reference/api.md`."""
@@ -54,7 +65,36 @@ def api_page() -> str:
             group = endpoint.group
             sections.append(f"## {group}\n")
         sections.append(_section(endpoint))
+    sections.append(f"## {AGENT_GROUP}\n\n{_AGENTS}")
+    sections += map(_agent_section, AGENT_ENDPOINTS)
     return "\n".join(sections)
+
+
+def _agent_section(endpoint: AgentEndpoint) -> str:
+    common = () if endpoint.host != "plain" else AgentEventFields.model_fields
+    tables = [f"### `POST /hook/{endpoint.host}`\n\n{endpoint.about}\n"]
+    if common:
+        tables.append(_table("every event", AgentEventFields, skip=()))
+    for shape in endpoint.shapes:
+        about = (shape.__doc__ or "").strip()
+        skip = ("event", *AgentEventFields.model_fields)
+        tables.append(f"`{event_name(shape)}`: {about}\n")
+        if any(name not in skip for name in shape.model_fields):
+            tables.append(_table(f"`{event_name(shape)}`", shape, skip=skip))
+    tables.append(_table("answer", endpoint.reply, skip=()))
+    return "\n".join(tables)
+
+
+def _table(title: str, shape: type[BaseModel], *, skip: tuple[str, ...]) -> str:
+    schema: dict[str, Any] = shape.model_json_schema()
+    required = schema.get("required", [])
+    rows = [
+        f"| `{name}`{' (required)' if name in required else ''} | {_type(schema, schema['properties'][name])} "
+        f"| {field.description} |"
+        for name, field in shape.model_fields.items()
+        if name not in skip
+    ]
+    return "\n".join([f"| {title} | values | meaning |", "|---|---|---|", *rows, ""])
 
 
 def _section(endpoint: Endpoint) -> str:
@@ -62,15 +102,8 @@ def _section(endpoint: Endpoint) -> str:
     fields = endpoint.request.model_fields
     if not fields:
         return text
-    schema: dict[str, Any] = endpoint.request.model_json_schema()
-    required = schema.get("required", [])
-    rows = [
-        f"| `{name}`{' (required)' if name in required else ''} | {_type(schema, schema['properties'][name])} "
-        f"| {field.description} |"
-        for name, field in fields.items()
-    ]
     source = "JSON body" if endpoint.reads == "body" else "Query string"
-    return "\n".join([text, f"| {source} | values | meaning |", "|---|---|---|", *rows, ""])
+    return f"{text}\n{_table(source, endpoint.request, skip=())}"
 
 
 def _conditions(endpoint: Endpoint) -> str:

@@ -309,7 +309,8 @@ class Engine:
         host = self._parts.hosts.get(name)
         if host is None:
             host_names = ", ".join(sorted(self._parts.hosts))
-            raise NotFound(f"No host is called {name!r}.", hint=f"Known hosts: {host_names}.")
+            hint = f"Known hosts: {host_names}. An agent of your own is `plain`."
+            raise NotFound(f"No host is called {name!r}.", hint=hint)
         return host
 
     def _settings_of(self, state: SessionState) -> Settings:

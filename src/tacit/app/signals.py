@@ -241,8 +241,8 @@ class SignalHandler:
         state = self._record_of(signal)
         project = self._projects.of(signal.cwd or state.cwd)
         repeated = was_handled(state, signal)
-        if repeated and not self._asks_again(signal, state, capabilities):
-            delivery = self._again(signal, state, capabilities)
+        if repeated and not _asks_again(signal, state, capabilities):
+            delivery = _again(signal, state, capabilities, settings)
             return SignalResult(delivery=delivery, state=state, project=project, repeated=True)
         files = self._files_of(signal, project)
         if not repeated:
@@ -353,18 +353,6 @@ class SignalHandler:
             state = replace(state, muted=parent.muted, incognito=parent.incognito)
         return state
 
-    def _asks_again(self, signal: Signal, state: SessionState, capabilities: HostCapabilities) -> bool:
-        """Whether a repeated start was never answered, because its first answer came too late or cannot be replayed."""
-        starts = isinstance(signal, SessionStarted | SubagentStarted)
-        return starts and not capabilities.stored and ledger.kept_block(state, _message_id(signal)) is None
-
-    def _again(self, signal: Signal, state: SessionState, capabilities: HostCapabilities) -> Delivery:
-        """The answer to a repeated signal: the same bytes where the host keeps none itself, else nothing."""
-        if capabilities.stored:
-            return _silent()
-        text = ledger.kept_block(state, _message_id(signal)) or ""
-        return Delivery(block=Block(surface=Surface.PROMPT, text=text))
-
     def _files_of(self, signal: Signal, project: ProjectRecord | None) -> tuple[str, ...]:
         match signal:
             case ToolStarting() | ToolFinished() | ToolFailed():
@@ -439,8 +427,7 @@ class SignalHandler:
         remaining: Callable[[], float],
         log: StageLog,
     ) -> tuple[Delivery, SessionState]:
-        # A host that keeps what it was given never asks for the bytes again.
-        message_id = "" if capabilities.stored else _message_id(signal)
+        message_id = _kept_under(signal, capabilities)
         surface = surface_for(signal, state, settings.recall)
         kept_text = ledger.kept_block(state, message_id)
         if kept_text is not None and not isinstance(surface, SilenceReason):
@@ -789,6 +776,32 @@ def _message_id(signal: Signal) -> str:
             return f"call:{signal.call.call_id}" if signal.call.call_id else ""
         case _:
             return ""
+
+
+def _kept_under(signal: Signal, capabilities: HostCapabilities) -> str:
+    """Under which name the bytes of the answer are kept; "" = a host that keeps what it was given never asks for them again."""
+    if not capabilities.stored:
+        return _message_id(signal)
+    # With the session: a fork begins with its parent's blocks.
+    return f"{ledger.KEY_PREFIX}{signal.session}:{signal.key}" if capabilities.answers_again else ""
+
+
+def _asks_again(signal: Signal, state: SessionState, capabilities: HostCapabilities) -> bool:
+    """Whether a repeated signal was never answered, because its first answer came too late or cannot be replayed."""
+    starts = isinstance(signal, SessionStarted | SubagentStarted) and not capabilities.stored
+    asks = starts or capabilities.answers_again
+    return asks and ledger.kept_block(state, _kept_under(signal, capabilities)) is None
+
+
+def _again(
+    signal: Signal, state: SessionState, capabilities: HostCapabilities, settings: Settings
+) -> Delivery:
+    """The answer to a repeated signal: the same bytes where they were kept, else nothing."""
+    name = _kept_under(signal, capabilities)
+    text = ledger.kept_block(state, name) if name else None
+    surface = surface_for(signal, state, settings.recall)
+    shown_at = Surface.PROMPT if isinstance(surface, SilenceReason) else surface
+    return Delivery(block=Block(surface=shown_at, text=text or ""))
 
 
 def _worth_keeping(trace: Trace) -> bool:

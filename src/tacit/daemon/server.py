@@ -70,12 +70,18 @@ def build_app(parts: DaemonParts) -> ASGIApp:
         Route("/health", health, methods=["GET", "POST"]),
         Route("/stop", stop, methods=["POST"]),
         Route("/listen", listen, methods=["POST"]),
+        Route(f"{HOOK_PATH}{{host}}", _not_posted, methods=["GET", "PUT", "PATCH", "DELETE", "OPTIONS"]),
         Route("/mcp", _Mcp(parts)),
         *(Route(path, page) for path in ("/ui", "/ui/{rest:path}")),
         Route("/v1/{rest:path}", _Api(parts)),
     ]
     app = _with_speaker(Starlette(routes=routes), Authority(Home(Path(parts.home))))
     return _counted(_hooks_first(app, parts), parts.counters)
+
+
+def _not_posted(request: Request) -> Response:
+    detail = f"{request.url.path} does not take {request.method}."
+    return problem("method_not_allowed", detail, hint="It takes POST.", headers={"Allow": "POST"})
 
 
 def _with_speaker(app: ASGIApp, authority: Authority) -> ASGIApp:

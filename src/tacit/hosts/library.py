@@ -1,9 +1,8 @@
 """Library: a Python program that keeps its own list of messages, through `tacit.Tacit` or the SDK middleware.
 
-In: what `Plain` reads (docs there), and three things more: tool calls with the arguments as the model wrote them (`args`),
-`messages` and `sent` at the end of a message (the conversation so far, where there is no file of it; what its requests were like), and `{"event": "replay",
-"session", "message_ids": [...]}`. Out: `{"system": text}` for what stands in the system prompt, `{"text": text}` for what
-goes with the message or the tool result it was asked for; `{"texts": {id: text}}`. Never: a decision.
+In: what `Plain` reads (docs there), and two things more: `sent` at the end of a message (what its requests were like), and
+`{"event": "replay", "session", "message_ids": [...]}`. Out: `{"system": text}` for what stands in the system prompt,
+`{"text": text}` for what goes with the message or the tool result it was asked for; `{"texts": {id: text}}`. Never: a decision.
 
 The program sends its whole list with every request, so nothing that was handed over is stored for us: the same bytes go
 out again each time, and a process that has lost them asks for a replay.
@@ -12,11 +11,11 @@ out again each time, and a process that has lost them asks for a replay.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
 
-from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, clean, read_replay, replay_reply
+from tacit.hosts.payload import Fields, read_replay, replay_reply
+from tacit.hosts.plain import FIELDS as PLAIN_FIELDS
 from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import MessageEnded, RequestUsage, Signal
@@ -25,32 +24,16 @@ from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, ReplayR
 NAME = "library"
 MAX_SENT = 16
 _COUNTS = ("requests", "before", "kept", "before_bare", "kept_bare", "input_tokens", "cached_tokens")
-_PLAIN = Plain(NAME)
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    **PLAIN_FIELDS,
+    "message_end": (*PLAIN_FIELDS["message_end"], "sent"),
+    "replay": ("message_ids",),
+    "ping": (),
+}
+"""The fields of each event, as for `Plain`."""
+_PLAIN = Plain(NAME, fields=FIELDS)
 _SYSTEM_EVENTS = frozenset({"start", "subagent"})
 _TEXT_EVENTS = frozenset({"prompt", "tool_start", "tool_end", "tool_failed"})
-_TOOLS = {
-    "bash": "bash", "shell": "bash", "local_shell": "bash", "run_command": "bash", "execute_command": "bash", "terminal": "bash",
-    "read": "read", "read_file": "read", "view": "read", "open_file": "read",
-    "edit": "edit", "edit_file": "edit", "str_replace": "edit", "apply_patch": "edit", "patch": "edit",
-    "str_replace_editor": "edit", "str_replace_based_edit_tool": "edit", "replace": "edit",
-    "write": "write", "write_file": "write", "create_file": "write",
-    "grep": "grep", "search_files": "grep", "glob": "glob", "list_files": "glob",
-}  # fmt: skip
-_PATHS = ("path", "file_path", "filePath", "filename", "file", "absolute_path", "target_file")
-_COMMANDS = ("command", "cmd", "script")
-_WORDS = (
-    "new_string",
-    "newString",
-    "new_str",
-    "content",
-    "file_text",
-    "text",
-    "patch",
-    "input",
-    "query",
-    "pattern",
-    "url",
-)
 
 _DELIVERIES = (
     Delivery(surface=Surface.START, where="system prompt, as the program places it"),
@@ -97,19 +80,13 @@ class Library:
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
         """
-        fields = Fields(NAME, payload)
-        if fields.needed_identifier("event") in ("ping", "replay"):
+        fields = _PLAIN.read(payload)
+        if fields.raw("event") in ("ping", "replay"):
             return None
-        signal = _PLAIN.parse(_with_call(payload), at_ms=at_ms)
+        signal = _PLAIN.parse(payload, at_ms=at_ms)
         if not isinstance(signal, MessageEnded):
             return signal
-        messages = payload.get("messages")
-        messages_json = clean(json.dumps(messages, ensure_ascii=False)) if isinstance(messages, list) else ""
-        return replace(
-            signal,
-            messages=messages_json,
-            sent=tuple(_sent(request) for request in fields.children("sent")[:MAX_SENT]),
-        )
+        return replace(signal, sent=tuple(_sent(request) for request in fields.children("sent")[:MAX_SENT]))
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
         """The reply as JSON; "" when there is nothing to say or the event takes no text."""
@@ -130,7 +107,7 @@ class Library:
         Raises:
             InvalidPayload: naming the field that is missing or wrong.
         """
-        return read_replay(Fields(NAME, payload), session="session", messages="message_ids")
+        return read_replay(_PLAIN.read(payload), session="session", messages="message_ids")
 
     def encode_replay(self, texts: Mapping[str, str]) -> str:
         """`{"texts": {message id: exact text}}`; "" when nothing is known."""
@@ -140,31 +117,3 @@ class Library:
 def _sent(fields: Fields) -> RequestUsage:
     counts = {name: max(0, fields.whole(name) or 0) for name in _COUNTS}
     return RequestUsage(placement=fields.identifier("placement") or "none", **counts)
-
-
-def _with_call(payload: Mapping[str, object]) -> Mapping[str, object]:
-    """The payload with a tool call in the words that `Plain` reads, where it came with `args`."""
-    raw = payload.get("args")
-    if not isinstance(raw, Mapping):
-        return payload
-    args = cast("Mapping[str, object]", raw)
-    name = payload.get("tool")
-    tool = _TOOLS.get(name.lower(), name) if isinstance(name, str) else name
-    if tool == "edit" and args.get("command") in ("view", "create"):  # one tool, told apart by its `command`
-        tool = "read" if args["command"] == "view" else "write"
-    command = "" if tool in ("read", "edit", "write") else _first(args, _COMMANDS)
-    paths = [value for field in _PATHS if isinstance(value := args.get(field), str) and value]
-    words = [clean(value) for field in _WORDS if isinstance(value := args.get(field), str) and value]
-    called: dict[str, object] = {"tool": tool, "paths": paths, "command": command}
-    called["text"] = bounded("\n".join(words), MAX_OUTPUT_CHARS)
-    return {**payload, **called}
-
-
-def _first(args: Mapping[str, object], names: Sequence[str]) -> str:
-    for name in names:
-        value = args.get(name)
-        if isinstance(value, str) and value:
-            return value
-        if isinstance(value, list):
-            return " ".join(str(item) for item in cast("list[object]", value))
-    return ""

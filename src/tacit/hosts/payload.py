@@ -28,10 +28,10 @@ _MISSING = "it is missing"
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str)
 
 
-def _wrong(host: str, name: str, problem: str, expected: str) -> InvalidPayload:
+def _wrong(host: str, name: str, problem: str, expected: str, advice: str) -> InvalidPayload:
+    advice = advice or f"Run `tacit doctor {host}` to see what this version of the host sends."
     return InvalidPayload(
-        f"Payload of {host}: field {name!r} is wrong: {problem}.",
-        hint=f"It must be {expected}. Run `tacit doctor {host}` to see what this version of the host sends.",
+        f"Payload of {host}: field {name!r} is wrong: {problem}.", hint=f"It must be {expected}. {advice}"
     )
 
 
@@ -61,14 +61,15 @@ def bounded(text: str, limit: int) -> str:
 class Fields:
     """Typed access to the fields of one payload; errors name the host and the field.
 
-    A field that is absent or null counts as missing.
+    A field that is absent or null counts as missing. `advice` ends the hint of an error; "" = what helps with a host's client.
     """
 
-    __slots__ = ("_host", "_prefix", "_values")
+    __slots__ = ("_advice", "_host", "_prefix", "_values")
 
-    def __init__(self, host: str, values: object, *, prefix: str = "") -> None:
+    def __init__(self, host: str, values: object, *, prefix: str = "", advice: str = "") -> None:
         if not isinstance(values, Mapping):
-            raise _wrong(host, prefix.rstrip(".") or "(payload)", _kind(values), "an object")
+            raise _wrong(host, prefix.rstrip(".") or "(payload)", _kind(values), "an object", advice)
+        self._advice = advice
         self._host = host
         self._prefix = prefix
         self._values = cast("Mapping[object, object]", values)
@@ -84,7 +85,7 @@ class Fields:
 
     def wrong(self, name: str, problem: str, expected: str) -> InvalidPayload:
         """An error about field `name`."""
-        return _wrong(self._host, self._prefix + name, problem, expected)
+        return _wrong(self._host, self._prefix + name, problem, expected, self._advice)
 
     def text(self, name: str, *, limit: int = MAX_TEXT_CHARS) -> str:
         """An optional text, cleaned and bounded; "" where missing."""
@@ -150,7 +151,8 @@ class Fields:
     def child(self, name: str) -> Fields:
         """The fields of an optional object; no fields where missing."""
         value = self.raw(name)
-        return Fields(self._host, {} if value is None else value, prefix=f"{self._prefix}{name}.")
+        prefix = f"{self._prefix}{name}."
+        return Fields(self._host, {} if value is None else value, prefix=prefix, advice=self._advice)
 
     def children(self, name: str) -> tuple[Fields, ...]:
         """The objects of an optional list; what is no object is left out."""
@@ -162,7 +164,7 @@ class Fields:
         items = cast("Sequence[object]", value)
         prefix = f"{self._prefix}{name}[]."
         objects = [cast("object", item) for item in items if isinstance(item, Mapping)]
-        return tuple(Fields(self._host, item, prefix=prefix) for item in objects)
+        return tuple(Fields(self._host, item, prefix=prefix, advice=self._advice) for item in objects)
 
     def texts(self, name: str, *, most: int) -> tuple[str, ...]:
         """The short texts of an optional list, the last `most` of them; what is no text is left out."""

@@ -1,27 +1,26 @@
-"""Plain: a small JSON form for people who build their own agent, and for tests.
+"""Plain: the JSON form for agents of your own, and for tests. `tacit.api.agent_events` describes it for people and generators.
 
-In: `{"event", "session", ...}`; every event needs `event`, `session`, and, to be told twice harmlessly, `key`.
-Out: one signal; a reply `{"context": text, "surface", "memory_ids", "tokens", "notice"}`. Never: an unknown event
-accepted in silence.
-
-| event | fields besides `cwd`, `agent`, `agent_id`, `parent`, `transcript_path`, `capture` (false = nothing is learned) |
-|---|---|
-| start | `source` (startup, resume, clear, compact, fork) |
-| prompt | `text`, `message_id`, `previous`, `machine` |
-| tool_start, tool_end, tool_failed | `tool`, `call_id`, `paths`, `command`, `text`, `output`, `error` |
-| compacting | `automatic` |
-| subagent | `agent_type`, `task` |
-| message_end | `text`, `final` |
-| end | `reason`, `deleted` |
+In: `{"event", "session", ...}`, see `FIELDS`. `version` is the form's; `key` makes an event that is sent again harmless.
+Out: one signal; a reply `{"context": text, "surface", "memory_ids", "tokens", "notice"}`. Never: an unknown event, field or
+version accepted in silence.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import TypedDict, get_args
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, cast, get_args
 
-from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, digest, relative_paths
+from tacit.errors import InvalidPayload
+from tacit.hosts.payload import (
+    MAX_ID_CHARS,
+    MAX_OUTPUT_CHARS,
+    Fields,
+    bounded,
+    clean,
+    digest,
+    relative_paths,
+)
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
 from tacit.model.signal import (
@@ -41,18 +40,47 @@ from tacit.model.signal import (
 from tacit.ports.host import Delivery, HostCapabilities
 
 NAME = "plain"
-EVENTS = (
-    "start",
-    "prompt",
-    "tool_start",
-    "tool_end",
-    "tool_failed",
-    "compacting",
-    "subagent",
-    "message_end",
-    "end",
-)
+VERSION = 1
+"""The version of the form. A field that is added does not change it; a field that is removed or means something else does."""
+COMMON = ("event", "session", "version", "key", "cwd", "agent", "agent_id", "parent", "transcript_path", "capture")
+_CALL = ("tool", "call_id", "args", "paths", "command", "text")
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "start": ("source",),
+    "prompt": ("text", "message_id", "previous", "machine"),
+    "tool_start": _CALL,
+    "tool_end": (*_CALL, "output"),
+    "tool_failed": (*_CALL, "error"),
+    "compacting": ("automatic",),
+    "subagent": ("agent_type", "task"),
+    "message_end": ("text", "final", "messages"),
+    "end": ("reason", "deleted"),
+}
+"""The fields of each event besides `COMMON`."""
+ADVICE = "docs/guide/bring-your-own-agent.md describes every event."
 _SILENT = frozenset({"compacting", "message_end", "end"})
+_TOOLS = {
+    "bash": "bash", "shell": "bash", "local_shell": "bash", "run_command": "bash", "execute_command": "bash", "terminal": "bash",
+    "read": "read", "read_file": "read", "view": "read", "open_file": "read",
+    "edit": "edit", "edit_file": "edit", "str_replace": "edit", "apply_patch": "edit", "patch": "edit",
+    "str_replace_editor": "edit", "str_replace_based_edit_tool": "edit", "replace": "edit",
+    "write": "write", "write_file": "write", "create_file": "write",
+    "grep": "grep", "search_files": "grep", "glob": "glob", "list_files": "glob",
+}  # fmt: skip
+_PATHS = ("path", "file_path", "filePath", "filename", "file", "absolute_path", "target_file")
+_COMMANDS = ("command", "cmd", "script")
+_WORDS = (
+    "new_string",
+    "newString",
+    "new_str",
+    "content",
+    "file_text",
+    "text",
+    "patch",
+    "input",
+    "query",
+    "pattern",
+    "url",
+)
 
 
 class _Common(TypedDict):
@@ -70,10 +98,11 @@ class _Common(TypedDict):
 class Plain:
     """The `Host` for agents that speak our own JSON; another host that speaks it, too, gives its own name."""
 
-    __slots__ = ("_name",)
+    __slots__ = ("_fields", "_name")
 
-    def __init__(self, name: str = NAME) -> None:
+    def __init__(self, name: str = NAME, *, fields: Mapping[str, tuple[str, ...]] = FIELDS) -> None:
         self._name = name
+        self._fields = fields
 
     @property
     def name(self) -> str:
@@ -95,6 +124,7 @@ class Plain:
                 for surface in Surface
                 if surface is not Surface.HOST
             ),
+            answers_again=True,
         )
 
     def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
@@ -103,13 +133,35 @@ class Plain:
         Raises:
             InvalidPayload: naming the field that is missing or wrong, also for an unknown event.
         """
-        fields = Fields(self._name, payload)
+        fields = self.read(payload)
         event = fields.needed_identifier("event")
-        if event not in EVENTS:
-            raise fields.wrong("event", f"it is {event!r}", f"one of {', '.join(EVENTS)}")
         if event in ("tool_start", "tool_end", "tool_failed"):
-            return _tool(fields, event, at_ms)
+            return _tool(fields, _call_of(fields), event, at_ms)
         return _session_event(fields, event, at_ms)
+
+    def read(self, payload: Mapping[str, object]) -> Fields:
+        """The fields of one event: its name, its version and the names of its fields are known.
+
+        Raises:
+            InvalidPayload: naming the field that is missing, wrong or unknown.
+        """
+        fields = Fields(self._name, payload, advice=ADVICE)
+        event = fields.needed_identifier("event")
+        if event not in self._fields:
+            raise fields.wrong("event", f"it is {event!r}", f"one of {', '.join(self._fields)}")
+        version = fields.whole("version")
+        if version not in (None, VERSION):
+            raise fields.wrong(
+                "version", f"it is {version}", f"{VERSION}, the only version that this Tacit reads"
+            )
+        known = (*COMMON, *self._fields[event])
+        unknown = next((name for name in payload if name not in known), None)
+        if unknown is not None:
+            raise InvalidPayload(
+                f"Payload of {self._name}: the event {event!r} has no field {clean(str(unknown))[:80]!r}.",
+                hint=f"Its fields: {', '.join(known)}. {ADVICE}",
+            )
+        return fields
 
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
         """The reply as JSON; "" when there is nothing to say or the event takes no text."""
@@ -139,7 +191,7 @@ def _common(fields: Fields, event: str, at_ms: int, *parts: object) -> _Common:
         "agent_id": fields.identifier("agent_id"),
         "transcript_path": fields.path("transcript_path"),
         "parent": SessionKey(host=fields.host, session_id=parent) if parent else None,
-        "uncaptured": fields.raw("capture") is False,
+        "uncaptured": fields.raw("capture") is not None and not fields.flag("capture"),
     }
 
 
@@ -167,24 +219,76 @@ def _session_event(fields: Fields, event: str, at_ms: int) -> Signal:
             return SubagentStarted(**_common(fields, event, at_ms, agent, task), agent_type=agent, task=task)
         case "message_end":
             text = fields.text("text")
-            return MessageEnded(**_common(fields, event, at_ms, text), text=text, final=fields.flag("final"))
+            return MessageEnded(
+                **_common(fields, event, at_ms, text),
+                text=text,
+                final=fields.flag("final"),
+                messages=_messages(fields),
+            )
         case _:
             reason = fields.identifier("reason")
             common = _common(fields, event, at_ms, reason)
             return SessionEnded(**common, reason=reason, deleted=fields.flag("deleted"))
 
 
-def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
-    call = ToolCall(
-        tool=fields.needed_identifier("tool"),
-        call_id=fields.identifier("call_id"),
-        paths=relative_paths(fields.texts("paths", most=100), cwd=fields.path("cwd")),
-        command=fields.text("command", limit=MAX_OUTPUT_CHARS),
-        text=fields.text("text", limit=MAX_OUTPUT_CHARS),
-    )
+def _messages(fields: Fields) -> str:
+    messages = fields.raw("messages")
+    if messages is None:
+        return ""
+    if not isinstance(messages, list):
+        raise fields.wrong("messages", f"it is of type {type(messages).__name__}", "a list of messages")
+    return clean(json.dumps(messages, ensure_ascii=False))
+
+
+def _tool(fields: Fields, call: ToolCall, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
     common = _common(fields, event, at_ms, call.tool, call.call_id, call.paths, call.command, call.text)
     if event == "tool_start":
         return ToolStarting(**common, call=call)
     if event == "tool_end":
         return ToolFinished(**common, call=call, output=fields.text("output", limit=MAX_OUTPUT_CHARS))
     return ToolFailed(**common, call=call, error=fields.needed_text("error", limit=MAX_OUTPUT_CHARS))
+
+
+def _call_of(fields: Fields) -> ToolCall:
+    """The call in neutral words: those that were given, else those that its `args` hold."""
+    tool, args = fields.needed_identifier("tool"), fields.raw("args")
+    paths = fields.texts("paths", most=100)
+    command = fields.text("command", limit=MAX_OUTPUT_CHARS)
+    text = fields.text("text", limit=MAX_OUTPUT_CHARS)
+    if args is not None:
+        if not isinstance(args, Mapping):
+            raise fields.wrong("args", f"it is of type {type(args).__name__}", "an object")
+        given = cast("Mapping[str, object]", args)
+        tool = _neutral_tool(tool, given)
+        paths = paths or tuple(clean(value) for value in _texts(given, _PATHS) if len(value) <= MAX_ID_CHARS)
+        if tool not in ("read", "edit", "write"):
+            command = command or bounded(clean(_first(given, _COMMANDS)), MAX_OUTPUT_CHARS)
+        text = text or bounded("\n".join(clean(value) for value in _texts(given, _WORDS)), MAX_OUTPUT_CHARS)
+    return ToolCall(
+        tool=tool,
+        call_id=fields.identifier("call_id"),
+        paths=relative_paths(paths, cwd=fields.path("cwd")),
+        command=command,
+        text=text,
+    )
+
+
+def _neutral_tool(name: str, args: Mapping[str, object]) -> str:
+    tool = _TOOLS.get(name.lower(), name)
+    if tool == "edit" and args.get("command") in ("view", "create"):  # one tool, told apart by its `command`
+        return "read" if args["command"] == "view" else "write"
+    return tool
+
+
+def _texts(args: Mapping[str, object], names: Sequence[str]) -> list[str]:
+    return [value for name in names if isinstance(value := args.get(name), str) and value]
+
+
+def _first(args: Mapping[str, object], names: Sequence[str]) -> str:
+    for name in names:
+        value = args.get(name)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, list):
+            return " ".join(str(item) for item in cast("list[object]", value))
+    return ""

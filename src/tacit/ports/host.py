@@ -65,6 +65,8 @@ class HostCapabilities:
         loads_rule_files: names of rule files the host itself puts into context, looked up from the working folder upward.
         system_prompt: whether a block can stand in the system prompt of every call, replaced by the next one.
         refuses: whether a call can be refused before it runs.
+        answers_again: whether an event that comes again with its key asks for the same answer, because the first one was lost;
+            else it is the same event from two of our hooks, and only the first one is answered.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
         memory_files: files of its own memory.
         start_stays: whether a session that resumes still has the block of its start in context; else it is given the same bytes again.
@@ -88,6 +90,7 @@ class HostCapabilities:
     title: str = ""
     basis: str = ""
     deliveries: tuple[Delivery, ...] = ()
+    answers_again: bool = False
 
     def arrives(self, surface: Surface) -> Arrival:
         """Return when a block of `surface` reaches the model; `never` where not declared."""

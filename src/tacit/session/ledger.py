@@ -23,6 +23,8 @@ START_MESSAGE = "start"
 """Message id under which the start block of an epoch is kept."""
 CALL_PREFIX = "call:"
 """Before the ids of tool calls."""
+KEY_PREFIX = "key:"
+"""Before the keys of signals, under which a host that keeps its blocks itself may ask again for a lost answer."""
 LASTING = ("start", "refresh")
 
 
@@ -121,10 +123,10 @@ def record(
 def keep_block(state: SessionState, *, message_id: str, text: str) -> SessionState:
     """Remember the exact bytes handed over for `message_id` in this epoch; "" as id keeps nothing.
 
-    Silence for a tool call is not kept: there are too many, and nobody asks again. Of more than `MAX_BLOCKS` the oldest
+    Silence for a tool call or a key is not kept: there are too many, and nothing kept is silence, too. Of more than `MAX_BLOCKS` the oldest
     go, silence first; what stands in the system prompt stays as long as its epoch.
     """
-    if not message_id or (not text and message_id.startswith(CALL_PREFIX)):
+    if not message_id or (not text and message_id.startswith((CALL_PREFIX, KEY_PREFIX))):
         return state
     blocks = [
         b

@@ -402,3 +402,44 @@ def test_a_repeated_start_that_was_never_answered_is_answered(engine, place):
     assert engine.hook("opencode", start, deadline_ms=0) == ""
     assert RULE in engine.hook("opencode", start, deadline_ms=5000)
     assert RULE in engine.hook("opencode", start, deadline_ms=5000)
+
+
+def test_an_event_of_an_agent_of_ones_own_that_is_sent_again_gets_the_same_text_and_changes_nothing(
+    make_engine, place
+):
+    engine = quiet(make_engine)
+    engine.remember(RULE, cwd=str(place), when="commit")
+    about = {"session": "s1", "cwd": str(place)}
+    prompt = {**about, "event": "prompt", "key": "p1", "text": "please commit this with a good message"}
+    first = json.loads(engine.hook("plain", prompt, deadline_ms=5000))
+    again = json.loads(engine.hook("plain", prompt, deadline_ms=5000))
+    assert RULE in first["context"]
+    assert (again["context"], again["surface"]) == (first["context"], "prompt")
+    (state,) = engine.sessions()
+    assert (state.turn, len(state.ledger)) == (1, 1)
+    other = {**prompt, "key": "p2", "text": "now commit the rest as well"}
+    assert engine.hook("plain", other, deadline_ms=5000) == ""
+
+
+def test_an_event_that_got_no_answer_in_time_is_answered_when_it_is_sent_again(make_engine, place):
+    engine = quiet(make_engine)
+    engine.remember(RULE, cwd=str(place), when="commit")
+    prompt = {
+        "event": "prompt",
+        "session": "s1",
+        "cwd": str(place),
+        "key": "p1",
+        "text": "please commit this now",
+    }
+    assert engine.hook("plain", prompt, deadline_ms=0) == ""
+    assert RULE in engine.hook("plain", prompt, deadline_ms=5000)
+
+
+@pytest.mark.parametrize("capture", [True, False])
+def test_a_prompt_that_is_not_to_be_learned_from_is_not(make_engine, place, capture):
+    engine = quiet(make_engine)
+    text = "Remember that we always run `make lint` before committing."
+    prompt = {"event": "prompt", "session": "s1", "cwd": str(place), "text": text, "capture": capture}
+    engine.hook("plain", prompt, deadline_ms=5000)
+    engine.flush()
+    assert bool(engine.list_memories(MemoryFilter(), limit=5)) is capture

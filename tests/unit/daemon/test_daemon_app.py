@@ -70,6 +70,16 @@ def test_a_hook_gets_the_engines_text_and_the_version():
     assert parts.counters.values()["injections"] == 1
 
 
+def test_a_hook_that_is_not_posted_is_told_what_to_do():
+    async def talk(client: httpx.AsyncClient) -> None:
+        for method in ("GET", "PUT", "DELETE"):
+            reply = await client.request(method, "/hook/plain")
+            assert (reply.status_code, reply.headers["allow"]) == (405, "POST")
+            assert reply.json()["hint"] == "It takes POST."
+
+    ask(parts_of(EngineDouble(lambda *_: "never")), talk)
+
+
 def test_silence_is_an_empty_reply():
     parts = parts_of(EngineDouble(lambda *_: ""))
 

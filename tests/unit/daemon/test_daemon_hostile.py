@@ -26,6 +26,8 @@ FUZZING = """\
 expected-statuses = [400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 428, 431]
 [checks.missing_required_header]
 expected-statuses = [400, 401, 422, 428]
+[parameters]
+"header.X-Tacit-Deadline-Ms" = "60000"
 """
 
 

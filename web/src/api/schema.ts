@@ -1495,6 +1495,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/hook/plain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tell of an event of an agent that keeps in its own history what it is given. */
+        post: operations["post_hook_plain"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/hook/library": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tell of an event of a program that puts the same texts into every request; its history stays without them. */
+        post: operations["post_hook_library"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1525,6 +1559,43 @@ export interface components {
          */
         AddedMemberView: {
             added: components["schemas"]["AddedMember"];
+        };
+        /**
+         * AgentReply
+         * @description What to tell the model now. An empty body means: nothing.
+         */
+        AgentReply: {
+            /**
+             * Context
+             * @description the text for the model, ready to be inserted as it is
+             * @default
+             */
+            context?: string;
+            /**
+             * Surface
+             * @description the moment that it is for
+             * @default prompt
+             * @enum {string}
+             */
+            surface?: "start" | "prompt" | "action" | "failure" | "compaction" | "subagent";
+            /**
+             * Memory Ids
+             * @description memories in it; empty where an event was answered again
+             * @default []
+             */
+            memory_ids?: string[];
+            /**
+             * Tokens
+             * @description its tokens; 0 where an event was answered again
+             * @default 0
+             */
+            tokens?: number;
+            /**
+             * Notice
+             * @description one line for the person, not for the model
+             * @default
+             */
+            notice?: string;
         };
         /**
          * AgentSettings
@@ -2104,6 +2175,71 @@ export interface components {
             hint: string;
         };
         /**
+         * CompactingEvent
+         * @description The conversation is about to be compacted. No answer; send `start` with `source: compact` afterwards.
+         */
+        CompactingEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "compacting";
+            /**
+             * Automatic
+             * @description whether the agent decided it
+             * @default false
+             */
+            automatic?: boolean;
+        };
+        /**
          * Contradicted
          * @description A memory was stored that contradicts others.
          */
@@ -2561,6 +2697,77 @@ export interface components {
              * @default null
              */
             all_branches?: true | null;
+        };
+        /**
+         * EndEvent
+         * @description The session ended. No answer.
+         */
+        EndEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "end";
+            /**
+             * Reason
+             * @description why, in a word
+             * @default
+             */
+            reason?: string;
+            /**
+             * Deleted
+             * @description whether the user deleted it: its record is deleted, too
+             * @default false
+             */
+            deleted?: boolean;
         };
         /**
          * EngineStatus
@@ -3523,6 +3730,122 @@ export interface components {
             tuned: boolean;
         };
         /**
+         * LibraryMessageEndEvent
+         * @description The agent ended its turn. No answer; Tacit may learn from the turn.
+         */
+        LibraryMessageEndEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "message_end";
+            /**
+             * Text
+             * @description the end of the agent's message
+             * @default
+             */
+            text?: string;
+            /**
+             * Final
+             * @description whether it waits for the user now
+             * @default false
+             */
+            final?: boolean;
+            /**
+             * Messages
+             * @description the conversation so far, if there is no file of it: `role` and `content`, tool calls and results as in the Chat Completions or Messages API
+             * @default null
+             */
+            messages?: {
+                [key: string]: unknown;
+            }[] | null;
+            /**
+             * Sent
+             * @description what the requests of the turn were like
+             * @default []
+             */
+            sent?: components["schemas"]["SentRequests"][];
+        };
+        /**
+         * LibraryReply
+         * @description What to tell the model with every request from now on. An empty body means: nothing.
+         */
+        LibraryReply: {
+            /**
+             * System
+             * @description for the end of the system prompt, until the next one
+             * @default
+             */
+            system?: string;
+            /**
+             * Text
+             * @description for the end of the message or the tool result
+             * @default
+             */
+            text?: string;
+            /**
+             * Texts
+             * @description of a replay: the texts of the messages that have one, by id
+             */
+            texts?: {
+                [key: string]: string;
+            };
+            /**
+             * Notice
+             * @description one line for the person, not for the model
+             * @default
+             */
+            notice?: string;
+        };
+        /**
          * LogIn
          * @description A server's account to join.
          */
@@ -3766,6 +4089,85 @@ export interface components {
              * @description id of the memory that stays, or the beginning of it
              */
             into: string;
+        };
+        /**
+         * MessageEndEvent
+         * @description The agent ended its turn. No answer; Tacit may learn from the turn.
+         */
+        MessageEndEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "message_end";
+            /**
+             * Text
+             * @description the end of the agent's message
+             * @default
+             */
+            text?: string;
+            /**
+             * Final
+             * @description whether it waits for the user now
+             * @default false
+             */
+            final?: boolean;
+            /**
+             * Messages
+             * @description the conversation so far, if there is no file of it: `role` and `content`, tool calls and results as in the Chat Completions or Messages API
+             * @default null
+             */
+            messages?: {
+                [key: string]: unknown;
+            }[] | null;
         };
         /**
          * Mute
@@ -4170,6 +4572,17 @@ export interface components {
             edited_files: string[];
         };
         /**
+         * PingEvent
+         * @description Nothing happened. No answer; it shows that the daemon answers.
+         */
+        PingEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "ping";
+        };
+        /**
          * Problem
          * @description An error (RFC 9457). `code` is stable; `hint` says what to do.
          */
@@ -4280,6 +4693,94 @@ export interface components {
         Projects: {
             /** Projects */
             projects: components["schemas"]["ProjectRow"][];
+        };
+        /**
+         * PromptEvent
+         * @description The user sent a prompt. The answer belongs behind it.
+         */
+        PromptEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "prompt";
+            /**
+             * Text
+             * @description the prompt
+             */
+            text: string;
+            /**
+             * Message Id
+             * @description your id of the message
+             * @default
+             */
+            message_id?: string;
+            /**
+             * Previous
+             * @description the end of the agent's message before it
+             * @default
+             */
+            previous?: string;
+            /**
+             * Machine
+             * @description whether a program made the prompt
+             * @default false
+             */
+            machine?: boolean;
+            /**
+             * Capture
+             * @description whether Tacit may learn what the user states outright in it
+             * @default true
+             */
+            capture?: boolean;
         };
         /**
          * Purge
@@ -4843,6 +5344,70 @@ export interface components {
             pinned?: boolean;
         };
         /**
+         * ReplayEvent
+         * @description This process does not know what was handed over for earlier messages: the answer holds the same bytes again.
+         */
+        ReplayEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "replay";
+            /**
+             * Message Ids
+             * @description `message_id` of prompts, and `call:` with the `call_id` of calls; the last 400 count
+             */
+            message_ids: string[];
+        };
+        /**
          * Replayed
          * @description One recall decided again.
          *
@@ -5136,6 +5701,59 @@ export interface components {
              * @description why statements of it were not stored, one reason each
              */
             left_out: string[];
+        };
+        /**
+         * SentRequests
+         * @description What the requests of a turn to the model were like; sizes in bytes of JSON.
+         */
+        SentRequests: {
+            /**
+             * Placement
+             * @description where the blocks stood: `default`, `system_every_call` or `none`
+             */
+            placement: string;
+            /**
+             * Requests
+             * @description requests that another one had gone before
+             * @default 0
+             */
+            requests?: number;
+            /**
+             * Before
+             * @description size of those before
+             * @default 0
+             */
+            before?: number;
+            /**
+             * Kept
+             * @description how much of it stood unchanged at the beginning of the next
+             * @default 0
+             */
+            kept?: number;
+            /**
+             * Before Bare
+             * @description `before` without blocks
+             * @default 0
+             */
+            before_bare?: number;
+            /**
+             * Kept Bare
+             * @description `kept` without blocks
+             * @default 0
+             */
+            kept_bare?: number;
+            /**
+             * Input Tokens
+             * @description as the model's API counted them
+             * @default 0
+             */
+            input_tokens?: number;
+            /**
+             * Cached Tokens
+             * @description as the model's API counted them
+             * @default 0
+             */
+            cached_tokens?: number;
         };
         /**
          * Series
@@ -5914,6 +6532,72 @@ export interface components {
             facts: components["schemas"]["Note"][];
         };
         /**
+         * StartEvent
+         * @description A session starts, is resumed, or goes on after a compaction. The answer belongs at the end of the system prompt.
+         */
+        StartEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "start";
+            /**
+             * Source
+             * @description `compact` = after a compaction
+             * @default startup
+             * @enum {string}
+             */
+            source?: "startup" | "resume" | "clear" | "compact" | "fork";
+        };
+        /**
          * Statistics
          * @description What the store holds.
          *
@@ -6006,6 +6690,77 @@ export interface components {
             rate: number | null;
             /** Baseline */
             baseline: number | null;
+        };
+        /**
+         * SubagentEvent
+         * @description A subagent starts. The answer belongs at the end of its system prompt.
+         */
+        SubagentEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "subagent";
+            /**
+             * Agent Type
+             * @description its type
+             * @default
+             */
+            agent_type?: string;
+            /**
+             * Task
+             * @description its prompt
+             * @default
+             */
+            task?: string;
         };
         /**
          * Supersede
@@ -6289,6 +7044,305 @@ export interface components {
             recalls: components["schemas"]["RecallRow"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /**
+         * ToolEndEvent
+         * @description A call ended well. The answer belongs behind its result.
+         */
+        ToolEndEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * Tool
+             * @description `bash`, `read`, `edit`, `write`, `grep`, `glob`, or your own name
+             */
+            tool: string;
+            /**
+             * Call Id
+             * @description your id of the call
+             * @default
+             */
+            call_id?: string;
+            /**
+             * Args
+             * @description the arguments as the model wrote them; paths, command and text are read from their usual names
+             * @default null
+             */
+            args?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Paths
+             * @description files that the call is about; else from `args`
+             * @default []
+             */
+            paths?: string[];
+            /**
+             * Command
+             * @description the command line; else from `args`
+             * @default
+             */
+            command?: string;
+            /**
+             * Text
+             * @description the text that is written or searched for; else from `args`
+             * @default
+             */
+            text?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "tool_end";
+            /**
+             * Output
+             * @description what the model will read
+             * @default
+             */
+            output?: string;
+        };
+        /**
+         * ToolFailedEvent
+         * @description A call failed. The answer, a known fix, belongs behind the error.
+         */
+        ToolFailedEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * Tool
+             * @description `bash`, `read`, `edit`, `write`, `grep`, `glob`, or your own name
+             */
+            tool: string;
+            /**
+             * Call Id
+             * @description your id of the call
+             * @default
+             */
+            call_id?: string;
+            /**
+             * Args
+             * @description the arguments as the model wrote them; paths, command and text are read from their usual names
+             * @default null
+             */
+            args?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Paths
+             * @description files that the call is about; else from `args`
+             * @default []
+             */
+            paths?: string[];
+            /**
+             * Command
+             * @description the command line; else from `args`
+             * @default
+             */
+            command?: string;
+            /**
+             * Text
+             * @description the text that is written or searched for; else from `args`
+             * @default
+             */
+            text?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "tool_failed";
+            /**
+             * Error
+             * @description what the model will read
+             */
+            error: string;
+        };
+        /**
+         * ToolStartEvent
+         * @description A call is about to run. The answer belongs before it, or, if your agent cannot wait, behind its result.
+         */
+        ToolStartEvent: {
+            /**
+             * Session
+             * @description your id of the conversation; unique among the agents of this home
+             */
+            session: string;
+            /**
+             * Version
+             * @description version of this form
+             * @default 1
+             * @constant
+             */
+            version?: 1;
+            /**
+             * Key
+             * @description a text of your own: the event sent again with it is done once and gets the same `context` again
+             * @default
+             */
+            key?: string;
+            /**
+             * Cwd
+             * @description absolute path of the working folder; it names the project
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Agent
+             * @description name of the agent, where settings differ by agent
+             * @default
+             */
+            agent?: string;
+            /**
+             * Agent Id
+             * @description id of the subagent that sends the event; empty for the main agent
+             * @default
+             */
+            agent_id?: string;
+            /**
+             * Parent
+             * @description session that this one was forked or started from
+             * @default
+             */
+            parent?: string;
+            /**
+             * Transcript Path
+             * @description file of the conversation, if your agent writes one in a format that Tacit reads
+             * @default
+             */
+            transcript_path?: string;
+            /**
+             * Tool
+             * @description `bash`, `read`, `edit`, `write`, `grep`, `glob`, or your own name
+             */
+            tool: string;
+            /**
+             * Call Id
+             * @description your id of the call
+             * @default
+             */
+            call_id?: string;
+            /**
+             * Args
+             * @description the arguments as the model wrote them; paths, command and text are read from their usual names
+             * @default null
+             */
+            args?: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Paths
+             * @description files that the call is about; else from `args`
+             * @default []
+             */
+            paths?: string[];
+            /**
+             * Command
+             * @description the command line; else from `args`
+             * @default
+             */
+            command?: string;
+            /**
+             * Text
+             * @description the text that is written or searched for; else from `args`
+             * @default
+             */
+            text?: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            event: "tool_start";
         };
         /**
          * Totals
@@ -9671,6 +10725,94 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["OneJob"];
                 };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_hook_plain: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description how long you wait for the answer */
+                "X-Tacit-Deadline-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartEvent"] | components["schemas"]["PromptEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolEndEvent"] | components["schemas"]["ToolFailedEvent"] | components["schemas"]["CompactingEvent"] | components["schemas"]["SubagentEvent"] | components["schemas"]["MessageEndEvent"] | components["schemas"]["EndEvent"];
+            };
+        };
+        responses: {
+            /** @description done; an empty text means that there is nothing to tell the model */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentReply"];
+                    "text/plain": "";
+                };
+            };
+            /** @description the daemon is busy; no body; go on without memory */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the deadline passed; no body; go on without memory */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_hook_library: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description how long you wait for the answer */
+                "X-Tacit-Deadline-Ms"?: number;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartEvent"] | components["schemas"]["PromptEvent"] | components["schemas"]["ToolStartEvent"] | components["schemas"]["ToolEndEvent"] | components["schemas"]["ToolFailedEvent"] | components["schemas"]["CompactingEvent"] | components["schemas"]["SubagentEvent"] | components["schemas"]["LibraryMessageEndEvent"] | components["schemas"]["EndEvent"] | components["schemas"]["ReplayEvent"] | components["schemas"]["PingEvent"];
+            };
+        };
+        responses: {
+            /** @description done; an empty text means that there is nothing to tell the model */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LibraryReply"];
+                    "text/plain": "";
+                };
+            };
+            /** @description the daemon is busy; no body; go on without memory */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description the deadline passed; no body; go on without memory */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             "4XX": components["responses"]["Problem"];
             "5XX": components["responses"]["Problem"];

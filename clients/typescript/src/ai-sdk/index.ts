@@ -1,0 +1,106 @@
+import type { Tacit } from "../client.js"
+import { TacitError } from "../errors.js"
+import { Conversation } from "./conversation.js"
+import { place, read, readAnswer, transcript, type Facts, type Message, type Part } from "./messages.js"
+
+export interface MemoryOptions {
+  /** Your id of the conversation, such as the id of the chat. All requests of one conversation name the same. */
+  session: string
+  /** Learn from the conversation: what the user states outright in a prompt, and more after each turn. Default: false. */
+  capture?: boolean
+  /** How many milliseconds one event may take. Default: that of the client. */
+  deadlineMs?: number
+}
+
+/** A middleware of the AI SDK; its types fit those of versions 5 to 7. */
+export interface MemoryMiddleware {
+  readonly specificationVersion: "v3"
+  transformParams<P extends { prompt: Message[] }>(options: { params: P }): Promise<P>
+  wrapGenerate<R extends { content: Part[] }>(options: { doGenerate: () => PromiseLike<R>; params: { prompt: Message[] } }): Promise<R>
+  wrapStream<R extends { stream: ReadableStream<Part> }>(options: { doStream: () => PromiseLike<R>; params: { prompt: Message[] } }): Promise<R>
+}
+
+const MAX_CONVERSATIONS = 200
+const conversations = new WeakMap<Tacit, Map<string, Conversation>>()
+const pending = new Set<Promise<unknown>>()
+
+/**
+ * A middleware for `wrapLanguageModel` of the AI SDK: it adds the memories of `tacit` to the requests of one conversation.
+ *
+ * The start pack stands behind your system messages, a block behind the prompt or the tool's result that it is for. Every block
+ * has the same bytes in every later request, so prompt caches hold. Your messages are not changed. Without an answer in time
+ * the request goes out without a block; with a `strict` client it fails.
+ */
+export function memory(tacit: Tacit, { session, capture = false, deadlineMs }: MemoryOptions): MemoryMiddleware {
+  const conversation = conversationOf(tacit, session)
+  const asked = new WeakMap<Message[], Facts[]>()
+
+  /** Hand over the turn that ended; one that goes on with a tool call has not. */
+  const learn = (prompt: Message[], content: Part[]): void => {
+    const before = asked.get(prompt)
+    const answer = readAnswer(content)
+    if (!capture || !before || answer.calls.length || !answer.text) return
+    const sent = conversation.finish(answer.text, transcript([...before, answer])).catch(() => undefined)
+    pending.add(sent)
+    void sent.finally(() => pending.delete(sent))
+  }
+
+  return {
+    specificationVersion: "v3",
+    async transformParams({ params }) {
+      const call = { capture, ...(deadlineMs === undefined ? {} : { deadlineMs }) }
+      try {
+        const facts = params.prompt.map(read)
+        const { system, slots, textAt } = await conversation.advance(facts, call)
+        const prompt = params.prompt.map((message, at) => place(message, slots[at]!, textAt))
+        if (system) prompt.splice(leading(prompt), 0, { role: "system", content: system })
+        asked.set(prompt, facts)
+        return { ...params, prompt }
+      } catch (error) {
+        if (tacit.strict) throw error
+        tacit.report(new TacitError("client_error", `The messages could not be read: ${error}.`, { cause: error }))
+        return params
+      }
+    },
+    async wrapGenerate({ doGenerate, params }) {
+      const result = await doGenerate()
+      learn(params.prompt, result.content)
+      return result
+    },
+    async wrapStream({ doStream, params }) {
+      const result = await doStream()
+      if (!capture) return result
+      const content: Part[] = []
+      const watch = new TransformStream<Part, Part>({
+        transform(part, controller) {
+          controller.enqueue(part)
+          if (part.type === "text-delta" && "delta" in part) content.push({ type: "text", text: part.delta } as Part)
+          else if (part.type === "tool-call") content.push(part)
+          else if (part.type === "finish") learn(params.prompt, content)
+        },
+      })
+      return { ...result, stream: result.stream.pipeThrough(watch) }
+    },
+  }
+}
+
+/** Wait until every turn that ended so far was handed over. Call it before a short-lived process ends. */
+export async function flush(): Promise<void> {
+  await Promise.all(pending)
+}
+
+function conversationOf(tacit: Tacit, session: string): Conversation {
+  const known = conversations.get(tacit) ?? new Map<string, Conversation>()
+  conversations.set(tacit, known)
+  const found = known.get(session) ?? new Conversation(tacit, session)
+  known.delete(session)
+  known.set(session, found)
+  if (known.size > MAX_CONVERSATIONS) known.delete(known.keys().next().value!)
+  return found
+}
+
+/** How many system messages the prompt begins with. */
+function leading(prompt: Message[]): number {
+  const first = prompt.findIndex((message) => message.role !== "system")
+  return first < 0 ? prompt.length : first
+}

@@ -1,0 +1,90 @@
+// Where the daemon of a home listens, by the rules of `tacit.config.home`. Reads files, never writes one.
+
+import { createHash } from "node:crypto"
+import { lstatSync, readFileSync, statSync, type Stats } from "node:fs"
+import { homedir } from "node:os"
+import { dirname, join, resolve } from "node:path"
+import { TacitError } from "./errors.js"
+
+const MAX_SOCKET_BYTES = 100
+const WRITABLE_BY_OTHERS = 0o022
+const OPEN_TO_OTHERS = 0o077
+
+/** An address of a daemon: a Unix socket, or a port of this machine with the token that opens it. */
+export type Address = { socketPath: string } | { host: string; port: number; token: string }
+
+/** The folder of a home: the one that is named, else TACIT_HOME, else `~/.tacit`. */
+export function homeFolder(named?: string): string {
+  const given = named || process.env["TACIT_HOME"] || "~/.tacit"
+  return resolve(given === "~" || given.startsWith("~/") ? join(homedir(), given.slice(1)) : given)
+}
+
+/** The launcher of a home, which `tacit install` writes. It can start the daemon. */
+export function launcherOf(home: string): string {
+  return join(home, "bin", "tacit-hook")
+}
+
+/**
+ * Where the daemon of `home` listens: its Unix socket, else its loopback port, as far as there is one.
+ *
+ * @throws TacitError `daemon_unavailable` if nobody listens, or if another user could have put something there.
+ */
+export function addressOf(home: string): Address {
+  if (process.platform !== "win32") {
+    const socketPath = socketOf(home)
+    checkTrust(home, socketPath)
+    if (exists(socketPath)) return { socketPath }
+  }
+  const port = loopbackPort(home)
+  if (port) return port
+  throw new TacitError("daemon_unavailable", `No daemon listens for the home ${home}.`, {
+    hint: "Start one with `tacit serve`, or pass `start: true`.",
+  })
+}
+
+function socketOf(home: string): string {
+  const socket = join(home, "run", "daemon.sock")
+  if (Buffer.byteLength(socket) <= MAX_SOCKET_BYTES) return socket
+  const digest = createHash("sha256").update(home).digest("hex").slice(0, 12)
+  return `/tmp/tacit-${process.getuid?.()}-${digest}/daemon.sock`
+}
+
+function loopbackPort(home: string): Address | undefined {
+  try {
+    const facts = JSON.parse(readFileSync(join(home, "run", "daemon.json"), "utf8")) as { http_port?: unknown; token?: unknown }
+    if (typeof facts.http_port !== "number" || facts.http_port <= 0 || typeof facts.token !== "string") return undefined
+    return { host: "127.0.0.1", port: facts.http_port, token: facts.token }
+  } catch {
+    return undefined
+  }
+}
+
+/** Refuse a home, `run/` or socket folder into which another user could have put a daemon of their own. */
+function checkTrust(home: string, socketPath: string): void {
+  check(home, WRITABLE_BY_OTHERS, statSync)
+  check(join(home, "run"), WRITABLE_BY_OTHERS, lstatSync)
+  const folder = dirname(socketPath)
+  if (folder !== join(home, "run")) check(folder, OPEN_TO_OTHERS, lstatSync)
+}
+
+function check(folder: string, mask: number, look: (path: string) => Stats): void {
+  let found: Stats
+  try {
+    found = look(folder)
+  } catch {
+    return // not there: then nobody listens in it
+  }
+  if (found.isDirectory() && found.uid === process.getuid?.() && !(found.mode & mask)) return
+  throw new TacitError("daemon_unavailable", `The folder ${folder} belongs to someone else or is open to others.`, {
+    hint: "Make it yours alone (chmod 700), or set TACIT_HOME to another folder.",
+  })
+}
+
+function exists(path: string): boolean {
+  try {
+    lstatSync(path)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,331 @@
+"""The API for agents of your own: what `POST /hook/plain` and `POST /hook/library` read and answer.
+
+In: nothing. Out: shapes and examples, for the OpenAPI document and docs/reference/api.md. The daemon does not load this
+module for an event: `tacit.hosts.plain` and `tacit.hosts.library` read the payloads, and tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from tacit.hosts.payload import MAX_ID_CHARS, MAX_PATH_CHARS
+from tacit.model.signal import StartSource
+
+Name = Annotated[str, Field(max_length=MAX_ID_CHARS)]
+Path = Annotated[str, Field(max_length=MAX_PATH_CHARS)]
+AnsweredAt = Literal["start", "prompt", "action", "failure", "compaction", "subagent"]
+
+
+class _Shape(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class AgentEventFields(_Shape):
+    """The fields of every event."""
+
+    session: Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARS)] = Field(
+        description="your id of the conversation; unique among the agents of this home"
+    )
+    version: Literal[1] = Field(default=1, description="version of this form")
+    key: Name = Field(
+        default="",
+        description="a text of your own: the event sent again with it is done once and gets the same `context` again",
+    )
+    cwd: Path = Field(default="", description="absolute path of the working folder; it names the project")
+    agent: Name = Field(default="", description="name of the agent, where settings differ by agent")
+    agent_id: Name = Field(
+        default="", description="id of the subagent that sends the event; empty for the main agent"
+    )
+    parent: Name = Field(default="", description="session that this one was forked or started from")
+    transcript_path: Path = Field(
+        default="",
+        description="file of the conversation, if your agent writes one in a format that Tacit reads",
+    )
+    capture: bool = Field(default=True, description="whether Tacit may learn from the event")
+
+
+class StartEvent(AgentEventFields):
+    """A session starts, is resumed, or goes on after a compaction. The answer belongs at the end of the system prompt."""
+
+    event: Literal["start"]
+    source: StartSource = Field(default="startup", description="`compact` = after a compaction")
+
+
+class PromptEvent(AgentEventFields):
+    """The user sent a prompt. The answer belongs behind it."""
+
+    event: Literal["prompt"]
+    text: str = Field(description="the prompt")
+    message_id: Name = Field(default="", description="your id of the message")
+    previous: str = Field(default="", description="the end of the agent's message before it")
+    machine: bool = Field(default=False, description="whether a program made the prompt")
+
+
+class _CallEvent(AgentEventFields):
+    tool: Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARS)] = Field(
+        description="`bash`, `read`, `edit`, `write`, `grep`, `glob`, or your own name"
+    )
+    call_id: Name = Field(default="", description="your id of the call")
+    args: dict[str, Any] | None = Field(
+        default=None,
+        description="the arguments as the model wrote them; paths, command and text are read from their usual names",
+    )
+    paths: Sequence[str] = Field(default=(), description="files that the call is about; else from `args`")
+    command: str = Field(default="", description="the command line; else from `args`")
+    text: str = Field(default="", description="the text that is written or searched for; else from `args`")
+
+
+class ToolStartEvent(_CallEvent):
+    """A call is about to run. The answer belongs before it, or, if your agent cannot wait, behind its result."""
+
+    event: Literal["tool_start"]
+
+
+class ToolEndEvent(_CallEvent):
+    """A call ended well. The answer belongs behind its result."""
+
+    event: Literal["tool_end"]
+    output: str = Field(default="", description="what the model will read")
+
+
+class ToolFailedEvent(_CallEvent):
+    """A call failed. The answer, a known fix, belongs behind the error."""
+
+    event: Literal["tool_failed"]
+    error: str = Field(description="what the model will read")
+
+
+class CompactingEvent(AgentEventFields):
+    """The conversation is about to be compacted. No answer; send `start` with `source: compact` afterwards."""
+
+    event: Literal["compacting"]
+    automatic: bool = Field(default=False, description="whether the agent decided it")
+
+
+class SubagentEvent(AgentEventFields):
+    """A subagent starts. The answer belongs at the end of its system prompt."""
+
+    event: Literal["subagent"]
+    agent_type: Name = Field(default="", description="its type")
+    task: str = Field(default="", description="its prompt")
+
+
+class MessageEndEvent(AgentEventFields):
+    """The agent ended its turn. No answer; Tacit may learn from the turn."""
+
+    event: Literal["message_end"]
+    text: str = Field(default="", description="the end of the agent's message")
+    final: bool = Field(default=False, description="whether it waits for the user now")
+    messages: Sequence[dict[str, Any]] | None = Field(
+        default=None,
+        description="the conversation so far, if there is no file of it: `role` and `content`, tool calls and results as in the"
+        " Chat Completions or Messages API",
+    )
+
+
+class EndEvent(AgentEventFields):
+    """The session ended. No answer."""
+
+    event: Literal["end"]
+    reason: Name = Field(default="", description="why, in a word")
+    deleted: bool = Field(
+        default=False, description="whether the user deleted it: its record is deleted, too"
+    )
+
+
+class SentRequests(_Shape):
+    """What the requests of a turn to the model were like; sizes in bytes of JSON."""
+
+    placement: Name = Field(description="where the blocks stood: `default`, `system_every_call` or `none`")
+    requests: int = Field(default=0, ge=0, description="requests that another one had gone before")
+    before: int = Field(default=0, ge=0, description="size of those before")
+    kept: int = Field(
+        default=0, ge=0, description="how much of it stood unchanged at the beginning of the next"
+    )
+    before_bare: int = Field(default=0, ge=0, description="`before` without blocks")
+    kept_bare: int = Field(default=0, ge=0, description="`kept` without blocks")
+    input_tokens: int = Field(default=0, ge=0, description="as the model's API counted them")
+    cached_tokens: int = Field(default=0, ge=0, description="as the model's API counted them")
+
+
+class LibraryMessageEndEvent(MessageEndEvent):
+    """The agent ended its turn. No answer; Tacit may learn from the turn."""
+
+    sent: Sequence[SentRequests] = Field(default=(), description="what the requests of the turn were like")
+
+
+class ReplayEvent(AgentEventFields):
+    """This process does not know what was handed over for earlier messages: the answer holds the same bytes again."""
+
+    event: Literal["replay"]
+    message_ids: Sequence[str] = Field(
+        description="`message_id` of prompts, and `call:` with the `call_id` of calls; the last 400 count"
+    )
+
+
+class PingEvent(_Shape):
+    """Nothing happened. No answer; it shows that the daemon answers."""
+
+    event: Literal["ping"]
+
+
+class AgentReply(_Shape):
+    """What to tell the model now. An empty body means: nothing."""
+
+    context: str = Field(default="", description="the text for the model, ready to be inserted as it is")
+    surface: AnsweredAt = Field(default="prompt", description="the moment that it is for")
+    memory_ids: Sequence[str] = Field(
+        default=(), description="memories in it; empty where an event was answered again"
+    )
+    tokens: int = Field(default=0, description="its tokens; 0 where an event was answered again")
+    notice: str = Field(default="", description="one line for the person, not for the model")
+
+
+class LibraryReply(_Shape):
+    """What to tell the model with every request from now on. An empty body means: nothing."""
+
+    system: str = Field(default="", description="for the end of the system prompt, until the next one")
+    text: str = Field(default="", description="for the end of the message or the tool result")
+    texts: dict[str, str] = Field(
+        default_factory=dict, description="of a replay: the texts of the messages that have one, by id"
+    )
+    notice: str = Field(default="", description="one line for the person, not for the model")
+
+
+AgentEvent = Annotated[
+    StartEvent
+    | PromptEvent
+    | ToolStartEvent
+    | ToolEndEvent
+    | ToolFailedEvent
+    | CompactingEvent
+    | SubagentEvent
+    | MessageEndEvent
+    | EndEvent,
+    Field(discriminator="event"),
+]
+LibraryEvent = Annotated[
+    StartEvent
+    | PromptEvent
+    | ToolStartEvent
+    | ToolEndEvent
+    | ToolFailedEvent
+    | CompactingEvent
+    | SubagentEvent
+    | LibraryMessageEndEvent
+    | EndEvent
+    | ReplayEvent
+    | PingEvent,
+    Field(discriminator="event"),
+]
+
+PLAIN_EVENTS: tuple[type[BaseModel], ...] = (
+    StartEvent,
+    PromptEvent,
+    ToolStartEvent,
+    ToolEndEvent,
+    ToolFailedEvent,
+    CompactingEvent,
+    SubagentEvent,
+    MessageEndEvent,
+    EndEvent,
+)
+LIBRARY_EVENTS: tuple[type[BaseModel], ...] = (LibraryMessageEndEvent, ReplayEvent, PingEvent)
+"""The events that `library` reads in another form, or that only `library` reads."""
+
+
+def event_name(shape: type[BaseModel]) -> str:
+    """The value of `event` in events of this shape."""
+    return str(shape.model_fields["event"].annotation.__args__[0])  # pyright: ignore[reportOptionalMemberAccess, reportUnknownMemberType, reportUnknownArgumentType, reportAttributeAccessIssue]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentEndpoint:
+    """A host that reads this form.
+
+    Attributes:
+        host: name in the path.
+        about: what it is for.
+        events: the shape of a request.
+        shapes: those of `events` that are listed here and not at the endpoint before.
+        reply: the shape of the answer.
+        examples: requests, by name.
+    """
+
+    host: str
+    about: str
+    events: Any
+    shapes: tuple[type[BaseModel], ...]
+    reply: type[BaseModel]
+    examples: Mapping[str, Mapping[str, object]]
+
+
+_ABOUT = {"version": 1, "session": "deploy-bot-41", "cwd": "/work/shop"}
+_CALL = {"tool": "bash", "call_id": "call-3", "args": {"command": "make test"}}
+_EXAMPLES: Mapping[str, Mapping[str, object]] = {
+    "start": {**_ABOUT, "event": "start", "key": "start-1"},
+    "prompt": {
+        **_ABOUT,
+        "event": "prompt",
+        "key": "prompt-7",
+        "text": "Check in what we changed in the billing module.",
+        "previous": "The rounding is fixed.",
+    },
+    "before a call": {**_ABOUT, "event": "tool_start", "key": "before-call-3", **_CALL},
+    "after a call": {**_ABOUT, "event": "tool_end", "key": "after-call-3", **_CALL, "output": "41 passed"},
+    "failure": {
+        **_ABOUT,
+        "event": "tool_failed",
+        "key": "after-call-3",
+        **_CALL,
+        "error": "Exit code 2\nsqlite3.OperationalError: no such table: discounts",
+    },
+    "before a compaction": {**_ABOUT, "event": "compacting", "automatic": True},
+    "after a compaction": {**_ABOUT, "event": "start", "key": "start-2", "source": "compact"},
+    "subagent": {
+        **_ABOUT,
+        "session": "deploy-bot-41-tests",
+        "parent": "deploy-bot-41",
+        "event": "subagent",
+        "agent_type": "tester",
+        "task": "Run the tests and report which ones fail.",
+    },
+    "message end": {
+        **_ABOUT,
+        "event": "message_end",
+        "key": "turn-7",
+        "text": "Committed.",
+        "final": True,
+        "messages": [
+            {"role": "user", "content": "Check in what we changed in the billing module."},
+            {"role": "assistant", "content": "Committed."},
+        ],
+    },
+    "end": {**_ABOUT, "event": "end", "reason": "closed"},
+}
+
+AGENT_ENDPOINTS: tuple[AgentEndpoint, ...] = (
+    AgentEndpoint(
+        host="plain",
+        about="Tell of an event of an agent that keeps in its own history what it is given.",
+        events=AgentEvent,
+        shapes=PLAIN_EVENTS,
+        reply=AgentReply,
+        examples=_EXAMPLES,
+    ),
+    AgentEndpoint(
+        host="library",
+        about="Tell of an event of a program that puts the same texts into every request; its history stays without them.",
+        events=LibraryEvent,
+        shapes=LIBRARY_EVENTS,
+        reply=LibraryReply,
+        examples={
+            **_EXAMPLES,
+            "replay": {**_ABOUT, "event": "replay", "message_ids": ["message-1", "call:call-3"]},
+        },
+    ),
+)
