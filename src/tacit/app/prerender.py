@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from tacit.config.home import Home
 from tacit.model.pack import Block
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host
+from tacit.system.files import write_whole
 
 START_PAYLOADS: Mapping[str, Mapping[str, object]] = {
     "claude-code": {"hook_event_name": "SessionStart"},
@@ -83,11 +83,7 @@ class StartBlocks:
             }
             path = start_file(self._home, cwd)
             text = json.dumps({"cwd": cwd, "at_ms": self._clock.now_ms(), "replies": replies})
-            temporary = path.with_suffix(f".{os.getpid()}.tmp")
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
-                opened.write(text.encode("utf-8", "surrogatepass"))
-            temporary.chmod(0o600)
-            temporary.replace(path)
+            write_whole(path, text.encode("utf-8", "surrogatepass"))
             written.add(path)
         remove_blocks(self._home, but=written)
         return len(written)

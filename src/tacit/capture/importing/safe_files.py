@@ -13,6 +13,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tacit.errors import InvalidInput
+from tacit.system.files import open_handle
 
 MAX_FILE_BYTES = 256 << 20
 MAX_FILES = 5_000
@@ -31,7 +32,7 @@ def head_of(path: Path, size: int = 4096) -> bytes:
         InvalidInput: it is a link, no plain file, an archive, or too large.
         OSError: as opening.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = open_handle(path, os.O_RDONLY, follow=False)
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
@@ -55,7 +56,7 @@ def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
         InvalidInput, OSError: as `head_of`, or it is longer than `limit`.
     """
     head_of(path)
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as opened:
+    with os.fdopen(open_handle(path, os.O_RDONLY, follow=False), "rb") as opened:
         data = opened.read(limit + 1)
     if len(data) > limit:
         raise InvalidInput(f"{path.name} is longer than {limit} bytes.")
@@ -69,7 +70,7 @@ def lines_of(path: Path, longest: int) -> Iterator[bytes]:
         InvalidInput, OSError: as `head_of`.
     """
     head_of(path)
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as opened:
+    with os.fdopen(open_handle(path, os.O_RDONLY, follow=False), "rb") as opened:
         while line := opened.readline(longest + 1):
             whole = line
             while line and not line.endswith(b"\n") and len(line) > longest:
