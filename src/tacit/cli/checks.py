@@ -23,7 +23,7 @@ from urllib.parse import urlencode
 
 from tacit import __version__
 from tacit.cli.context import CommandContext, Daemon
-from tacit.config.home import Home
+from tacit.config.home import Home, chosen_transport
 from tacit.errors import StoreError, TacitError
 from tacit.system.files import rights_of_others
 
@@ -333,7 +333,12 @@ def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
             text=True,
             timeout=20,
             check=False,
-            env={"TACIT_HOME": os.fspath(scratch.home.root), "PATH": "/usr/bin:/bin", "HOME": "/"},
+            env={
+                "TACIT_HOME": os.fspath(scratch.home.root),
+                "PATH": "/usr/bin:/bin",
+                "HOME": "/",
+                **chosen_transport(),
+            },
         )
     except (OSError, subprocess.SubprocessError) as error:
         return Finding(

@@ -382,6 +382,12 @@ def _make_private(folder: Path) -> None:
         ) from error
 
 
+def chosen_transport() -> dict[str, str]:
+    """TACIT_TRANSPORT as this process has it, for a program that gets no other variables; nothing where it is not set."""
+    name = os.environ.get(TRANSPORT_VARIABLE, "")
+    return {TRANSPORT_VARIABLE: name} if name else {}
+
+
 def personal_token() -> str:
     """The personal token that the user gave to a script; "" when there is none."""
     return os.environ.get(TOKEN_VARIABLE, "").strip()

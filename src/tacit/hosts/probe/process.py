@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.config.home import chosen_transport
 from tacit.hosts.probe.stub_model import StubModel
 from tacit.system.processes import end_group, group_options
 
@@ -54,6 +55,7 @@ def clean_environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH
         "npm_config_registry": "http://127.0.0.1:9/",
         "npm_config_fetch_retries": "0",
         "npm_config_audit": "false",
+        **chosen_transport(),
     }
 
 
