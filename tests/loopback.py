@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from tacit.config.home import Home
-from tacit.system.transport import BACKLOG
+from tacit.system.transport import Transport
 
 
 class QuietHandler(BaseHTTPRequestHandler):
@@ -72,10 +72,9 @@ class _Server(ThreadingHTTPServer):
 class DaemonSocket:
     """What the daemon of a home listens on, without the daemon: a Unix socket, or a port where TACIT_TRANSPORT is `tcp`."""
 
-    def __init__(self, home: Home, *, backlog: int = BACKLOG) -> None:
-        self._transport = home.new_transport()
+    def __init__(self, home: Home, *, transport: Transport | None = None) -> None:
+        self._transport = transport or home.new_transport()
         self._bound = self._transport.bind()
-        self._bound.listen(backlog)
 
     @property
     def file(self) -> Path:

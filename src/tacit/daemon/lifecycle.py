@@ -125,9 +125,13 @@ def _bind(home: Home, transport: Transport) -> socket.socket:
     return bound
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.lstat()
     except OSError:
         return None
-    return status.st_dev, status.st_ino
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_mtime_ns,
+    )  # a new file may get the number of one that is gone

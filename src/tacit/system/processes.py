@@ -111,7 +111,9 @@ def on_stop(handler: Callable[..., None]) -> None:
 
 
 def resident_kb() -> int:
-    """Memory of this process in kilobytes; 0 where the system does not say it in a file."""
+    """Memory of this process in kilobytes; 0 where the system does not say it in a file, as macOS and Windows do not."""
+    if sys.platform == "win32":
+        return 0
     with contextlib.suppress(OSError, ValueError, IndexError), Path("/proc/self/statm").open("rb") as opened:
         return int(opened.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
     return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path, PureWindowsPath
 from typing import cast
 
 from tacit.hosts.install import jsonc
@@ -30,7 +30,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
 """(event, matcher, timeout in seconds). The hook client has its own, much shorter deadline; this one only bounds a
 mistake. Without its own timeout SessionEnd would be ended after 1.5 seconds."""
 
-LAUNCHER_NAME = "tacit-hook"
+LAUNCHER_NAMES = ("tacit-hook", "tacit-hook.exe")
 COMMAND_MARK = "# installed by tacit install claude-code"
 
 
@@ -165,5 +165,5 @@ def _is_ours(handler: object) -> bool:
         return False
     fields = cast("Mapping[str, object]", handler)
     command = fields.get("command")
-    is_launcher = isinstance(command, str) and PurePath(command).name == LAUNCHER_NAME
+    is_launcher = isinstance(command, str) and PureWindowsPath(command).name in LAUNCHER_NAMES
     return is_launcher or (fields.get("type") == "mcp_tool" and fields.get("server") == "tacit")
