@@ -608,7 +608,7 @@ def spool_payload(payload: bytes) -> tuple[bytes, bool]:
     import json
 
     try:
-        given: dict[str, object] = dict(json.loads(payload.decode("utf-8", "replace")))
+        given: dict[str, object] = dict(json.loads(payload.decode("utf-8-sig", "replace")))
     except (ValueError, TypeError):
         return b"{}", False
     kept = {
@@ -660,7 +660,7 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
     from hashlib import sha256
 
     try:
-        given = json.loads(payload.decode("utf-8", "replace"))
+        given = json.loads(payload.decode("utf-8-sig", "replace"))
         if given.get("source") == "resume" and given.get("hook_event_name"):
             return b""  # such a host keeps what it was given: the start block stands there already
         folder = os.path.abspath(given.get("cwd") or given.get("directory") or os.getcwd())
@@ -670,7 +670,7 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
     while not os.path.lexists(os.path.join(tops[-1], ".git")) and tops[-1] != os.path.dirname(tops[-1]):
         tops.append(os.path.dirname(tops[-1]))
     for folder in tops if os.path.lexists(os.path.join(tops[-1], ".git")) else tops[:1]:  # above: others'
-        digest = sha256(folder.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        digest = sha256(os.path.normcase(folder).encode("utf-8", "surrogatepass")).hexdigest()[:24]
         try:
             with open(home.at("start", digest + ".json"), "rb") as opened:
                 return str(json.loads(opened.read())["replies"].get(host, "")).encode("utf-8", "replace")

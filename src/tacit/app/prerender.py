@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
@@ -35,7 +36,7 @@ REPLY_MS = 150
 
 def start_file(home: Home, cwd: str) -> Path:
     """Where the start block for `cwd` is kept."""
-    digest = hashlib.sha256(cwd.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    digest = hashlib.sha256(os.path.normcase(cwd).encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return home.start_dir / f"{digest}.json"
 
 

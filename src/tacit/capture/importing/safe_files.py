@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tacit.errors import InvalidInput
 from tacit.system.files import open_handle
+from tacit.text.decoding import decode_text
 
 MAX_FILE_BYTES = 256 << 20
 MAX_FILES = 5_000
@@ -50,7 +51,7 @@ def head_of(path: Path, size: int = 4096) -> bytes:
 
 
 def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
-    """A whole text file; bytes that are no UTF-8 are replaced.
+    """A whole text file in UTF-8 or UTF-16; bytes that are neither are replaced.
 
     Raises:
         InvalidInput, OSError: as `head_of`, or it is longer than `limit`.
@@ -60,7 +61,7 @@ def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
         data = opened.read(limit + 1)
     if len(data) > limit:
         raise InvalidInput(f"{path.name} is longer than {limit} bytes.")
-    return data.decode("utf-8-sig", "replace")
+    return decode_text(data)
 
 
 def lines_of(path: Path, longest: int) -> Iterator[bytes]:
