@@ -3,6 +3,7 @@
 In: a host's payload (or JSON-RPC lines) on standard input. Out: what the daemon answers, byte for byte; without one a
 start block written earlier, or nothing. It starts the daemon, keeps in `spool/` what must not be lost, never takes
 longer than its deadline, never writes to standard error and always exits 0. With TACIT_HEADLESS=1 it does nothing.
+What systems do differently stands here once more, as short as it can be: `tacit.system` describes it.
 
     tacit_hook.py HOST [--event NAME]     one event: standard input -> POST /hook/HOST -> standard output
     tacit_hook.py mcp [--host HOST]       MCP over stdio: lines -> POST /mcp -> lines
@@ -23,10 +24,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket
     from collections.abc import Callable
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     Reply = tuple[int, dict[str, str], bytes]  # status, headers by lower-case name, body
 
+WINDOWS = sys.platform == "win32"
 VERSION = "0.1.0"
 PYTHON = ""  # the launcher's copy names the interpreter that has `tacit`; "" = the one that runs this file
 
@@ -60,6 +62,7 @@ _NAMES = ("hook_event_name", "event", "session_id", "conversation_id", "generati
           "agent_transcript_path", "agent", "agent_id", "agent_type", "parent", "prompt_id", "message_id", "source",
           "reason", "trigger", "final", "deleted", "automatic", "timestamp", "tacit_answered")  # fmt: skip
 _TRANSCRIPTS, _TEXTS = ("transcript_path", "agent_transcript_path"), ("text", "last_assistant_message")
+_WATCHED: list[float] = []
 TEXT_KEPT_S = 3600.0  # the same as in tacit.daemon.spool
 WITH_TEXT = "-text.event"
 
@@ -77,8 +80,9 @@ class Home:
 
     def __init__(self) -> None:
         self.root = os.path.abspath(os.path.expanduser(os.environ.get("TACIT_HOME") or "~/.tacit"))
+        self.key_file = self.at("run", "daemon.tcp")
         self.socket = self.at("run", "daemon.sock")
-        self.shared = len(os.fsencode(self.socket)) > 100
+        self.shared = not WINDOWS and len(os.fsencode(self.socket)) > 100
         if self.shared:
             from hashlib import sha256
 
@@ -108,6 +112,8 @@ class Home:
         if not os.path.lexists(folder):
             return True
         found = look(folder)  # the home may be a link: what counts is whose folder it leads to
+        if WINDOWS:
+            return found.st_mode & 0o170000 == 0o040000  # its access list says who may write
         return found.st_mode & (0o170000 | mask) == 0o040000 and found.st_uid == os.getuid()
 
 
@@ -129,9 +135,14 @@ def note(home: Home, sign: str, text: str) -> None:
         pass
 
 
+def open_file(path: str, flags: int) -> int:
+    """Open a file as bytes, on every system; nothing is waited for."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), 0o600)
+
+
 def open_log(path: str, how: int) -> int:
     """Open a log file to write; raises OSError for anything that could wait for a reader, such as a FIFO."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | how, 0o600)
+    handle = open_file(path, os.O_WRONLY | os.O_CREAT | how)
     if os.fstat(handle).st_mode & 0o170000 == 0o100000:
         return handle
     os.close(handle)
@@ -186,28 +197,103 @@ def exchange(home: Home, path: str, body: bytes, until: float, headers: tuple[st
     """Send one POST and read its reply, before `until` (monotonic seconds).
 
     Raises:
-        OSError: Absent, TimeoutError, Garbled, or whatever went wrong with the socket.
+        OSError: DaemonAbsent, TimeoutError, MalformedReply, or whatever went wrong with the socket.
     """
-    import _socket
-
     if not home.trusted():
         raise MalformedReply("the home or its socket's folder is another user's or open to others")
     lines = (f"POST {path} HTTP/1.1", "Host: tacit", f"Content-Length: {len(body)}", "Connection: close",
              f"X-Tacit-Version: {VERSION}", *headers, "", "")  # fmt: skip
-    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    connection, proof = connect(home, until)
     try:
-        connection.settimeout(left(until))
         try:
-            connection.connect(home.socket)
-        except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, BlockingIOError) as error:
-            raise DaemonAbsent(str(error)) from None
-        try:
-            connection.sendall("\r\n".join(lines).encode("ascii", "replace") + body)
+            connection.sendall(proof + "\r\n".join(lines).encode("ascii", "replace") + body)
         except (BrokenPipeError, ConnectionResetError):
             pass  # a server may answer and close before it has read everything
         return receive(connection, until)
     finally:
         connection.close()
+
+
+def connect(home: Home, until: float) -> tuple[socket, bytes]:
+    """A connection to the daemon, and what has to be sent before the request. Raises as `exchange`."""
+    import _socket
+
+    absent = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, BlockingIOError)
+    try:
+        port, key = read_key_file(home)
+        tcp = bool(key)
+        if not tcp and not hasattr(_socket, "AF_UNIX"):
+            raise DaemonAbsent("no daemon listens")
+        connection = _socket.socket(_socket.AF_INET if tcp else _socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            connection.settimeout(left(until))
+            connection.connect(("127.0.0.1", port) if tcp else home.socket)
+            return connection, prove(connection, key, until) if tcp else b""
+        except BaseException:
+            connection.close()
+            raise
+    except absent as error:
+        raise DaemonAbsent(str(error)) from None
+
+
+def read_key_file(home: Home) -> tuple[int, bytes]:
+    """Port and key of a daemon that listens on TCP, by the rule that `tacit.system.transport` documents; no key = none does."""
+    try:
+        handle = open_file(home.key_file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        return 0, b""
+    try:
+        found = os.fstat(handle)
+        if not WINDOWS and (found.st_mode & 0o077 or found.st_uid != os.getuid()):
+            raise MalformedReply("the key file is another user's or open to others")
+        port, _, key = os.read(handle, 200).strip().partition(b" ")
+    finally:
+        os.close(handle)
+    if not port.isdigit() or not 0 < int(port) < 65536 or len(key) != 64:
+        raise DaemonAbsent("the key file names no port")
+    return int(port), key
+
+
+def prove(connection: socket, key: bytes, until: float) -> bytes:
+    """Make sure that the daemon of the key file is at the other end; what proves to it that this is one of its clients."""
+    mine, answer = os.urandom(16).hex().encode(), b""
+    connection.setsockopt(6, 1, 1)  # TCP_NODELAY
+    connection.sendall(b"TACIT1 " + mine + b"\n")
+    while len(answer) < 98:
+        connection.settimeout(left(until))
+        try:
+            part = connection.recv(98 - len(answer))
+        except ConnectionError:
+            part = b""
+        if not part:
+            raise DaemonAbsent("another program has the daemon's port")
+        answer += part
+    nonces = mine + b" " + answer[65:97]
+    if not same(answer[:64], mac(key, b"daemon " + nonces)):
+        raise DaemonAbsent("another program has the daemon's port")
+    return mac(key, b"client " + nonces) + b"\n"
+
+
+def same(a: bytes, b: bytes) -> bool:
+    """Whether two texts are equal, in a time that does not tell where they differ."""
+    return bool(__import__("_operator")._compare_digest(a, b))  # noqa: SLF001 - `hmac` would load more
+
+
+def mac(key: bytes, text: bytes) -> bytes:
+    """HMAC-SHA256 in hexadecimal digits (RFC 2104); `import hmac` would cost more than the rest of a hook. `key` has 64 bytes."""
+    sha256: Any = _first_of("_sha2", "_sha256", "hashlib").sha256
+    inner = sha256(bytes(b ^ 0x36 for b in key) + text).digest()
+    return str(sha256(bytes(b ^ 0x5C for b in key) + inner).hexdigest()).encode()
+
+
+def _first_of(*names: str) -> Any:
+    """The first of these modules that this Python has."""
+    for name in names[:-1]:
+        try:
+            return __import__(name)
+        except ImportError:
+            pass
+    return __import__(names[-1])
 
 
 def receive(connection: socket, until: float) -> Reply:
@@ -279,19 +365,22 @@ def start_daemon(home: Home, *, succeed: bool = False) -> bool:
         return False
     home.folder("log")
     run = home.folder("run")
-    lock = os.open(os.path.join(run, "start.lock"), os.O_RDWR | os.O_CREAT, 0o600)
-    daemon = os.open(os.path.join(run, "daemon.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    lock = open_file(os.path.join(run, "start.lock"), os.O_RDWR | os.O_CREAT)
+    daemon = open_file(os.path.join(run, "daemon.lock"), os.O_RDWR | os.O_CREAT)
     young = 0 <= time.time() - os.fstat(lock).st_mtime < BIRTH_PAUSE_S  # below 0: the clock was set back
     try:
         if not take(lock) or not (succeed or take(daemon)):
             return True
         python, said = daemon_python(), os.read(lock, 16)
         died = young and said.startswith(b"starting")
+        if died and WINDOWS:
+            return True  # a child inherits no lock there: it may only not be that far
         if not python or (died and said != b"starting"):
             return False
         os.ftruncate(lock, 0)
-        os.pwrite(lock, b"starting again" if died else b"starting", 0)
-        spawn(home, python, lock)
+        os.lseek(lock, 0, os.SEEK_SET)
+        os.write(lock, b"starting again" if died else b"starting")
+        (spawn_detached if WINDOWS else spawn)(home, python, lock)
         return True
     finally:
         os.close(lock)
@@ -299,11 +388,20 @@ def start_daemon(home: Home, *, succeed: bool = False) -> bool:
 
 
 def take(handle: int) -> bool:
-    """Take a lock if nobody has it; closing the handle gives it back."""
-    import fcntl
-
+    """Take a lock if nobody has it; closing the handle gives it back. The daemon takes the same ones."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if sys.platform == "win32":
+            import msvcrt
+
+            os.lseek(handle, 1 << 30, os.SEEK_SET)  # behind the content, which others go on reading
+            try:
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            finally:
+                os.lseek(handle, 0, os.SEEK_SET)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
@@ -350,6 +448,34 @@ def spawn(home: Home, python: str, lock: int) -> None:
         os.execve(python, [python, "-E", "-P", "-m", "tacit.daemon", "--start-handle", "3"], environ)  # noqa: S606
     finally:
         os._exit(1)
+
+
+def spawn_detached(home: Home, python: str, _lock: int) -> None:
+    """As `spawn`, on Windows: a process without a console and out of the host's job, where the host allows that."""
+    import subprocess
+
+    out = home.at("log", "daemon.out")
+    fresh = os.O_TRUNC if os.path.exists(out) and os.stat(out).st_size > MAX_LOG_BYTES else os.O_APPEND
+    log = open_log(out, fresh)
+    try:
+        # CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP, at first with CREATE_BREAKAWAY_FROM_JOB, which a job may forbid.
+        for flags in (0x09000200, 0x08000200):
+            try:
+                subprocess.Popen(
+                    [python, "-E", "-P", "-m", "tacit.daemon"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd=home.root,
+                    env=dict(os.environ, TACIT_HOME=home.root),
+                    creationflags=flags,
+                    close_fds=True,
+                )
+            except PermissionError:
+                continue
+            return
+    finally:
+        os.close(log)
 
 
 def upgrade(home: Home, theirs: str) -> None:
@@ -413,7 +539,7 @@ def deadline_ms(event: str, home: Home) -> int:
 def told_ms(home: Home) -> int:
     """What `run/prompt_ms` says; 0 where there is none."""
     try:
-        handle = os.open(home.at("run", "prompt_ms"), os.O_RDONLY | os.O_NONBLOCK)
+        handle = open_file(home.at("run", "prompt_ms"), os.O_RDONLY)
     except OSError:
         return 0
     try:
@@ -427,6 +553,10 @@ def told_ms(home: Home) -> int:
 
 def arm_watchdog(home: Home, host: str, allowed_ms: int) -> None:
     """Leave for good a quarter of a second after the deadline, whatever hangs."""
+    if WINDOWS:
+        _WATCHED.append(time.monotonic() + allowed_ms / 1000 + 0.25)
+        _thread.start_new_thread(watch, (home, host, _WATCHED[-1]))
+        return
     signal = __import__("_signal")  # the module below `signal`, which would load `enum`
 
     def leave(*_: object) -> NoReturn:
@@ -442,6 +572,16 @@ def arm_watchdog(home: Home, host: str, allowed_ms: int) -> None:
 
     signal.signal(signal.SIGALRM, leave)
     signal.setitimer(signal.ITIMER_REAL, allowed_ms / 1000 + 0.25)
+
+
+def watch(home: Home, host: str, until: float) -> None:
+    """The watchdog of a system without alarms: a thread, of which the one that was armed last counts."""
+    time.sleep(max(0.0, until - time.monotonic()))
+    if _WATCHED[-1] != until:
+        return
+    _thread.start_new_thread(note, (home, "d", f"{host}: silent, stopped by the watchdog"))
+    time.sleep(0.05)  # a log can hang
+    os._exit(0)
 
 
 def answer_without_daemon(home: Home, host: str, event: str, payload: bytes, error: OSError) -> None:
@@ -473,7 +613,7 @@ def spool_event(home: Home, host: str, event: str, payload: bytes, reason: str) 
     head = f'{{"host":"{host}","event":"{event}","reason":"{reason}","at_ms":{now_ns // 1_000_000}}}\n'
     try:
         path = os.path.join(home.folder("spool"), f"{now_ns:020d}-{os.getpid()}")
-        with open(os.open(path + ".tmp", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
+        with open(open_file(path + ".tmp", os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as opened:
             opened.write(head.encode() + payload)
             opened.flush()
             os.fsync(opened.fileno())
@@ -487,7 +627,7 @@ def spool_payload(payload: bytes) -> tuple[bytes, bool]:
     import json
 
     try:
-        given: dict[str, object] = dict(json.loads(payload.decode("utf-8", "replace")))
+        given: dict[str, object] = dict(json.loads(payload.decode("utf-8-sig", "replace")))
     except (ValueError, TypeError):
         return b"{}", False
     kept = {
@@ -539,7 +679,7 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
     from hashlib import sha256
 
     try:
-        given = json.loads(payload.decode("utf-8", "replace"))
+        given = json.loads(payload.decode("utf-8-sig", "replace"))
         if given.get("source") == "resume" and given.get("hook_event_name"):
             return b""  # such a host keeps what it was given: the start block stands there already
         roots = given.get("workspace_roots") or [""]
@@ -550,7 +690,7 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
     while not os.path.lexists(os.path.join(tops[-1], ".git")) and tops[-1] != os.path.dirname(tops[-1]):
         tops.append(os.path.dirname(tops[-1]))
     for folder in tops if os.path.lexists(os.path.join(tops[-1], ".git")) else tops[:1]:  # above: others'
-        digest = sha256(folder.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+        digest = sha256(os.path.normcase(folder).encode("utf-8", "surrogatepass")).hexdigest()[:24]
         try:
             with open(home.at("start", digest + ".json"), "rb") as opened:
                 return str(json.loads(opened.read())["replies"].get(host, "")).encode("utf-8", "replace")

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from tacit.config.home import Home
+from tacit.system.transport import Transport
 
 
 class QuietHandler(BaseHTTPRequestHandler):
@@ -66,19 +70,59 @@ class _Server(ThreadingHTTPServer):
                 connection.shutdown(socket.SHUT_RDWR)
 
 
+class DaemonSocket:
+    """What the daemon of a home listens on, without the daemon: a Unix socket, or a port where TACIT_TRANSPORT is `tcp`."""
+
+    def __init__(self, home: Home, *, transport: Transport | None = None) -> None:
+        self._transport = transport or home.new_transport()
+        self._bound = self._transport.bind()
+
+    @property
+    def file(self) -> Path:
+        """The file by which clients find it."""
+        return self._transport.file
+
+    def accept(self) -> socket.socket:
+        """The next client that the transport admits; raises OSError when this is closed."""
+        while True:
+            connection, _ = self._bound.accept()
+            with suppress(OSError):
+                if self._transport.admission(connection).check(time.monotonic() + 30):
+                    connection.settimeout(30)
+                    return connection
+            connection.close()
+
+    def close(self) -> None:
+        """Take no more clients."""
+        with suppress(OSError):
+            self._bound.shutdown(socket.SHUT_RDWR)
+        self._bound.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connect(home: Home, *, timeout_s: float = 30) -> socket.socket:
+    """A connection to the running daemon of a home, over the transport that it chose."""
+    connection = home.transport().connect(time.monotonic() + timeout_s)
+    connection.settimeout(timeout_s)
+    return connection
+
+
 @contextmanager
-def unix_server(
-    path: Path, body: bytes, *, status: int = 200, heads: list[bytes] | None = None
+def daemon_server(
+    home: Home, body: bytes, *, status: int = 200, heads: list[bytes] | None = None
 ) -> Iterator[None]:
-    """Answer every request on this socket so until the block ends; `heads` receives what was sent."""
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(path))
-    listener.listen(4)
+    """Answer every request in place of the daemon of a home so until the block ends; `heads` receives what was sent."""
+    listener = DaemonSocket(home)
 
     def serve() -> None:
         while True:
             try:
-                connection, _ = listener.accept()
+                connection = listener.accept()
             except OSError:
                 return
             with connection:
@@ -94,6 +138,6 @@ def unix_server(
     try:
         yield
     finally:
-        listener.shutdown(socket.SHUT_RDWR)
         listener.close()
         thread.join(5)
+        listener.file.unlink(missing_ok=True)

@@ -6,8 +6,9 @@
 // OpenCode 1.x uses `server`, OpenCode 2.x uses `setup`. Any export but the default one would disable the plugin.
 
 import { spawn } from "node:child_process"
-import { createHash, randomUUID } from "node:crypto"
+import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto"
 import { lstatSync, readFileSync } from "node:fs"
+import { connect } from "node:net"
 import { homedir } from "node:os"
 import { join, resolve } from "node:path"
 
@@ -24,6 +25,7 @@ const REST_MS = 300 // after an unanswered request nothing is asked for so long 
 const REST_LONG_MS = 3000 // ... and so long when it was not the first one in a row
 const SPAWN_AGAIN_MS = 30000
 const MAX_SESSIONS = 200
+const WINDOWS = process.platform === "win32"
 const HEADLESS = process.env.TACIT_HEADLESS === "1"
 const FORKED = / \(fork #\d+\)$/
 const MAX_ORIGINS = 5 // sessions that are looked into for the origin of a fork
@@ -49,12 +51,26 @@ function home() {
 function socketPath() {
   const root = home()
   const path = join(root, "run", "daemon.sock")
-  if (Buffer.byteLength(path) <= 100) return path
+  if (WINDOWS || Buffer.byteLength(path) <= 100) return path
   const digest = createHash("sha256").update(root).digest("hex").slice(0, 12)
   const folder = `/tmp/tacit-${process.getuid()}-${digest}`
   const found = lstatSync(folder) // throws when it is absent: then there is no daemon
   if (!found.isDirectory() || found.uid !== process.getuid() || found.mode & 0o077) throw new Error("not private")
   return join(folder, "daemon.sock")
+}
+
+// Port and key of a daemon that listens on TCP, by the rule that tacit/system/transport.py documents; undefined = none does.
+function keyFile() {
+  const path = join(home(), "run", "daemon.tcp")
+  try {
+    const found = lstatSync(path)
+    if (!found.isFile() || (!WINDOWS && (found.uid !== process.getuid() || found.mode & 0o077))) throw new Error("not private")
+    const [, port, key] = /^(\d{1,5}) ([0-9a-f]{64})\s*$/.exec(readFileSync(path, "latin1"))
+    return { port: Number(port), key }
+  } catch (error) {
+    if (error?.code === "ENOENT") return undefined
+    throw error
+  }
 }
 
 // How long a prompt waits: as long as the daemon says that its settings allow, if that is more than usual.
@@ -69,11 +85,12 @@ function promptMs() {
 }
 
 function startDaemon() {
-  const launcher = process.env.TACIT_HOME ? join(home(), "bin", "tacit-hook") : INSTALLED.launcher || join(home(), "bin", "tacit-hook")
+  const own = join(home(), "bin", WINDOWS ? "tacit-hook.exe" : "tacit-hook")
+  const launcher = process.env.TACIT_HOME ? own : INSTALLED.launcher || own
   if (Date.now() - spawnedAt < SPAWN_AGAIN_MS) return
   spawnedAt = Date.now()
   try {
-    const child = spawn(launcher, ["opencode"], { detached: true, stdio: ["pipe", "ignore", "ignore"] })
+    const child = spawn(launcher, ["opencode"], { detached: true, windowsHide: true, stdio: ["pipe", "ignore", "ignore"] })
     child.on("error", () => {})
     child.stdin.on("error", () => {})
     child.stdin.end(JSON.stringify({ event: "ping" }))
@@ -82,12 +99,48 @@ function startDaemon() {
 }
 
 async function send(payload, ms) {
-  return await fetch("http://tacit/hook/opencode", {
-    unix: socketPath(),
-    method: "POST",
-    headers: { "content-type": "application/json", "x-tacit-deadline-ms": String(Math.max(50, ms - 30)) },
-    body: JSON.stringify(payload),
-    signal: AbortSignal.timeout(ms),
+  const headers = { "content-type": "application/json", "x-tacit-deadline-ms": String(Math.max(50, ms - 30)) }
+  const body = JSON.stringify(payload)
+  const tcp = keyFile()
+  if (tcp) return await sendOverTcp(tcp, headers, body, ms)
+  return await fetch("http://tacit/hook/opencode", { unix: socketPath(), method: "POST", headers, body, signal: AbortSignal.timeout(ms) })
+}
+
+// One request on loopback TCP. The daemon shows first that it knows the key: another program on its port gets no payload.
+function sendOverTcp({ port, key }, headers, body, ms) {
+  const mine = randomBytes(16).toString("hex")
+  const proof = (side, theirs) => createHmac("sha256", key).update(`${side} ${mine} ${theirs}`).digest("hex")
+  const lines = ["POST /hook/opencode HTTP/1.1", "host: tacit", `content-length: ${Buffer.byteLength(body)}`, "connection: close", ...Object.entries(headers).map((pair) => pair.join(": "))]
+  return new Promise((resolve, reject) => {
+    const connection = connect({ port, host: "127.0.0.1", noDelay: true })
+    const fail = (error) => { clearTimeout(timer); connection.destroy(); reject(error) }
+    const absent = () => fail(Object.assign(new Error("another program has the daemon's port"), { code: "ENOENT" }))
+    const timer = setTimeout(() => fail(Object.assign(new Error("timed out"), { name: "TimeoutError" })), ms)
+    let data = Buffer.alloc(0)
+    let proven = false
+    connection.on("error", fail)
+    connection.on("connect", () => connection.write(`TACIT1 ${mine}\n`))
+    connection.on("data", (part) => {
+      data = Buffer.concat([data, part])
+      if (proven || data.length < 98) return
+      const theirs = data.toString("latin1", 65, 97)
+      if (!timingSafeEqual(data.subarray(0, 64), Buffer.from(proof("daemon", theirs)))) return absent()
+      proven = true
+      data = data.subarray(98)
+      connection.write([proof("client", theirs), ...lines, "", ""].join("\r\n").replace("\r", "") + body)
+    })
+    connection.on("end", () => {
+      if (!proven) return absent()
+      const end = data.indexOf("\r\n\r\n")
+      const head = data.toString("latin1", 0, Math.max(end, 0))
+      const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(head) ?? []
+      const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? []
+      const text = data.subarray(end + 4)
+      if (!status || text.length !== Number(length)) return fail(new Error("no complete reply"))
+      clearTimeout(timer)
+      connection.destroy()
+      resolve({ ok: status === "200", text: async () => text.toString("utf8") })
+    })
   })
 }
 

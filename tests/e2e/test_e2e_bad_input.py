@@ -434,7 +434,7 @@ def test_a_home_below_a_file_is_named(machine):
 def test_something_else_on_the_socket_is_replaced(machine, answer):
     machine.remember()
     machine.stop()
-    with Stranger(machine.home.socket, answer):
+    with Stranger(machine.home, answer):
         began = time.monotonic()
         text = machine.hook(
             machine.payload("UserPromptSubmit", prompt="Fix the parser"), TACIT_HOOK_DEADLINE_MS=""
@@ -451,7 +451,7 @@ def test_files_of_a_daemon_that_is_gone_are_no_obstacle(machine):
     machine.remember()
     facts = json.loads(machine.home.daemon_file.read_bytes())
     machine.kill()
-    assert machine.home.socket.exists()
+    assert machine.home.transport().file.exists()
     assert machine.home.daemon_file.exists()
     machine.home.daemon_file.write_text(
         json.dumps({**facts, "pid": os.getpid()})
@@ -466,7 +466,7 @@ def test_files_of_a_daemon_that_is_gone_are_no_obstacle(machine):
 def test_an_older_daemon_is_replaced_once(machine):
     machine.remember()
     machine.stop()
-    with Stranger(machine.home.socket, version="0.0.1", lock=machine.home.daemon_lock, hooks=b"") as older:
+    with Stranger(machine.home, version="0.0.1", lock=True, hooks=b"") as older:
         machine.prompt("Fix the parser")
         wait_for(lambda: older.stopped)
         wait_for(lambda: (ask_health(machine.home, timeout_s=2) or {}).get("version") == __version__)
@@ -477,7 +477,7 @@ def test_an_older_daemon_is_replaced_once(machine):
 def test_an_older_daemon_is_replaced_by_the_command_line(machine):
     machine.remember()
     machine.stop()
-    with Stranger(machine.home.socket, version="0.0.1", lock=machine.home.daemon_lock) as older:
+    with Stranger(machine.home, version="0.0.1", lock=True) as older:
         assert RULE in machine.tacit("list").stdout
         assert older.stopped
     machine.goes_on()
@@ -485,7 +485,7 @@ def test_an_older_daemon_is_replaced_by_the_command_line(machine):
 
 def test_a_newer_daemon_is_used_by_hooks_and_named_by_the_command_line(machine):
     text = machine.payload("x")
-    with Stranger(machine.home.socket, version="99.1.0", lock=machine.home.daemon_lock, hooks=text) as newer:
+    with Stranger(machine.home, version="99.1.0", lock=True, hooks=text) as newer:
         assert machine.hook(machine.payload("UserPromptSubmit", prompt="Fix it")) == text
         said = machine.said("list", code=7)
         assert "99.1.0" in said

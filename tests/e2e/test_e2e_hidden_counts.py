@@ -14,6 +14,7 @@ from urllib.parse import quote
 import pytest
 
 from e2e.drivers.machine import Machine, wait_for
+from loopback import connect
 from tacit.client.daemon_client import DaemonClient
 from tacit.errors import NotFound
 from user_voice import user_token
@@ -253,9 +254,7 @@ def test_an_answer_and_an_export_name_no_hidden_memory(machine: Machine) -> None
 @contextlib.contextmanager
 def listening(machine: Machine, token: str) -> Iterator[socket.socket]:
     """An open stream of recalls, as the page's live view has it."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as made:
-        made.settimeout(60)
-        made.connect(str(machine.home.socket))
+    with connect(machine.home, timeout_s=60) as made:
         authority = f"Authorization: Bearer {token}\r\n" if token else ""
         made.sendall(
             f"GET /v1/traces/stream HTTP/1.1\r\nHost: tacit\r\nAccept: text/event-stream\r\n{authority}\r\n".encode()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Mapping
@@ -33,8 +32,8 @@ class Reply:
     took_ms: float
 
 
-def post(path: Path, target: str, body: bytes, *, timeout_s: float = _LATE_S, token: str = "") -> Reply:
-    """Send one request over the socket `path` and read its answer; with a personal `token` the user speaks.
+def post(home: Home, target: str, body: bytes, *, timeout_s: float = _LATE_S, token: str = "") -> Reply:
+    """Send one request to the daemon of `home` and read its answer; with a personal `token` the user speaks.
 
     Raises:
         OSError: nobody listens, or the answer is no answer.
@@ -43,9 +42,8 @@ def post(path: Path, target: str, body: bytes, *, timeout_s: float = _LATE_S, to
     head += f"Authorization: Bearer {token}\r\n" if token else ""
     deadline_ms = int(timeout_s * 1000)
     began = time.perf_counter()
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+    with home.transport().connect(time.monotonic() + timeout_s) as connection:
         connection.settimeout(timeout_s)
-        connection.connect(os.fspath(path))
         connection.sendall(f"{head}X-Tacit-Deadline-Ms: {deadline_ms}\r\n\r\n".encode() + body)
         data = bytearray()
         while chunk := connection.recv(_MAX_REPLY):
@@ -112,7 +110,7 @@ class DaemonUnderTest:
         until = time.perf_counter() + _LATE_S
         while True:
             try:
-                return post(self.home.socket, f"/hook/{host}", body, timeout_s=timeout_s)
+                return post(self.home, f"/hook/{host}", body, timeout_s=timeout_s)
             except (FileNotFoundError, ConnectionRefusedError):
                 if time.perf_counter() > until:
                     raise
@@ -145,7 +143,7 @@ class DaemonUnderTest:
         if process is None:
             return
         with suppress(OSError):
-            post(self.home.socket, "/stop", b"", timeout_s=2.0)
+            post(self.home, "/stop", b"", timeout_s=2.0)
         try:
             process.wait(timeout=15)
         except subprocess.TimeoutExpired:

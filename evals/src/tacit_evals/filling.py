@@ -72,7 +72,7 @@ def fill(daemon: DaemonUnderTest, project: Path, *, statements: int) -> Sizes:
     for number in range(statements):
         memory = maker.memory(number, scope)
         body = {"content": memory.content, "kind": memory.kind, "cwd": str(project)}
-        reply = post(daemon.home.socket, "/v1/remember", json.dumps(body).encode(), token=token)
+        reply = post(daemon.home, "/v1/remember", json.dumps(body).encode(), token=token)
         if reply.status not in (200, 201):
             raise OSError(f"the daemon stored nothing: {reply.status} {reply.body[:300]!r}")
         if number + 1 == statements // 10:

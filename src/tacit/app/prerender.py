@@ -21,6 +21,7 @@ from tacit.config.home import Home
 from tacit.model.pack import Block
 from tacit.ports.clock import Clock
 from tacit.ports.host import Host
+from tacit.system.files import write_whole
 
 START_PAYLOADS: Mapping[str, Mapping[str, object]] = {
     "claude-code": {"hook_event_name": "SessionStart"},
@@ -39,7 +40,7 @@ REPLY_MS = 150
 
 def start_file(home: Home, cwd: str) -> Path:
     """Where the start block for `cwd` is kept."""
-    digest = hashlib.sha256(cwd.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    digest = hashlib.sha256(os.path.normcase(cwd).encode("utf-8", "surrogatepass")).hexdigest()[:24]
     return home.start_dir / f"{digest}.json"
 
 
@@ -87,11 +88,7 @@ class StartBlocks:
             }
             path = start_file(self._home, cwd)
             text = json.dumps({"cwd": cwd, "at_ms": self._clock.now_ms(), "replies": replies})
-            temporary = path.with_suffix(f".{os.getpid()}.tmp")
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
-                opened.write(text.encode("utf-8", "surrogatepass"))
-            temporary.chmod(0o600)
-            temporary.replace(path)
+            write_whole(path, text.encode("utf-8", "surrogatepass"))
             written.add(path)
         remove_blocks(self._home, but=written)
         return len(written)

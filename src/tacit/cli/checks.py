@@ -23,8 +23,9 @@ from urllib.parse import urlencode
 
 from tacit import __version__
 from tacit.cli.context import CommandContext, Daemon
-from tacit.config.home import Home
+from tacit.config.home import Home, chosen_transport
 from tacit.errors import StoreError, TacitError
+from tacit.system.files import rights_of_others
 
 if TYPE_CHECKING:
     from tacit.cli.answer_types import EngineStatus
@@ -77,7 +78,7 @@ def interpreter() -> str:
 
 
 def _failing_call(error: BaseException) -> str:
-    """The line in which `error` was raised: `self.sock.connect(path) (unix_http.py:32, in connect)`; "" = unknown."""
+    """The line in which `error` was raised: `self.sock.connect(path) (transport.py:32, in connect)`; "" = unknown."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
         return ""
@@ -109,17 +110,17 @@ def check_home(home: Home, *, project: Path | None = None) -> Iterator[Finding]:
     except TacitError as error:
         yield failed("home", error, home=home)
         return
-    mode = stat.S_IMODE(home.root.stat().st_mode)
-    if mode & 0o077:
+    status = home.root.stat()
+    if rights_of_others(status):
         yield Finding(
             name="home",
             state="fail",
-            detail=f"{home.root} is open to others (mode {mode:o}).",
+            detail=f"{home.root} is open to others (mode {stat.S_IMODE(status.st_mode):o}).",
             advice=f"chmod 700 {home.root}",
         )
     else:
         yield Finding(name="home", state="ok", detail=f"{home.root} is private and writable")
-    yield Finding(name="socket", state="ok", detail=str(home.socket))
+    yield Finding(name="socket", state="ok", detail=str(home.transport().file))
     yield check_settings(home, project)
 
 
@@ -357,7 +358,12 @@ def check_launcher(home: Home, scratch: ScratchHome) -> Finding:
             text=True,
             timeout=20,
             check=False,
-            env={"TACIT_HOME": os.fspath(scratch.home.root), "PATH": "/usr/bin:/bin", "HOME": "/"},
+            env={
+                "TACIT_HOME": os.fspath(scratch.home.root),
+                "PATH": "/usr/bin:/bin",
+                "HOME": "/",
+                **chosen_transport(),
+            },
         )
     except (OSError, subprocess.SubprocessError) as error:
         return Finding(

@@ -278,6 +278,8 @@ def write_report(error: BaseException, folder: Path) -> Path:
     Raises:
         OSError: if it cannot be written.
     """
+    from tacit.system.files import open_handle
+
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / f"crash-{time.strftime('%Y%m%dT%H%M%S', time.gmtime())}-{os.getpid()}.txt"
     lines = [f"tacit {__version__}, Python {platform.python_version()}, {platform.system()}\n"]
@@ -286,7 +288,7 @@ def write_report(error: BaseException, folder: Path) -> Path:
         lines.append(f"{type(cause).__name__}\n")
         lines += traceback.format_tb(cause.__traceback__)
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    handle = open_handle(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
         file.writelines(lines)
     return path

@@ -124,7 +124,7 @@ def _facts() -> dict[str, Any]:
     if facts is None:
         return {}
     public = {name: value for name, value in asdict(facts).items() if name != "token"}
-    return {**public, "socket": str(home.socket), "token_file": str(home.daemon_file)}
+    return {**public, "socket": str(home.transport().file), "token_file": str(home.daemon_file)}
 
 
 def _say_where(facts: dict[str, Any], *, as_json: bool, already: bool) -> None:

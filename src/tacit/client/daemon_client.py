@@ -1,4 +1,4 @@
-"""The client of the daemon: requests on its Unix socket, and the daemon's start and stop.
+"""The client of the daemon: requests over its transport, and the daemon's start and stop.
 
 In: a home, requests. Out: status and JSON values; problems come back as the errors they were. It starts the daemon by
 the hook client's own way, so that there is one way to start it. Never opens the store itself.
@@ -7,7 +7,6 @@ the hook client's own way, so that there is one way to start it. Never opens the
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import http.client
 import json
 import os
@@ -19,11 +18,14 @@ from threading import Thread
 from typing import Any
 
 from tacit import __version__
-from tacit.client.daemon_facts import ask_health, is_running, read_facts, version_key
+from tacit.client.daemon_facts import ask_health, read_facts, version_key
+from tacit.client.http_request import describe_failure, send_request
 from tacit.client.start import start_daemon
-from tacit.client.unix_http import describe_failure, send_request
 from tacit.config.home import TERMINAL_HEADER, Home
 from tacit.errors import DaemonError, DaemonNewer, DaemonUnavailable, HostError, error_of
+from tacit.system.files import open_handle
+from tacit.system.locks import take_lock
+from tacit.system.processes import is_running
 
 READY_S = 10.0
 """How long a request that may start a daemon waits for it to answer."""
@@ -126,7 +128,7 @@ class DaemonClient:
                 absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
                 if not (absent and start) or time.monotonic() > min(began + READY_S, until):
                     raise DaemonUnavailable(
-                        f"The daemon does not answer on {self.home.socket}: {describe_failure(error)}.",
+                        f"The daemon does not answer on {self.home.transport().file}: {describe_failure(error)}.",
                         hint=self._hint,
                     ) from error
             self.start_in_background()
@@ -151,7 +153,7 @@ class DaemonClient:
         self._check_folder()
         fixed = {"X-Tacit-Version": __version__, **self._authority()}
         return send_request(
-            self.home.socket,
+            self.home.transport(),
             method,
             path,
             json_body,
@@ -252,16 +254,13 @@ class DaemonClient:
     def locked(self) -> bool:
         """Whether a daemon holds the lock of this home."""
         try:
-            handle = os.open(self.home.daemon_lock, os.O_RDWR)
+            handle = open_handle(self.home.daemon_lock, os.O_RDWR)
         except OSError:
             return False
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
+            return not take_lock(handle)
         finally:
             os.close(handle)
-        return False
 
     def status(self) -> Mapping[str, object]:
         """What `GET /health` says, and `running`, `http_port`, `hook_failures`, `spooled`; works without a daemon."""

@@ -5,17 +5,14 @@ In: a home, or the file `run/daemon.json`. Out: values. Only `end_daemon` ends a
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import signal
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 from tacit.config.home import Home
+from tacit.system.processes import end_process, is_running
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +47,15 @@ def read_facts(home: Home) -> DaemonFacts | None:
 
 
 def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
-    """What `GET /health` on the socket answers; None when nothing sensible comes."""
+    """What `GET /health` answers; None when nothing sensible comes."""
     from http.client import HTTPException  # noqa: PLC0415 - a daemon that starts alone asks nobody
 
-    from tacit.client.unix_http import send_request  # noqa: PLC0415
+    from tacit.client.http_request import send_request  # noqa: PLC0415
 
     if not home.socket_can_be_trusted():
         return None
     try:
-        _, data = send_request(home.socket, "GET", "/health", timeout_s=timeout_s, headers={})
+        _, data = send_request(home.transport(), "GET", "/health", timeout_s=timeout_s, headers={})
         value: object = json.loads(data)
     except (OSError, HTTPException, ValueError):
         return None
@@ -75,37 +72,9 @@ def daemon_pid(daemon_file: Path) -> int | None:
     return pid if isinstance(pid, int) and is_running(pid) else None
 
 
-def is_running(pid: int) -> bool:
-    """Whether a process of this id lives; one that ended but was not collected yet does not."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except FileNotFoundError:
-        if Path("/proc/self/stat").exists():
-            return False
-    except OSError:
-        return False
-    else:
-        return stat.rpartition(")")[2].split()[0] != "Z"
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
-
-
 def end_daemon(daemon_file: Path, *, timeout_s: float = 5.0) -> bool:
     """End the daemon that wrote `daemon_file`: ask with SIGTERM, insist with SIGKILL. True when none is left."""
     pid = daemon_pid(daemon_file)
     if pid is None:
         return True
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
-        end = time.monotonic() + timeout_s
-        while time.monotonic() < end:
-            if not is_running(pid):
-                return True
-            time.sleep(0.02)
-    return False
+    return end_process(pid, timeout_s=timeout_s)

@@ -11,14 +11,30 @@ import errno
 import hashlib
 import os
 import stat
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tacit.errors import InvalidSetting, StoreFull, StoreReadOnly
+from tacit.system.files import (
+    is_closed,
+    is_own,
+    is_private,
+    is_sticky,
+    open_handle,
+    rights_of_others,
+    set_mode,
+)
+
+if TYPE_CHECKING:
+    from tacit.system.transport import Transport
 
 HOME_VARIABLE = "TACIT_HOME"
+TRANSPORT_VARIABLE = "TACIT_TRANSPORT"
+"""How a new daemon takes connections: `unix` or `tcp`. Clients follow what they find in the home."""
 TOKEN_VARIABLE = "TACIT_TOKEN"  # noqa: S105 - a name
 TERMINAL_HEADER = "X-Tacit-Terminal"
 """The header of a request in which the command line shows the terminal's key."""
@@ -50,6 +66,9 @@ class Home:
 
     Before anything is sent to a socket below /tmp, its folder must be a real folder (no link) of this user with
     no rights for others: `socket_is_private` checks it.
+
+    A daemon that listens on TCP writes `<root>/run/daemon.tcp` instead, wherever the home is. Clients use this file where it is
+    there, else the socket, so that they need no setting.
     """
 
     root: Path
@@ -110,10 +129,40 @@ class Home:
     def socket(self) -> Path:
         """The daemon's Unix socket; see the class for the rule."""
         socket = self.run_dir / "daemon.sock"
-        if len(os.fsencode(socket)) <= MAX_SOCKET_BYTES:
+        if sys.platform == "win32" or len(os.fsencode(socket)) <= MAX_SOCKET_BYTES:
             return socket
         digest = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:12]
         return Path("/tmp") / f"tacit-{os.getuid()}-{digest}" / "daemon.sock"  # noqa: S108 - ownership is checked
+
+    @property
+    def key_file(self) -> Path:
+        """Port and key of a daemon that listens on TCP; absent while none does."""
+        return self.run_dir / "daemon.tcp"
+
+    def transport(self) -> Transport:
+        """The way to the daemon of this home, by what the daemon left there."""
+        from tacit.system.transport import TcpTransport, UnixTransport  # noqa: PLC0415 - many uses of a home need no connection
+
+        if sys.platform == "win32" or self.key_file.exists():
+            return TcpTransport(self.key_file)
+        return UnixTransport(self.socket)
+
+    def new_transport(self, environ: Mapping[str, str] | None = None) -> Transport:
+        """The transport for a new daemon: what TACIT_TRANSPORT names, else TCP on Windows and a Unix socket everywhere else.
+
+        Raises:
+            InvalidSetting: if TACIT_TRANSPORT names another one, or this system lacks it.
+        """
+        from tacit.system.transport import TcpTransport, UnixTransport  # noqa: PLC0415 - see `transport`
+
+        usual = "tcp" if sys.platform == "win32" else "unix"
+        name = (os.environ if environ is None else environ).get(TRANSPORT_VARIABLE, "").strip() or usual
+        if name not in ("unix", "tcp") or (name == "unix" and sys.platform == "win32"):
+            raise InvalidSetting(
+                f"{TRANSPORT_VARIABLE} is {name!r}, which is no transport of this system.",
+                hint=f"Set it to tcp, or leave it out; {usual} is the default here.",
+            )
+        return TcpTransport(self.key_file) if name == "tcp" else UnixTransport(self.socket)
 
     @property
     def daemon_lock(self) -> Path:
@@ -161,8 +210,8 @@ class Home:
 
     @property
     def launcher(self) -> Path:
-        """The command that hosts call."""
-        return self.bin_dir / "tacit-hook"
+        """The command that hosts call: a shell script, on Windows a program."""
+        return self.bin_dir / ("tacit-hook.exe" if sys.platform == "win32" else "tacit-hook")
 
     @property
     def log_file(self) -> Path:
@@ -232,7 +281,7 @@ class Home:
                 status = folder.stat()
             except OSError:
                 continue  # not there yet, or a dangling link, which nobody can fill without being met here again
-            if status.st_uid != os.getuid():
+            if not is_own(status):
                 link = f" It is a link to {folder.resolve()}." if folder.is_symlink() else ""
                 raise StoreReadOnly(
                     f"{folder} belongs to another user (uid {status.st_uid}).{link}",
@@ -265,7 +314,7 @@ class Home:
         """
         probe = self.run_dir / f".space-{os.getpid()}"
         try:
-            handle = os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            handle = open_handle(probe, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             try:
                 remaining = START_BYTES
                 while remaining > 0:
@@ -273,7 +322,7 @@ class Home:
             finally:
                 os.close(handle)
         except OSError as error:
-            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
                 raise StoreFull(
                     f"No space is left for {self.root}; nothing was stored.",
                     hint="Free some space, then try again.",
@@ -300,7 +349,7 @@ def _is_closed(folder: Path) -> bool:
         status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o022
+    return stat.S_ISDIR(status.st_mode) and is_closed(status)
 
 
 def _is_private(folder: Path) -> bool:
@@ -308,7 +357,7 @@ def _is_private(folder: Path) -> bool:
         status = folder.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return stat.S_ISDIR(status.st_mode) and is_private(status)
 
 
 def _move_file_away(folder: Path) -> None:
@@ -323,9 +372,9 @@ def _make_private(folder: Path) -> None:
         folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
         status = folder.lstat()
         # A link, another user's folder or a sticky one such as /tmp is not ours to change; `ensure` judges it.
-        ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
-        if ours and status.st_mode & 0o077 and not status.st_mode & stat.S_ISVTX:
-            folder.chmod(_PRIVATE)
+        ours = stat.S_ISDIR(status.st_mode) and is_own(status)
+        if ours and rights_of_others(status) and not is_sticky(status):
+            set_mode(folder, _PRIVATE)
     except FileExistsError:
         raise StoreReadOnly(
             f"{folder} is a file; Tacit needs a folder there.",
@@ -340,6 +389,12 @@ def _make_private(folder: Path) -> None:
             f"The folder {folder} cannot be created: {error.strerror or error}.",
             hint=f"Make {folder.parent} writable, or set {HOME_VARIABLE} to a folder you own.",
         ) from error
+
+
+def chosen_transport() -> dict[str, str]:
+    """TACIT_TRANSPORT as this process has it, for a program that gets no other variables; nothing where it is not set."""
+    name = os.environ.get(TRANSPORT_VARIABLE, "")
+    return {TRANSPORT_VARIABLE: name} if name else {}
 
 
 def personal_token() -> str:

@@ -24,6 +24,7 @@ from tacit.daemon.lifecycle import write_facts
 from tacit.daemon.server import build_app, guarded
 from tacit.errors import DaemonError
 from tacit.safety.authority import Authority
+from tacit.system.transport import listen_on_loopback
 
 GRACE_S = 8
 TICK_S = 1.0
@@ -101,13 +102,9 @@ class AsgiServer:
     async def _listen(self, port: int) -> dict[str, object]:
         """Listen on a loopback port as well, once; return its number and the token."""
         if not self._facts.http_port:
-            bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                bound.bind(("127.0.0.1", port))
-                bound.listen(64)
+                bound = listen_on_loopback(port, backlog=64)
             except OSError as error:
-                bound.close()
                 raise DaemonError(
                     f"The port 127.0.0.1:{port} cannot be used: {error.strerror or error}.",
                     hint="Set daemon.http_port to another one, or to 0.",

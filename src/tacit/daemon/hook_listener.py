@@ -1,6 +1,6 @@
-"""The listener on the Unix socket: it answers hooks and `GET /health` on plain threads.
+"""The listener on the Unix socket, or on TCP: it answers hooks and `GET /health` on plain threads.
 
-In: connections. Out: the exact bytes for a host in one reply, or the connection, unread, handed over to the ASGI server.
+In: connections, which the transport admits first. Out: the exact bytes for a host in one reply, or the connection, unread, handed over to the ASGI server.
 An agent's turn waits for each hook, and an event loop between socket and engine costs more than the rest of a silent hook.
 As many hooks as there are threads are answered at once; further ones wait in the socket's backlog.
 """
@@ -33,6 +33,7 @@ from tacit.daemon.hooks import (
     too_large,
 )
 from tacit.session.answer_priority import pending_answer
+from tacit.system.transport import Transport
 
 HEAD = f"POST {HOOK_PATH}".encode()
 HEALTH = b"GET /health"
@@ -82,9 +83,11 @@ class _ParsedRequest:
 class _Request:
     """One connection, and what was read of its request so far."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, transport: Transport) -> None:
         self.connection = connection
+        self.admitted = False
         self.head = b""
+        self._admission = transport.admission(connection)
         self.parsed = _ParsedRequest()
         self._parser = httptools.HttpRequestParser(self.parsed)
 
@@ -92,10 +95,13 @@ class _Request:
         """Read on until then (monotonic seconds).
 
         Returns:
-            `complete`; `foreign`: the ASGI server must answer, and nothing was read; `broken`: the client left, or it sends
-            no HTTP; `unfinished`: the time is over, and reading may go on.
+            `complete`; `foreign`: the ASGI server must answer, and nothing was read; `broken`: the client left, it sends
+            no HTTP, or the transport does not admit it; `unfinished`: the time is over, and reading may go on.
         """
         try:
+            self.admitted = self.admitted or self._admission.check(until)
+            if not self.admitted:
+                return "broken"
             if not self.head:
                 self._wait(until)
                 head = self.connection.recv(len(HEAD), socket.MSG_PEEK)
@@ -111,7 +117,7 @@ class _Request:
         except TimeoutError:
             return "unfinished"
         except (OSError, httptools.HttpParserError):
-            return "broken" if self.head else "foreign"
+            return "broken" if self.head or not self.admitted else "foreign"
         return "complete"
 
     def _wait(self, until: float) -> None:
@@ -128,12 +134,14 @@ class HookListener:
         self,
         bound: socket.socket,
         *,
+        transport: Transport,
         parts: DaemonParts,
         threads: int,
         hand_over: Callable[[socket.socket], None],
     ) -> None:
         """Listen on `bound`; a connection without a hook goes to `hand_over`, which must not block."""
         self._bound = bound
+        self._transport = transport
         self._parts = parts
         self._hand_over = hand_over
         self._over = Event()
@@ -168,6 +176,9 @@ class HookListener:
                 if self._over.wait(0.05):  # shut down, or out of handles for a moment
                     return
                 continue
+            if self._over.is_set():  # not every system ends `accept` when the socket is shut down
+                connection.close()
+                return
             self._count(1)
             try:
                 self._serve(connection)
@@ -185,12 +196,12 @@ class HookListener:
 
     def _serve(self, connection: socket.socket) -> None:
         """Answer a complete request at once; a slow one gets a thread of its own, so that no other client waits."""
-        request = _Request(connection)
+        request = _Request(connection, self._transport)
         state = request.read(until=time.monotonic() + AT_ONCE_S)
         if state == "unfinished" and self._slow.acquire(blocking=False):
             self._count(1)
             Thread(target=self._serve_slowly, args=(request,), name="tacit-hook-slow", daemon=True).start()
-        elif state == "unfinished" and request.head:
+        elif state == "unfinished" and (request.head or not request.admitted):
             connection.close()
         else:
             self._finish(request, state)
@@ -212,7 +223,7 @@ class HookListener:
 
     def _finish(self, request: _Request, state: State) -> None:
         connection = request.connection
-        if state == "foreign" or (state == "unfinished" and not request.head):
+        if request.admitted and (state == "foreign" or (state == "unfinished" and not request.head)):
             self._hand_over(connection)
             return
         # The client waits for the end of the connection; what follows an answer begins after that.

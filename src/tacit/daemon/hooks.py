@@ -6,7 +6,6 @@ boundary: whatever fails behind a hook becomes silence, a counter and a log line
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import time
@@ -21,6 +20,7 @@ from tacit.daemon.source import EngineSource
 from tacit.daemon.spool import parse_payload
 from tacit.daemon.workers import Busy, WorkerPool
 from tacit.errors import InvalidPayload, TacitError
+from tacit.system.processes import resident_kb
 
 if TYPE_CHECKING:
     from starlette.routing import Router
@@ -138,12 +138,6 @@ def health_of(parts: DaemonParts) -> dict[str, object]:
         "home": parts.home,
         "ready": parts.source.ready is not None,
         "idle_s": round(parts.counters.idle_s, 3),
-        "rss_kb": _rss_kb(),
+        "rss_kb": resident_kb(),
         "counters": dict(parts.counters.values()),
     }
-
-
-def _rss_kb() -> int:
-    with contextlib.suppress(OSError, ValueError, IndexError), open("/proc/self/statm", "rb") as opened:  # noqa: PTH123
-        return int(opened.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
-    return 0

@@ -4,18 +4,29 @@ In: a home and the interpreter that has Tacit. Out: `bin/tacit-hook` (a shell sc
 bytecode. It survives upgrades and moved environments: it holds no path into a package, and where its interpreter is
 gone it tries others and at last prints nothing and exits 0.
 
+On Windows it is `bin/tacit-hook.exe`, because hosts start programs there without a shell, and Node starts no `.cmd` so
+(CVE-2024-27980). It is the launcher of distlib, which pip's own commands begin with, a line that names the interpreter
+and its options, and an archive with the hook client. Where its interpreter is gone, it says so and exits 1, which a host
+shows and goes on.
+
 Measured here (median of 40, daemon answering "hello"): interpreter alone 9 ms; shell, bytecode 11 ms; a Python script
 with its own shebang 16 ms, because it is compiled again on every call; `python -c 'import json,socket'` 22 ms.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import platform
 import py_compile
 import re
+import secrets
 import shlex
 import sys
 import tempfile
+import zipfile
+from importlib import resources
+from io import BytesIO
 from pathlib import Path
 
 from tacit.client.daemon_facts import version_key
@@ -47,6 +58,23 @@ exit 0
 """
 
 
+_MAIN = """\
+# Tacit's launcher, {stamp}. Hosts call it; it prints what is to be injected, or nothing.
+import os
+import sys
+
+# A host may not have the variable that the installation had: this launcher belongs to this home.
+os.environ["TACIT_HOME"] = os.environ.get("TACIT_HOME") or {home!r}
+try:
+    from tacit_hook import main
+except BaseException:
+    os._exit(0)
+main(sys.argv[1:])
+"""
+_AS_OF = (1980, 1, 1, 0, 0, 0)
+"""The time of the files in the archive: the same input makes the same bytes."""
+
+
 def write_launcher(home: Home | Path, *, python: str = "") -> Path:
     """Write the launcher and the hook client; safe to call again and while hooks run.
 
@@ -69,6 +97,10 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
     hook = place.bin_dir / HOOK_NAME
     write_private(hook, copied.encode("utf-8", "surrogateescape"))
     write_private(hook.with_suffix(".pyc"), _bytecode(hook))
+    if place.launcher.suffix == ".exe":
+        _make_room(place.launcher)
+        write_private(place.launcher, windows_program(place, python, copied), mode=0o700)
+        return place.launcher
     names = [python, os.path.realpath(python)]
     pythons = " ".join(shlex.quote(name) for name in dict.fromkeys(names))
     script = _SCRIPT.format(
@@ -79,6 +111,54 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
     )
     write_private(place.launcher, script.encode("utf-8", "surrogateescape"), mode=0o700)
     return place.launcher
+
+
+def windows_program(home: Home, python: str, hook_text: str, *, arm: bool | None = None) -> bytes:
+    """The launcher for Windows, byte for byte the same for the same arguments.
+
+    Args:
+        home: the home that it belongs to where TACIT_HOME is not set.
+        python: path of an interpreter.
+        hook_text: the hook client.
+        arm: for a processor of ARM; None = for this machine's.
+
+    Raises:
+        HostError: if this installation lacks distlib.
+    """
+    arm = platform.machine().lower() in ("arm64", "aarch64") if arm is None else arm
+    try:
+        stub = resources.files("distlib").joinpath("t64-arm.exe" if arm else "t64.exe").read_bytes()
+    except (ModuleNotFoundError, FileNotFoundError):
+        raise HostError(
+            "This installation lacks distlib, which makes programs for Windows.", hint="Install Tacit again."
+        ) from None
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / HOOK_NAME
+        source.write_bytes(hook_text.encode("utf-8", "surrogateescape"))
+        files = {
+            "__main__.py": _MAIN.format(stamp=STAMP, home=os.fspath(home.root)).encode(
+                "utf-8", "surrogateescape"
+            ),
+            f"{HOOK_NAME}c": _bytecode(
+                source, shown_as=HOOK_NAME
+            ),  # where another Python cannot read it, the source serves
+            HOOK_NAME: source.read_bytes(),
+        }
+    archive = BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_STORED) as opened:
+        for name, data in files.items():
+            opened.writestr(zipfile.ZipInfo(name, _AS_OF), data)
+    line = f'#!"{python}" -I -S -E\r\n'.encode("utf-8", "surrogateescape")
+    return stub + line + archive.getvalue()
+
+
+def _make_room(launcher: Path) -> None:
+    """Rename a program that runs: Windows lets nobody replace it. What earlier calls have renamed goes as soon as it can."""
+    for old in launcher.parent.glob(f".{launcher.stem}.*.old"):
+        with contextlib.suppress(OSError):
+            old.unlink()
+    with contextlib.suppress(OSError):
+        launcher.rename(launcher.with_name(f".{launcher.stem}.{secrets.token_hex(4)}.old"))
 
 
 def launcher_problem(home: Home) -> str:
@@ -119,10 +199,19 @@ def _version_of(text: str) -> str:
     return line.removeprefix("VERSION = ").strip("\"'")
 
 
-def _bytecode(hook: Path) -> bytes:
-    """What the interpreter would make of `hook` on every call, made once; valid whatever the file's time says."""
+def _bytecode(hook: Path, *, shown_as: str = "") -> bytes:
+    """What the interpreter would make of `hook` on every call, made once; valid whatever the file's time says.
+
+    `shown_as` is the name that it has in error messages; "" = its path.
+    """
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "hook.pyc"
         mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
-        py_compile.compile(os.fspath(hook), cfile=os.fspath(target), doraise=True, invalidation_mode=mode)
+        py_compile.compile(
+            os.fspath(hook),
+            cfile=os.fspath(target),
+            dfile=shown_as or None,
+            doraise=True,
+            invalidation_mode=mode,
+        )
         return target.read_bytes()

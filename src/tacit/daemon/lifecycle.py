@@ -1,13 +1,12 @@
-"""Exactly one daemon per home: its lock, its socket and the facts about it.
+"""Exactly one daemon per home: its lock, the socket that it listens on and the facts about it.
 
-In: a home. Out: a claim that holds the lock and the bound socket until it is released. A stale socket is removed, but
+In: a home. Out: a claim that holds the lock and the bound socket until it is released. A stale socket or key file is removed, but
 only by whoever holds the lock. Never ends another process; a newer daemon is left alone.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import socket
@@ -19,8 +18,10 @@ from tacit import __version__
 from tacit.client.daemon_facts import DaemonFacts, ask_health, read_facts, version_key
 from tacit.config.home import Home
 from tacit.errors import DaemonError, StoreReadOnly
+from tacit.system.files import open_handle, write_whole
+from tacit.system.locks import take_lock
+from tacit.system.transport import Transport
 
-BACKLOG = 128
 PATIENCE_S = 20.0
 """How long a successor waits for the old daemon to finish its work."""
 
@@ -36,13 +37,8 @@ def write_private(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     Raises:
         StoreReadOnly: if it cannot be written.
     """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
-        with os.fdopen(handle, "wb") as opened:
-            opened.write(data)
-        unfinished.chmod(mode)
-        unfinished.replace(path)
+        write_whole(path, data, mode=mode)
     except OSError as error:
         raise StoreReadOnly(
             f"{path} cannot be written: {error.strerror or error}.", hint=f"Make {path.parent} writable."
@@ -54,20 +50,21 @@ class Claim:
 
     def __init__(self, home: Home, lock: int) -> None:
         self.home = home
+        self.transport = home.new_transport()
         self._lock = lock
-        self.socket = _bind(home)
-        self._socket_id = _identity(home.socket)
+        self.socket = _bind(home, self.transport)
+        self._file_id = _identity(self.transport.file)
 
     def holds(self) -> bool:
-        """Whether the socket file is still ours; False when the home was deleted or moved away."""
-        return self._socket_id is not None and _identity(self.home.socket) == self._socket_id
+        """Whether the socket, or the key file, is still ours; False when the home was deleted or moved away."""
+        return self._file_id is not None and _identity(self.transport.file) == self._file_id
 
     def hide(self) -> None:
-        """Take the socket's name away, so that nobody new comes; what is connected stays connected."""
+        """Take the socket, or the key file, away, so that nobody new comes; what is connected stays connected."""
         if self.holds():
             with contextlib.suppress(OSError):
-                self.home.socket.unlink()
-        self._socket_id = None
+                self.transport.file.unlink()
+        self._file_id = None
 
     def release(self) -> None:
         """Give everything back; the lock last."""
@@ -87,27 +84,25 @@ def claim(home: Home, *, patience_s: float = PATIENCE_S) -> Claim | None:
 
     Raises:
         StoreReadOnly: if the home cannot be used.
+        InvalidSetting: if TACIT_TRANSPORT names none.
         DaemonError: if the lock did not come free in time.
     """
     home.ensure()
-    lock = os.open(home.daemon_lock, os.O_RDWR | os.O_CREAT, 0o600)
+    lock = open_handle(home.daemon_lock, os.O_RDWR | os.O_CREAT)
     until = time.monotonic() + patience_s
     while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            if _current_runs(home):
-                os.close(lock)
-                return None
-            if time.monotonic() > until:
-                os.close(lock)
-                raise DaemonError(
-                    f"Another daemon holds {home.daemon_lock} and does not answer.",
-                    hint="`tacit stop`, or end the process that run/daemon.json names.",
-                ) from None
-            time.sleep(0.05)
-        else:
+        if take_lock(lock):
             return Claim(home, lock)
+        if _current_runs(home):
+            os.close(lock)
+            return None
+        if time.monotonic() > until:
+            os.close(lock)
+            raise DaemonError(
+                f"Another daemon holds {home.daemon_lock} and does not answer.",
+                hint="`tacit stop`, or end the process that run/daemon.json names.",
+            )
+        time.sleep(0.05)
 
 
 def _current_runs(home: Home) -> bool:
@@ -115,27 +110,28 @@ def _current_runs(home: Home) -> bool:
     return answer is not None and version_key(str(answer.get("version", ""))) >= version_key(__version__)
 
 
-def _bind(home: Home) -> socket.socket:
-    with contextlib.suppress(FileNotFoundError):
-        home.socket.unlink()  # we hold the lock: whoever made it is gone
-    bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+def _bind(home: Home, transport: Transport) -> socket.socket:
     try:
-        bound.bind(os.fspath(home.socket))
-        home.socket.chmod(0o600)
-        bound.listen(BACKLOG)
+        for file in (home.socket, home.key_file):  # we hold the lock: whoever made them is gone
+            file.unlink(missing_ok=True)
+        bound = transport.bind()
     except OSError as error:
-        bound.close()
+        file = transport.file
         raise StoreReadOnly(
-            f"The socket {home.socket} cannot be made: {error.strerror or error}.",
-            hint=f"Make {home.socket.parent} writable.",
+            f"The {'key file' if file == home.key_file else 'socket'} {file} cannot be made: {error.strerror or error}.",
+            hint=f"Make {file.parent} writable.",
         ) from error
     bound.setblocking(False)
     return bound
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: Path) -> tuple[int, int, int] | None:
     try:
         status = path.lstat()
     except OSError:
         return None
-    return status.st_dev, status.st_ino
+    return (
+        status.st_dev,
+        status.st_ino,
+        status.st_mtime_ns,
+    )  # a new file may get the number of one that is gone

@@ -15,6 +15,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from tacit.config.home import Home
+from tacit.system.files import open_handle
 
 _MOST_CHARS = 2_000
 
@@ -50,7 +51,9 @@ class PrivateFileHandler(RotatingFileHandler):
 
     def _open(self):  # noqa: ANN202 - the standard library's own type
         return os.fdopen(
-            os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", encoding="utf-8"
+            open_handle(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND),
+            "a",
+            encoding="utf-8",
         )
 
 

@@ -12,7 +12,6 @@ import gc
 import logging
 import os
 import secrets
-import signal
 import socket
 import time
 from threading import Event, Lock, Thread
@@ -34,6 +33,7 @@ from tacit.daemon.source import EngineSource
 from tacit.daemon.spool import drain
 from tacit.daemon.workers import WorkerPool
 from tacit.errors import TacitError
+from tacit.system.processes import on_stop
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -133,10 +133,10 @@ class DaemonProcess:
 
     def _serve(self) -> None:
         """Hooks at once; everything else as soon as it is asked for, or nobody waits any more."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._told)
+        on_stop(self._told)
         self._listener = HookListener(
             self._claim.socket,
+            transport=self._claim.transport,
             parts=self._parts,
             threads=self._settings.threads,
             hand_over=self._hand_over,

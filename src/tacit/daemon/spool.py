@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from tacit.errors import InvalidPayload, NotFound, TacitError
+from tacit.text.decoding import decode_text
 
 MOST_AT_ONCE = 200
 KEPT_S = 7 * 86_400.0
@@ -91,7 +92,7 @@ def parse_payload(body: bytes) -> Mapping[str, object]:
         InvalidPayload: if it is no JSON object.
     """
     try:
-        payload: object = json.loads(body.decode("utf-8", "replace"))
+        payload: object = json.loads(decode_text(body))
     except (ValueError, RecursionError) as error:
         raise InvalidPayload(
             f"The payload of {len(body)} bytes is no JSON.", hint="A host sends one JSON object."

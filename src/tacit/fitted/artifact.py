@@ -6,7 +6,6 @@ values give equal bytes. A file is read when its model is first used, never at i
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 import msgspec
 
 from tacit.errors import InvalidInput
+from tacit.system.files import write_whole
 
 FORMAT = 1
 FOLDER = Path(__file__).parent
@@ -120,10 +120,7 @@ def read_artifact(path: Path, values: type[V], *, name: str) -> Artifact[V] | No
 
 def write_artifact(path: Path, artifact: Artifact[Any]) -> None:
     """Write a file that its owner alone may read, whole or not at all."""
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_bytes(encode_artifact(artifact))
-    temporary.chmod(0o600)
-    temporary.replace(path)
+    write_whole(path, encode_artifact(artifact))
 
 
 def load_fitted(name: str, values: type[V], make: Callable[[Artifact[V]], M]) -> M:

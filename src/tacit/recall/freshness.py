@@ -28,6 +28,7 @@ from tacit.model.kinds import BUILTIN_KINDS
 from tacit.model.memory import Memory
 from tacit.recall.stage import Outcome, RecallState, Tools
 from tacit.state.registry import TEAMS_HEARD
+from tacit.system.files import open_handle
 from tacit.text.tokens import SOURCE_NAME
 
 UNHEARD_MS = 86_400_000
@@ -157,7 +158,7 @@ def _words(path: str, changed_ms: int) -> frozenset[str]:
     del changed_ms
     try:
         # Not blocking: what looked like a file may have become a pipe since.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = open_handle(path, os.O_RDONLY)
         with os.fdopen(descriptor, "rb") as file:
             data = file.read(MAX_BYTES)
     except OSError:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import secrets
 import time
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from typing import Any, cast
 from tacit.config.home import TERMINAL_HEADER, Home
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust, StoreReadOnly
 from tacit.model.memory import Speaker
+from tacit.system.files import is_private, write_whole
 
 TOKEN_PREFIX = "tacit_"  # noqa: S105 - how each begins
 SPEAKER_KEY = "tacit.speaker"
@@ -178,17 +178,12 @@ def _hash(token: str) -> str:
 
 def _is_private(path: Path) -> bool:
     """Whether `path` is this user's own file, with no rights for others."""
-    status = path.stat(follow_symlinks=False)
-    return status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return is_private(path.stat(follow_symlinks=False))
 
 
 def _write_private(path: Path, data: bytes) -> None:
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     try:
-        handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "wb") as opened:
-            opened.write(data)
-        unfinished.replace(path)
+        write_whole(path, data)
     except OSError as error:
         raise StoreReadOnly(
             f"{path} cannot be written: {error.strerror or error}.", hint=f"Make {path.parent} writable."

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from tacit.ports.store import ProjectRecord
 from tacit.session.remotes import name_remote
@@ -20,6 +20,8 @@ from tacit.session.remotes import name_remote
 _MAX_CONFIG_BYTES = 1_000_000
 _USER_CONFIGS = ("~/.config/git/config", "~/.gitconfig")
 _SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_DRIVE_OF_A_SHELL = re.compile(r"^/([A-Za-z])(?=/)/")
 _SETTING = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=(.*))?$", re.DOTALL)
 
 
@@ -162,7 +164,7 @@ def project_id(key: str, taken: Iterable[str] = ()) -> str:
         key: `remote:` or `path:` and the name.
         taken: ids that other projects have.
     """
-    name = key.partition(":")[2].rstrip("/").rsplit("/", 1)[-1] or "root"
+    name = last_name(key.partition(":")[2])
     slug = re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "project"
     taken_ids = set(taken)
     source = key
@@ -196,18 +198,38 @@ def identify_project(cwd: str | Path, *, by_remote: bool = True) -> ProjectRecor
             linked = checkout.own != common
             remote = name_remote(_remote_url(common), base=main if linked else root)
     key = f"remote:{remote}" if remote else f"path:{main}"
-    name = key.partition(":")[2].rstrip("/").rsplit("/", 1)[-1] or "root"
     return ProjectRecord(
-        id=project_id(key), name=name, root=str(root), remote=remote, key=key, folders=(str(main),)
+        id=project_id(key),
+        name=last_name(key.partition(":")[2]),
+        root=str(root),
+        remote=remote,
+        key=key,
+        folders=(str(main),),
     )
 
 
+def last_name(path: str) -> str:
+    """The last part of a path of any system, or of the name of a repository; `root` where there is none."""
+    if _WINDOWS_PATH.match(path):
+        return PureWindowsPath(path).name or "root"
+    return path.rstrip("/").rsplit("/", 1)[-1] or "root"
+
+
 def relative_path(path: str, *, root: str, cwd: str = "") -> str:
-    """Write `path` relative to `root` with forward slashes; unchanged when it lies outside."""
+    """Write `path` relative to `root` with forward slashes; unchanged, but for these, when it lies outside.
+
+    A root or path with a drive letter or a share is one of Windows: there case does not count, and `/c/Users`, as a shell of
+    Git writes it, is `C:/Users`.
+    """
     if not path or not root:
         return path
-    raw = Path(path)
-    whole = raw if raw.is_absolute() else Path(cwd or root) / raw
+    windows = _WINDOWS_PATH.match(root) or _WINDOWS_PATH.match(path)
+    kind = PureWindowsPath if windows else PurePosixPath
+    if windows:
+        path = _DRIVE_OF_A_SHELL.sub(r"\1:/", path)
+        path = path.replace("\\\\?\\UNC\\", "\\\\").removeprefix("\\\\?\\").replace("\\", "/")
+    raw = kind(path)
+    whole = raw if raw.is_absolute() else kind(cwd or root) / raw
     segments: list[str] = []
     for segment in whole.parts:
         if segment == "..":
@@ -215,7 +237,7 @@ def relative_path(path: str, *, root: str, cwd: str = "") -> str:
                 segments.pop()
         elif segment != ".":
             segments.append(segment)
-    flat = Path(*segments) if segments else whole
+    flat = kind(*segments) if segments else whole
     try:
         return flat.relative_to(root).as_posix()
     except ValueError:

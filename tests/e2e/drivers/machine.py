@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from tacit.client.daemon_client import DaemonClient
 from tacit.client.daemon_facts import is_running
-from tacit.config.home import Home
+from tacit.config.home import Home, chosen_transport
 from tacit.daemon.launcher import write_launcher
 from tacit.errors import TacitError
 from user_voice import as_user, user_token
@@ -52,6 +52,7 @@ class Machine:
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "LANG": "C.UTF-8",
             "NO_PROXY": "*",
+            **chosen_transport(),
             **environ,
         }
         self.launcher = self.home.launcher

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Self
+
+from loopback import DaemonSocket
+from tacit.config.home import Home
+from tacit.system.locks import take_lock
 
 
 def reply(body: bytes, *, status: int = 200, version: str = "") -> bytes:
@@ -23,7 +25,7 @@ def reply(body: bytes, *, status: int = 200, version: str = "") -> bytes:
 
 
 class Stranger:
-    """Listens on a daemon's socket.
+    """Listens in the place of a daemon.
 
     Answers everything with `answer` (None = never, b"" = closes at once); with a `version` it speaks like a daemon of
     that version instead, holds its lock, gives `hooks` to every hook, and leaves when it is told to stop.
@@ -31,24 +33,22 @@ class Stranger:
 
     def __init__(
         self,
-        path: Path,
+        home: Home,
         answer: bytes | None = None,
         *,
         version: str = "",
-        lock: Path | None = None,
+        lock: bool = False,
         hooks: bytes = b"",
     ) -> None:
         self.stops = 0
         self._answer, self._version, self._hooks = answer, version, hooks
         self._open: list[socket.socket] = []
         self._lock = -1
-        if lock is not None:
-            self._lock = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink(missing_ok=True)
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(str(path))
-        self._socket.listen(16)
+        if lock:
+            self._lock = os.open(home.daemon_lock, os.O_RDWR | os.O_CREAT, 0o600)
+            assert take_lock(self._lock)
+        home.ensure()
+        self._socket = DaemonSocket(home)
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> Self:
@@ -56,8 +56,6 @@ class Stranger:
         return self
 
     def __exit__(self, *error: object) -> None:
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._thread.join(5)
         for each in self._open:
@@ -77,7 +75,7 @@ class Stranger:
     def _serve(self) -> None:
         while True:
             try:
-                connection, _ = self._socket.accept()
+                connection = self._socket.accept()
             except OSError:
                 return
             if self._answer is None and not self._version:

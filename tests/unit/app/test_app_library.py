@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from loopback import DaemonSocket
 from tacit import InjectionFailed, InjectionResult, Tacit
 from tacit.app.library.conversation import Conversation, block_slots
 from tacit.app.library.message_formats import ROLE_CONTENT
@@ -238,9 +238,7 @@ def test_after_silence_nothing_is_asked_for_a_moment(tmp_path: Path) -> None:
 def test_a_daemon_that_hangs_is_waited_for_no_longer_than_asked(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     home.ensure()
-    with socket.socket(socket.AF_UNIX) as silent:
-        silent.bind(str(home.socket))
-        silent.listen()
+    with DaemonSocket(home):
         heard: list[Exception] = []
         way = DaemonEngine(home, start=True, on_failure=heard.append, timeout_s=0.05)
         found = way.inject(ASK, session_id="s", cwd="", deadline_ms=20)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from loopback import unix_server
+from loopback import daemon_server
 from tacit.client.daemon_client import DaemonClient, hook_failures
 from tacit.client.daemon_facts import ask_health, daemon_pid, end_daemon, is_running
 from tacit.config.home import Home
@@ -37,12 +37,12 @@ def test_the_client_says_that_nobody_is_there(home):
 
 
 def test_the_client_does_not_use_a_daemon_of_a_newer_minor_version(home):
-    with unix_server(home.socket, b'{"version": "99.0.0"}'), pytest.raises(DaemonNewer, match=r"99\.0\.0"):
+    with daemon_server(home, b'{"version": "99.0.0"}'), pytest.raises(DaemonNewer, match=r"99\.0\.0"):
         DaemonClient(home).ensure_running(timeout_s=30)
 
 
 def test_a_reply_that_is_no_json_is_no_answer_of_a_daemon(home):
-    with unix_server(home.socket, b"hello"):
+    with daemon_server(home, b"hello"):
         client = DaemonClient(home)
         assert client.send("GET", "/", timeout_s=30) == (200, b"hello")
         with pytest.raises(DaemonUnavailable, match="JSONDecodeError"):
@@ -50,7 +50,7 @@ def test_a_reply_that_is_no_json_is_no_answer_of_a_daemon(home):
 
 
 def test_a_problem_without_json_is_told_by_its_status(home):
-    with unix_server(home.socket, b"Internal Server Error", status=500):
+    with daemon_server(home, b"Internal Server Error", status=500):
         client = DaemonClient(home)
         assert client.request_any("GET", "/") == (500, None)
         with pytest.raises(DaemonError, match="500"):
@@ -77,7 +77,7 @@ def test_only_a_request_that_may_start_a_daemon_does(home, start):
 
 def test_the_credentials_of_the_user_are_shown(home):
     heads: list[bytes] = []
-    with unix_server(home.socket, b"{}", heads=heads):
+    with daemon_server(home, b"{}", heads=heads):
         DaemonClient(home).request("GET", "/")
         DaemonClient(home, terminal_key=lambda: "KEY").request("GET", "/")
         DaemonClient(home, token="TOKEN", terminal_key=lambda: "KEY").request("GET", "/")

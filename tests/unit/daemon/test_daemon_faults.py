@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from loopback import connect
 from tacit.client.daemon_client import DaemonClient
 from tacit.daemon.launcher import write_launcher
 from unit.daemon.place import Place
@@ -157,8 +157,7 @@ def test_slow_clients_silence_no_hook(place: Faulty, sent: bytes) -> None:
 
     def drip() -> None:
         while not over.is_set():
-            with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as client:
-                client.connect(str(place.home.socket))
+            with contextlib.suppress(OSError), connect(place.home) as client:
                 client.sendall(sent)
                 while not over.wait(0.5) and sent:
                     client.sendall(b"x")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from loopback import unix_server
+from loopback import daemon_server
 from tacit.client.daemon_facts import (
     DaemonFacts,
     ask_health,
@@ -34,12 +34,12 @@ from tacit.errors import (
 def test_one_claim_at_a_time_and_nothing_stays_behind(home):
     first = claim(home)
     assert first is not None
-    assert home.socket.stat().st_mode & 0o077 == 0
+    assert first.transport.file.stat().st_mode & 0o077 == 0
     with pytest.raises(DaemonError, match="does not answer"):
         claim(home, patience_s=0.1)
     write_facts(home, DaemonFacts(pid=os.getpid(), version="1", started_at_ms=1))
     first.release()
-    assert not home.socket.exists()
+    assert not first.transport.file.exists()
     assert not home.daemon_file.exists()
     second = claim(home, patience_s=0.1)
     assert second is not None
@@ -58,11 +58,12 @@ def test_a_stale_socket_is_replaced(home):
 def test_a_claim_notices_that_its_socket_is_gone_and_removes_no_others(home):
     claimed = claim(home)
     assert claimed is not None
-    home.socket.unlink()
+    file = claimed.transport.file
+    file.unlink()
     assert not claimed.holds()
-    home.socket.write_text("another's")
+    file.write_text("another's")
     claimed.release()
-    assert home.socket.read_text() == "another's"
+    assert file.read_text() == "another's"
 
 
 def test_facts_are_private_and_broken_ones_are_none(home):
@@ -173,7 +174,7 @@ def test_the_launcher_works_where_paths_hold_spaces_quotes_and_accents(tmp_path)
     home = Home(tmp_path / 'it\'s ä "home" $HOME')
     home.ensure()
     launcher = write_launcher(home)
-    with unix_server(home.socket, b"injected"):
+    with daemon_server(home, b"injected"):
         assert launch(launcher, home) == b"injected"
         assert launch(launcher, None) == b"injected"  # a host without the variable still finds this home
 
@@ -181,7 +182,7 @@ def test_the_launcher_works_where_paths_hold_spaces_quotes_and_accents(tmp_path)
 def test_the_launcher_survives_a_moved_environment_and_foreign_bytecode(home, tmp_path):
     gone = tmp_path / "venv" / "bin" / "python"
     launcher = write_launcher(home, python=str(gone))
-    with unix_server(home.socket, b"injected"):
+    with daemon_server(home, b"injected"):
         path = f"{Path(sys.executable).resolve().parent}:/usr/bin:/bin"
         assert launch(launcher, home, path=path) == b"injected"
         write_launcher(home)

@@ -18,6 +18,7 @@ from tacit.daemon.hooks import MAX_BODY_BYTES, DaemonParts
 from tacit.daemon.source import EngineSource
 from tacit.daemon.workers import WorkerPool
 from tacit.errors import NotFound
+from tacit.system.transport import TcpTransport, Transport, UnixTransport
 
 Answer = Callable[[str, Mapping[str, object], float], str]
 
@@ -35,23 +36,22 @@ class EngineDouble:
 class Place:
     """A listener on a socket of its own, and what it hands over."""
 
-    def __init__(self, folder: Path, answer: Answer) -> None:
-        self.path = folder / "d.sock"
-        self.bound = socket.socket(socket.AF_UNIX)
-        self.bound.bind(str(self.path))
-        self.bound.listen(64)
+    def __init__(self, transport: Transport, answer: Answer) -> None:
+        self.transport = transport
+        self.bound = transport.bind()
         self.handed: list[socket.socket] = []
         engine = EngineDouble(answer)
         self.parts = DaemonParts(
             source=EngineSource(lambda: engine), pool=WorkerPool(threads=1, queue=1), home="/h"
         )
-        self.listener = HookListener(self.bound, parts=self.parts, threads=2, hand_over=self.handed.append)
+        self.listener = HookListener(
+            self.bound, transport=transport, parts=self.parts, threads=2, hand_over=self.handed.append
+        )
         self.listener.start()
 
     def connect(self) -> socket.socket:
-        connection = socket.socket(socket.AF_UNIX)
+        connection = self.transport.connect(time.monotonic() + 30)
         connection.settimeout(30)
-        connection.connect(str(self.path))
         return connection
 
     def send(self, raw: bytes) -> bytes:
@@ -71,9 +71,14 @@ class Place:
         return int(first.split()[1]), named, text
 
 
+@pytest.fixture(params=[UnixTransport, TcpTransport])
+def transport(tmp_path: Path, request: pytest.FixtureRequest) -> Transport:
+    return request.param(tmp_path / "daemon")
+
+
 @contextmanager
-def place(folder: Path, answer: Answer) -> Generator[Place]:
-    made = Place(folder, answer)
+def place(transport: Transport, answer: Answer) -> Generator[Place]:
+    made = Place(transport, answer)
     try:
         yield made
     finally:
@@ -84,14 +89,14 @@ def place(folder: Path, answer: Answer) -> Generator[Place]:
             connection.close()
 
 
-def test_a_hook_gets_the_exact_bytes_and_the_version(tmp_path: Path) -> None:
+def test_a_hook_gets_the_exact_bytes_and_the_version(transport: Transport) -> None:
     deadlines: list[float] = []
 
     def answer(host: str, payload: Mapping[str, object], deadline_ms: float) -> str:
         deadlines.append(deadline_ms)
         return f"{host}:{payload['prompt']}"
 
-    with place(tmp_path, answer) as here:
+    with place(transport, answer) as here:
         status, headers, body = here.post("plain", '{"prompt": "é"}'.encode(), "X-Tacit-Deadline-Ms: 5000")
         assert (status, body.decode()) == (200, "plain:é")
         assert headers["content-length"] == str(len(body))
@@ -102,16 +107,16 @@ def test_a_hook_gets_the_exact_bytes_and_the_version(tmp_path: Path) -> None:
     assert 1000 < deadlines[0] < 5000
 
 
-def test_silence_is_an_empty_body_and_json_is_called_so(tmp_path: Path) -> None:
-    with place(tmp_path, lambda host, *_: "" if host == "quiet" else '{"a": 1}') as here:
+def test_silence_is_an_empty_body_and_json_is_called_so(transport: Transport) -> None:
+    with place(transport, lambda host, *_: "" if host == "quiet" else '{"a": 1}') as here:
         assert here.post("quiet", b"{}")[::2] == (200, b"")
         status, headers, body = here.post("loud", b"{}")
         assert (status, headers["content-type"], body) == (200, "application/json", b'{"a": 1}')
 
 
-def test_a_body_in_chunks_and_in_pieces_is_read_whole(tmp_path: Path) -> None:
+def test_a_body_in_chunks_and_in_pieces_is_read_whole(transport: Transport) -> None:
     text = json.dumps({"prompt": "x" * 300_000}).encode()
-    with place(tmp_path, lambda _, payload, __: str(len(str(payload["prompt"])))) as here:
+    with place(transport, lambda _, payload, __: str(len(str(payload["prompt"])))) as here:
         assert here.post("plain", text)[2] == b"300000"
         chunked = (
             b"POST /hook/plain HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -121,27 +126,27 @@ def test_a_body_in_chunks_and_in_pieces_is_read_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"[" * 100_000])
-def test_a_payload_that_is_no_object_is_a_problem(tmp_path: Path, body: bytes) -> None:
-    with place(tmp_path, lambda *_: "never") as here:
+def test_a_payload_that_is_no_object_is_a_problem(transport: Transport, body: bytes) -> None:
+    with place(transport, lambda *_: "never") as here:
         status, _, text = here.post("plain", body)
         assert (status, json.loads(text)["code"]) == (400, "invalid_payload")
         assert here.parts.counters.values()["refused"] == 1
 
 
-def test_a_body_above_the_limit_is_refused_and_not_kept(tmp_path: Path) -> None:
-    with place(tmp_path, lambda *_: "never") as here:
+def test_a_body_above_the_limit_is_refused_and_not_kept(transport: Transport) -> None:
+    with place(transport, lambda *_: "never") as here:
         status, _, text = here.post("plain", b"x" * (MAX_BODY_BYTES + 1))
         assert status == 400
         assert "larger than" in json.loads(text)["detail"]
 
 
-def test_what_the_engine_refuses_or_breaks_on_costs_nobody_else(tmp_path: Path) -> None:
+def test_what_the_engine_refuses_or_breaks_on_costs_nobody_else(transport: Transport) -> None:
     def answer(host: str, *_: object) -> str:
         if host == "broken":
             raise RuntimeError("a secret text")
         raise NotFound("No host is called 'x'.")
 
-    with place(tmp_path, answer) as here:
+    with place(transport, answer) as here:
         assert here.post("x", b"{}")[0] == 404
         assert here.post("broken", b"{}")[::2] == (500, b"")
         counted = here.parts.counters.values()
@@ -151,8 +156,8 @@ def test_what_the_engine_refuses_or_breaks_on_costs_nobody_else(tmp_path: Path) 
 @pytest.mark.parametrize(
     "raw", [b"GET /v1/status HTTP/1.1\r\n\r\n", b"POST /v1/recall HTTP/1.1\r\n\r\n", b"junk"]
 )
-def test_everything_else_is_handed_over_unread(tmp_path: Path, raw: bytes) -> None:
-    with place(tmp_path, lambda *_: "never") as here, closing(here.connect()) as client:
+def test_everything_else_is_handed_over_unread(transport: Transport, raw: bytes) -> None:
+    with place(transport, lambda *_: "never") as here, closing(here.connect()) as client:
         client.sendall(raw)
         until = time.monotonic() + 30
         while not here.handed and time.monotonic() < until:
@@ -162,8 +167,8 @@ def test_everything_else_is_handed_over_unread(tmp_path: Path, raw: bytes) -> No
         assert connection.recv(100) == raw
 
 
-def test_the_listener_tells_health_before_the_engine_is_there(tmp_path: Path) -> None:
-    with place(tmp_path, lambda *_: "ok") as here:
+def test_the_listener_tells_health_before_the_engine_is_there(transport: Transport) -> None:
+    with place(transport, lambda *_: "ok") as here:
         head, _, body = here.send(b"GET /health HTTP/1.1\r\nHost: t\r\n\r\n").partition(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200 OK")
         assert (json.loads(body)["ready"], json.loads(body)["version"]) == (False, __version__)
@@ -173,13 +178,13 @@ def test_the_listener_tells_health_before_the_engine_is_there(tmp_path: Path) ->
         assert here.handed == []
 
 
-def test_a_client_that_sends_no_http_after_the_head_is_let_go(tmp_path: Path) -> None:
-    with place(tmp_path, lambda *_: "ok") as here:
+def test_a_client_that_sends_no_http_after_the_head_is_let_go(transport: Transport) -> None:
+    with place(transport, lambda *_: "ok") as here:
         assert here.send(b"POST /hook/x\x00 nonsense\r\n\r\n") == b""
         assert here.post("plain", b"{}")[2] == b"ok"
 
 
-def test_closing_waits_for_what_is_being_answered(tmp_path: Path) -> None:
+def test_closing_waits_for_what_is_being_answered(transport: Transport) -> None:
     begun, go = threading.Event(), threading.Event()
 
     def slow(*_: object) -> str:
@@ -188,7 +193,7 @@ def test_closing_waits_for_what_is_being_answered(tmp_path: Path) -> None:
         return "done"
 
     replies: list[bytes] = []
-    with place(tmp_path, slow) as here:
+    with place(transport, slow) as here:
         asking = threading.Thread(target=lambda: replies.append(here.post("plain", b"{}")[2]))
         asking.start()
         assert begun.wait(30)
@@ -201,7 +206,7 @@ def test_closing_waits_for_what_is_being_answered(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "sent", [b"", b"POST /hook/x HTTP/1.1\r\n", b"POST /hook/x HTTP/1.1\r\nContent-Length: 99\r\n\r\n{"]
 )
-def test_many_slow_clients_keep_no_hook_waiting(tmp_path: Path, sent: bytes) -> None:
+def test_many_slow_clients_keep_no_hook_waiting(transport: Transport, sent: bytes) -> None:
     """A client that says half a request, or nothing, takes no thread away from the others."""
     released = threading.Event()
 
@@ -212,7 +217,7 @@ def test_many_slow_clients_keep_no_hook_waiting(tmp_path: Path, sent: bytes) -> 
             except OSError:
                 return
 
-    with place(tmp_path, lambda *_: "text") as made:
+    with place(transport, lambda *_: "text") as made:
         slow = [made.connect() for _ in range(40)]
         threads = [threading.Thread(target=drip, args=(each,), daemon=True) for each in slow]
         for each, thread in zip(slow, threads, strict=True):
@@ -233,8 +238,8 @@ def test_many_slow_clients_keep_no_hook_waiting(tmp_path: Path, sent: bytes) -> 
             each.close()
 
 
-def test_a_request_that_comes_in_pieces_is_answered(tmp_path: Path) -> None:
-    with place(tmp_path, lambda *_: "text") as made, closing(made.connect()) as connection:
+def test_a_request_that_comes_in_pieces_is_answered(transport: Transport) -> None:
+    with place(transport, lambda *_: "text") as made, closing(made.connect()) as connection:
         for piece in (b"POST /hook/x HTTP/1.1\r\n", b"Content-Length: 2\r\n\r\n", b"{", b"}"):
             connection.sendall(piece)
             time.sleep(0.1)

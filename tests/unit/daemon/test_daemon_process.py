@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from e2e.drivers.machine import wait_for
+from loopback import connect
 from tacit.app.wiring import open_engine
 from tacit.client.daemon_facts import ask_health, read_facts
 from tacit.config.home import Home
@@ -143,7 +144,7 @@ def test_sigterm_ends_it_cleanly(place):
     pid = place.pid()
     os.kill(pid, signal.SIGTERM)
     wait_for(lambda: not alive(pid))
-    assert not place.home.socket.exists()
+    assert not place.home.transport().file.exists()
     assert not place.home.daemon_file.exists()
     assert not place.client.locked()
     assert list(place.home.start_dir.glob("*.json")), (
@@ -179,9 +180,7 @@ def test_the_api_answers_and_its_problems_are_errors_here(place):
 def test_a_field_of_the_first_release_works_with_a_warning_in_the_header_and_in_the_log(place):
     place.hook(START)
     body = json.dumps({"content": "The billing port is 8080.", "tier": "user"}).encode()
-    with contextlib.closing(socket.socket(socket.AF_UNIX)) as line:
-        line.settimeout(30)
-        line.connect(str(place.home.socket))
+    with connect(place.home) as line:
         head = f"POST /v1/remember HTTP/1.1\r\nHost: tacit\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         line.sendall(head.encode() + b"Connection: close\r\n\r\n" + body)
         reply = b"".join(iter(lambda: line.recv(65536), b"")).decode()
@@ -195,7 +194,7 @@ def test_it_leaves_when_nobody_asks_for_long(place):
     place.hook(START)
     pid = place.pid()
     wait_for(lambda: not alive(pid))
-    assert not place.home.socket.exists()
+    assert not place.home.transport().file.exists()
 
 
 LONG_WORK = """

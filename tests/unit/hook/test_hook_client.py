@@ -19,6 +19,9 @@ from pathlib import Path
 
 import pytest
 
+from loopback import DaemonSocket
+from tacit.config.home import Home
+
 HOOK = Path(__file__).parents[3] / "src" / "tacit_hook.py"
 PROMPT = json.dumps(
     {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/w", "prompt": "hi"}
@@ -45,16 +48,14 @@ class FakeDaemon:
         self._reply = reply
         run = home / "run"
         run.mkdir(parents=True, mode=0o700, exist_ok=True)
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.bind(str(run / "daemon.sock"))
-        self._socket.listen(8)
+        self._socket = DaemonSocket(Home(home))
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
 
     def _serve(self) -> None:
         while True:
             try:
-                connection, _ = self._socket.accept()
+                connection = self._socket.accept()
             except OSError:
                 return
             with connection:
@@ -84,7 +85,6 @@ class FakeDaemon:
         return head + b"\r\n\r\n" + b"".join(parts)
 
     def close(self) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._thread.join(5)
 
@@ -364,13 +364,11 @@ def test_a_payload_above_the_limit_is_read_to_its_end_and_answered_by_silence(ho
 
 def test_a_daemon_that_answers_before_it_has_read_everything_is_understood(home, lonely):
     run_dir = home / "run"
-    run_dir.mkdir(parents=True)
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(run_dir / "daemon.sock"))
-        listener.listen(1)
+    run_dir.mkdir(parents=True, mode=0o700)
+    with DaemonSocket(Home(home)) as listener:
 
         def refuse() -> None:
-            connection, _ = listener.accept()
+            connection = listener.accept()
             connection.recv(100)
             connection.sendall(http(b"too large", status=413))
             connection.shutdown(socket.SHUT_WR)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import socket
 import subprocess
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, Self
 
 import pytest
+
+from loopback import DaemonSocket
+from tacit.config.home import Home
+from tacit.system.transport import TcpTransport
 
 PLUGIN = Path(__file__).parents[3] / "plugins" / "opencode" / "tacit.js"
 DRIVER = Path(__file__).parent / "opencode_driver.mjs"
@@ -21,7 +29,7 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed")
 def run(tmp_path: Path) -> Any:
     copy = tmp_path / "tacit.mjs"
     copy.write_text(PLUGIN.read_text())
-    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin").mkdir(exist_ok=True)
 
     def scenario(name: str, **environment: str) -> Any:
         answer = subprocess.run(
@@ -33,6 +41,97 @@ def run(tmp_path: Path) -> Any:
         return json.loads(answer.stdout)
 
     return scenario
+
+
+class Scripted:
+    """A daemon on TCP that answers the plugin's events as the driver's own script does."""
+
+    def __init__(self, home: Home) -> None:
+        self.heads: list[bytes] = []
+        self._socket = DaemonSocket(home, transport=TcpTransport(home.key_file))
+        self._thread = Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection = self._socket.accept()
+            except OSError:
+                return
+            with connection:
+                data = b""
+                while b"\r\n\r\n" not in data:
+                    data += connection.recv(1 << 16)
+                head, _, body = data.partition(b"\r\n\r\n")
+                length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
+                while len(body) < length:
+                    body += connection.recv(1 << 16)
+                self.heads.append(head)
+                payload = json.loads(body)
+                said = {
+                    "session.start": {"system": "START"},
+                    "prompt": {"text": f"FOR {payload.get('messageID')}"},
+                }
+                text = json.dumps(said.get(payload["event"], {})).encode()
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+        self._thread.join(10)
+
+
+@pytest.fixture
+def tcp_home(tmp_path: Path) -> Home:
+    home = Home(tmp_path)
+    home.ensure()
+    return home
+
+
+def test_over_tcp_it_says_and_adds_the_same(run: Any, tcp_home: Home) -> None:
+    with Scripted(tcp_home) as daemon:
+        over_tcp = run("prompt_text"), run("start_text")
+    tcp_home.key_file.unlink()
+    assert over_tcp[0] == run("prompt_text")
+    assert over_tcp[1]["first"] == ["You are x <env> y", "START"]
+    assert daemon.heads[0].startswith(b"POST /hook/opencode HTTP/1.1\r\n")
+    assert all(b"x-tacit-deadline-ms: " in head for head in daemon.heads)
+
+
+def test_another_program_on_the_port_gets_no_payload(run: Any, tcp_home: Home) -> None:
+    """The daemon was killed, and the port is a stranger's, who plays a daemon without the key."""
+    heard: list[bytes] = []
+    with TcpTransport(tcp_home.key_file).bind() as bound:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = bound.accept()
+                except OSError:
+                    return
+                with connection, suppress(OSError):
+                    heard.append(connection.recv(1000))
+                    connection.sendall(b"0" * 64 + b" " + b"1" * 32 + b"\n")
+                    heard.append(connection.recv(1000))
+
+        thread = Thread(target=serve, daemon=True)
+        thread.start()
+        found = run("prompt_text")
+        bound.shutdown(socket.SHUT_RDWR)
+        thread.join(10)
+    assert texts(found["first"][0]) == ["hi"]
+    assert heard
+    assert all(re.fullmatch(rb"(TACIT1 [0-9a-f]{32}\n)?", said) for said in heard)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o620])
+def test_a_key_file_that_is_open_to_others_is_not_used(run: Any, tcp_home: Home, mode: int) -> None:
+    with Scripted(tcp_home) as daemon:
+        tcp_home.key_file.chmod(mode)
+        assert texts(run("prompt_text")["first"][0]) == ["hi"]
+    assert daemon.heads == []
 
 
 def texts(message: dict[str, Any]) -> list[str]:

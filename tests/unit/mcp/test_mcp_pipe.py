@@ -22,6 +22,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from loopback import DaemonSocket
 from tacit.client.daemon_client import DaemonClient
 from tacit.client.daemon_facts import read_facts
 from tacit.config.home import Home
@@ -321,14 +322,12 @@ def test_other_calls_overtake_a_slow_one(tmp_path):
             text = json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {}}).encode()
             connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
 
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(home.socket))
-        listening.listen()
+    with DaemonSocket(home) as listening:
 
         def accept() -> None:
             with contextlib.suppress(OSError):
                 while True:
-                    threading.Thread(target=serve, args=(listening.accept()[0],), daemon=True).start()
+                    threading.Thread(target=serve, args=(listening.accept(),), daemon=True).start()
 
         threading.Thread(target=accept, daemon=True).start()
         pipe = subprocess.Popen(
@@ -353,4 +352,3 @@ def test_other_calls_overtake_a_slow_one(tmp_path):
         assert pipe.stderr.read() == b""
         pipe.stdout.close()
         pipe.stderr.close()
-        listening.shutdown(socket.SHUT_RDWR)

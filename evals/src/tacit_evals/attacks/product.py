@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -164,9 +163,8 @@ class Product:
         ]
         lines += [f"Content-Length: {len(body)}", "X-Tacit-Deadline-Ms: 30000"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        with self._daemon.home.transport().connect(time.monotonic() + 60) as connection:
             connection.settimeout(60)
-            connection.connect(os.fspath(self._daemon.home.socket))
             connection.sendall("\r\n".join((*lines, "", "")).encode() + body)
             data = bytearray()
             while chunk := connection.recv(1 << 20):

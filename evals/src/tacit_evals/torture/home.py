@@ -203,7 +203,7 @@ def _daemon_pid(home: Home) -> int:
 
 def _end_daemon(home: Home) -> None:
     with suppress(OSError):
-        post(home.socket, "/stop", b"", timeout_s=5.0)
+        post(home, "/stop", b"", timeout_s=5.0)
     until = time.monotonic() + _LEAVE_S
     while home.daemon_file.exists() and time.monotonic() < until:
         time.sleep(0.05)

@@ -373,6 +373,6 @@ class DaemonFailureLog:
         )
         _LOG.warning(
             "no Tacit daemon runs (nothing answers on %s): requests go out without memory. %s (Said once.)",
-            self._home.socket,
+            self._home.transport().file,
             following,
         )

@@ -42,6 +42,7 @@ from tacit.sync.views import (
     SignInResult,
     SyncStatus,
 )
+from tacit.system.files import set_mode
 
 _LOG = logging.getLogger(__name__)
 LOOK_S = 1.0
@@ -532,7 +533,7 @@ class Syncing:
         with self._opening:
             if self._replica is None:
                 self._replica = Replica(self.file)
-                self.file.chmod(0o600)
+                set_mode(self.file, 0o600)
             return self._replica
 
     def _membership(self) -> Membership | None:

@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tacit.errors import StoreReadOnly
+from tacit.system.files import open_handle
 
 _PURPOSE = b"tacit export 1\n"
 _SIGNED = re.compile(rb',"sig":"([0-9a-f]{64})"\}$')
@@ -67,7 +68,7 @@ class Signer:
 
     def _make(self) -> None:
         partial = self._file.with_name(f".{self._file.name}.{os.getpid()}.part")
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        handle = open_handle(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, follow=False)
         try:
             os.write(handle, secrets.token_bytes(_KEY_BYTES))
             os.fsync(handle)

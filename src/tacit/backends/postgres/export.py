@@ -25,6 +25,7 @@ from tacit.model.session import SessionState
 from tacit.model.trace import Trace
 from tacit.ports.models import EmbedderIdentity
 from tacit.ports.store import ProjectRecord, Recorded
+from tacit.system.files import set_mode
 
 if TYPE_CHECKING:
     from tacit.backends.postgres.store import PostgresStore
@@ -93,7 +94,7 @@ def write_export(transaction: Transaction, target: Path, *, interrupted: Callabl
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with partial.open("x", encoding="utf-8") as file:
-            partial.chmod(0o600)
+            set_mode(partial, 0o600)
             if not _write(transaction, file, interrupted):
                 return False
             file.flush()

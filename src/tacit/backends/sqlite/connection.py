@@ -38,6 +38,7 @@ from tacit.errors import (
 )
 from tacit.model.scope import ScopeFilter
 from tacit.ports.store import Step, no_step
+from tacit.system.files import open_handle, set_mode
 
 DAMAGED_HINT = (
     "The next start puts it into `quarantine/` and recovers every row that can be read into a new one; "
@@ -197,8 +198,7 @@ class _WriterLock:
                 if os.path.samestat(os.fstat(self._descriptor), self._path.stat()):
                     return
             self.close()
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        self._descriptor = os.open(self._path, flags, 0o600)
+        self._descriptor = open_handle(self._path, os.O_RDWR | os.O_CREAT, follow=False)
 
 
 class _ThreadState(threading.local):
@@ -262,7 +262,7 @@ class Database:
         with self._file_lock.hold(self.path, wait_s=WAIT_S):
             self._refuse_incomplete_file(writer)
             with suppress(OSError):
-                self.path.chmod(0o600)
+                set_mode(self.path, 0o600)
             writer.execute("PRAGMA journal_mode = WAL").fetchone()
             writer.execute("PRAGMA synchronous = FULL")
             # Another process may have migrated while this one waited for the lock.

@@ -19,6 +19,7 @@ from tacit.model.memory import Memory
 from tacit.model.session import SessionState
 from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
+from tacit.system.files import set_mode, sync_folder
 
 _MOST_PROBLEMS = 20
 _STEP_PAGES = 1024
@@ -253,7 +254,7 @@ def copy_database(
     try:
         target.parent.stat()
         with closing(connect(target)) as copy:
-            target.chmod(0o600)
+            set_mode(target, 0o600)
             connection.backup(copy, pages=_STEP_PAGES, progress=step, sleep=0)
             copy.execute("PRAGMA journal_mode = DELETE").fetchone()
         with target.open("rb") as file:
@@ -267,12 +268,3 @@ def remove_database(path: Path) -> None:
     for suffix in ("", "-wal", "-shm", "-journal"):
         with suppress(OSError):
             Path(f"{path}{suffix}").unlink()
-
-
-def sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` survive a power failure."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from tacit.backends.sqlite.connection import connect, damage_marker, device_error, file_lock, translate
-from tacit.backends.sqlite.health import remove_database, sync_folder, write_backup
+from tacit.backends.sqlite.health import remove_database, write_backup
 from tacit.backends.sqlite.purge.copies import copy_store, is_sound
 from tacit.backends.sqlite.purge.log import apply_purges, read_purges
 from tacit.backends.sqlite.salvage.pages import log_is_damaged, open_pages
@@ -24,6 +24,7 @@ from tacit.errors import NotFound, StoreCorrupt, StoreError, StoreNewer
 from tacit.ports.clock import Clock
 from tacit.ports.store import Salvage
 from tacit.state.registry import COPIES, DAMAGED_STORE
+from tacit.system.files import sync_folder
 
 LOST_NAMED = 20
 _PARTS = ("-wal", "-shm", "")

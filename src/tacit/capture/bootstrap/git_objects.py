@@ -18,6 +18,7 @@ from typing import BinaryIO
 
 from tacit.session.branches import OBJECT_ID, default_branch, has_remotes, merged_ref, resolve_ref
 from tacit.session.projects import find_checkout
+from tacit.text.decoding import decode_text
 
 MAX_COMMITS = 300
 MAX_OBJECT_BYTES = 200_000
@@ -166,7 +167,7 @@ def file_at(objects: Path, commit: str, path: str) -> str:
         if entry is None:
             return ""
         at = entry
-    return _whole(objects, at, _BLOB).decode("utf-8", "replace")
+    return decode_text(_whole(objects, at, _BLOB))
 
 
 def files_at(objects: Path, commit: str, folder: str, *, name: re.Pattern[str]) -> dict[str, bytes | None]:

@@ -26,6 +26,7 @@ from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import project_scope
 from tacit.model.trigger import GREATEST_BREADTH
 from tacit.reading.trigger import make_trigger
+from tacit.text.decoding import decode_text
 from tacit.text.lazy_regex import lazy_regex
 
 RULE_FILES = (
@@ -103,10 +104,11 @@ def file_source(path: str, raw: bytes, *, project_id: str) -> Source:
     read_off = path in MANIFESTS or path in READMES
     digest = hashlib.sha256((_FORM if read_off else b"") + raw).hexdigest()[:16]
 
-    def drafts(at_ms: int) -> tuple[Draft, ...]:
-        return read_drafts(raw.decode("utf-8", "replace"), path, project_id=project_id, at_ms=at_ms)
+    text = decode_text(raw)
 
-    text = raw.decode("utf-8", "replace")
+    def drafts(at_ms: int) -> tuple[Draft, ...]:
+        return read_drafts(text, path, project_id=project_id, at_ms=at_ms)
+
     told_by_the_way = read_off or _is_decision(path)
     breadth = LEAST_BREADTH if told_by_the_way else GREATEST_BREADTH
     return Source(

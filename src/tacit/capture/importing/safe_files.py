@@ -13,6 +13,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tacit.errors import InvalidInput
+from tacit.system.files import open_handle
+from tacit.text.decoding import decode_text
 
 MAX_FILE_BYTES = 256 << 20
 MAX_FILES = 5_000
@@ -31,7 +33,7 @@ def head_of(path: Path, size: int = 4096) -> bytes:
         InvalidInput: it is a link, no plain file, an archive, or too large.
         OSError: as opening.
     """
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    handle = open_handle(path, os.O_RDONLY, follow=False)
     try:
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
@@ -49,17 +51,17 @@ def head_of(path: Path, size: int = 4096) -> bytes:
 
 
 def read_text(path: Path, limit: int = MAX_FILE_BYTES) -> str:
-    """A whole text file; bytes that are no UTF-8 are replaced.
+    """A whole text file in UTF-8 or UTF-16; bytes that are neither are replaced.
 
     Raises:
         InvalidInput, OSError: as `head_of`, or it is longer than `limit`.
     """
     head_of(path)
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as opened:
+    with os.fdopen(open_handle(path, os.O_RDONLY, follow=False), "rb") as opened:
         data = opened.read(limit + 1)
     if len(data) > limit:
         raise InvalidInput(f"{path.name} is longer than {limit} bytes.")
-    return data.decode("utf-8-sig", "replace")
+    return decode_text(data)
 
 
 def lines_of(path: Path, longest: int) -> Iterator[bytes]:
@@ -69,7 +71,7 @@ def lines_of(path: Path, longest: int) -> Iterator[bytes]:
         InvalidInput, OSError: as `head_of`.
     """
     head_of(path)
-    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as opened:
+    with os.fdopen(open_handle(path, os.O_RDONLY, follow=False), "rb") as opened:
         while line := opened.readline(longest + 1):
             whole = line
             while line and not line.endswith(b"\n") and len(line) > longest:

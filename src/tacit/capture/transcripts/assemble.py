@@ -89,8 +89,8 @@ def tool_use(name: str, call_id: str, raw: object, *, words: str = "") -> ToolUs
     command = arguments.get("command", arguments.get("cmd", ""))
     if isinstance(command, list):
         argv = [str(item) for item in cast("list[object]", command)]
-        wrapped = len(argv) == 3 and argv[1] in ("-lc", "-c")
-        command = argv[2] if wrapped else " ".join(argv)
+        wrapped = len(argv) > 2 and argv[-2].lower() in ("-lc", "-c", "-command", "/c")
+        command = argv[-1] if wrapped else " ".join(argv)
     paths = tuple(value for name in _PATH_FIELDS if isinstance(value := arguments.get(name), str) and value)
     patch = raw if isinstance(raw, str) else arguments.get("input", arguments.get("patch", ""))
     if tool == "edit" and isinstance(patch, str):

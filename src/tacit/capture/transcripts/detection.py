@@ -18,6 +18,7 @@ from tacit.capture.transcripts.opencode.storage import is_storage_piece, is_stor
 from tacit.capture.transcripts.rows import Fields, fields_of, is_object, list_of, parse_json, text_in
 from tacit.capture.transcripts.specstory import GENERATED, HEADED, heading_of
 from tacit.errors import InvalidPayload
+from tacit.text.decoding import decode_text, utf_16_of
 from tacit.text.lazy_regex import lazy_regex
 
 LOOKED_AT_BYTES = 300_000
@@ -85,11 +86,11 @@ def detect_format(path: Path) -> DetectedFormat:
         more = bool(file.read(1))
     if head.startswith(_SQLITE):
         return DetectedFormat(format="opencode", host="opencode")
-    if b"\0" in head[:4096]:
+    if b"\0" in head[:4096] and not utf_16_of(head):
         raise InvalidPayload(
             f"{path} is no text.", hint="Expected a transcript: JSON, JSON lines or Markdown."
         )
-    text = head.decode("utf-8-sig", "replace")
+    text = decode_text(head)
     if not text.strip():
         return DetectedFormat(format="", reason="empty")
     if text.lstrip()[:1] in "{[":

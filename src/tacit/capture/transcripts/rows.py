@@ -8,17 +8,19 @@ nothing changed. Never writes, never fails on a bad line.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import BinaryIO, TypeVar, cast
 
 import msgspec
 
 from tacit.capture.transcripts.assemble import TurnBuilder
 from tacit.capture.turn import Transcript
 from tacit.state.captured import Position
+from tacit.text.decoding import decode_text, utf_16_of
 
 HEAD_BYTES = 256
 MAX_FIRST_BYTES = 2_000_000
@@ -100,7 +102,8 @@ class RowReader:
             OSError: if the file cannot be read.
         """
         with self.path.open("rb") as file:
-            self._head = hashlib.sha256(file.read(HEAD_BYTES)).hexdigest()[:16]
+            head = file.read(HEAD_BYTES)
+            self._head = hashlib.sha256(head).hexdigest()[:16]
             size = file.seek(0, 2)
             start = self.since
             if start.offset > size or (
@@ -109,11 +112,11 @@ class RowReader:
                 self.since = start = Position()
             self._offset = start.offset
             file.seek(start.offset)
-            for line in file:
+            for line, length in _lines(file, utf_16_of(head)):
                 row = parse(line)
                 if row is None and not line.endswith(b"\n"):
                     break
-                self._offset += len(line)
+                self._offset += length
                 if isinstance(row, kind):
                     yield row
                 else:
@@ -130,13 +133,28 @@ class RowReader:
             OSError: if the file cannot be read.
         """
         with self.path.open("rb") as file:
-            return fields_of(parse_json(file.readline(MAX_FIRST_BYTES)))
+            head = file.read(MAX_FIRST_BYTES)
+            line, _ = next(_lines(io.BytesIO(head), utf_16_of(head)), (b"", 0))
+            return fields_of(parse_json(line))
 
     def transcript(self, builder: TurnBuilder, *, session_id: str = "", cwd: str = "") -> Transcript:
         """Return the transcript that was read."""
         turns = builder.done()
         end = Position(offset=self._offset, head=self._head, prompts=builder.prompts, last=builder.last)
         return Transcript(turns=turns, end=end, session_id=session_id, cwd=cwd, bad_lines=self.bad)
+
+
+def _lines(file: BinaryIO, wide: str) -> Iterator[tuple[bytes, int]]:
+    """The lines of a file in UTF-8, with their lengths in the file, which is in UTF-16 where `wide` names it."""
+    if not wide:
+        yield from ((line, len(line)) for line in file)
+        return
+    data = file.read()
+    text = data[: len(data) - len(data) % 2].decode(
+        wide, "replace"
+    )  # half a character is still being written
+    for line in io.StringIO(text, newline="\n"):
+        yield line.removeprefix("\ufeff").encode("utf-8", "replace"), len(line.encode(wide, "surrogatepass"))
 
 
 def read_whole(path: Path) -> tuple[str, Position]:
@@ -147,7 +165,7 @@ def read_whole(path: Path) -> tuple[str, Position]:
     """
     raw = path.read_bytes()
     end = Position(offset=len(raw), head=hashlib.sha256(raw).hexdigest()[:16])
-    return raw.decode("utf-8-sig", "replace"), end
+    return decode_text(raw), end
 
 
 def whole(

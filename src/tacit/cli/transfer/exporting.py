@@ -80,9 +80,10 @@ def export(
 
 def _write(target: Path, chunks: Iterable[bytes]) -> int:
     from tacit.errors import InvalidInput
+    from tacit.system.files import open_handle
 
     try:
-        handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        handle = open_handle(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, follow=False)
     except OSError as error:
         raise InvalidInput(
             f"{target} cannot be written: {error.strerror}.", hint="Name a file that does not exist yet."

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.errors import HostError
+from tacit.system.files import mode_of_new_file, replace, set_mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +146,7 @@ def _write(path: Path, text: str | None, *, private: bool) -> None:
     try:
         mode = stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
-        mode = 0o666 & ~_umask()
+        mode = mode_of_new_file()
     mode = 0o600 if private else mode
     handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
@@ -153,15 +154,9 @@ def _write(path: Path, text: str | None, *, private: bool) -> None:
             file.write(text.encode("utf-8"))
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(name, mode)  # noqa: PTH101 - mkstemp gives a name
-        os.replace(name, target)  # noqa: PTH105
+        set_mode(Path(name), mode)
+        replace(Path(name), target)
     except OSError:
         with contextlib.suppress(OSError):
             os.unlink(name)  # noqa: PTH108
         raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

@@ -9,13 +9,13 @@ import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import Path, PureWindowsPath
 from typing import cast
 
 from tacit.hosts.install import jsonc
 from tacit.hosts.install.target import version_in
 
-LAUNCHER_NAME = "tacit-hook"
+LAUNCHER_NAMES = ("tacit-hook", "tacit-hook.exe")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,4 +117,4 @@ def _calls_launcher(command: object) -> bool:
         words = shlex.split(command)
     except ValueError:
         words = []
-    return any(PurePath(word).name == LAUNCHER_NAME for word in (command, *words[:1]))
+    return any(PureWindowsPath(word).name in LAUNCHER_NAMES for word in (command, *words[:1]))

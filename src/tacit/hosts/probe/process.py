@@ -6,17 +6,16 @@ whole process group ends with it.
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.config.home import chosen_transport
 from tacit.hosts.probe.stub_model import StubModel
+from tacit.system.processes import end_group, group_options
 
 SEARCH_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where clients find git, node and a shell when the caller names no other folders."""
@@ -56,6 +55,7 @@ def clean_environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH
         "npm_config_registry": "http://127.0.0.1:9/",
         "npm_config_fetch_retries": "0",
         "npm_config_audit": "false",
+        **chosen_transport(),
     }
 
 
@@ -79,7 +79,7 @@ def run_client(
         text=True,
         encoding="utf-8",
         errors="replace",
-        start_new_session=True,
+        **group_options(),
     )
     code: int | None
     try:
@@ -90,12 +90,6 @@ def run_client(
         out, err = process.communicate()
         code = None
     return Finished(code=code, out=out, err=err, took_ms=(time.monotonic() - started) * 1000)
-
-
-def end_group(pid: int) -> None:
-    """Kill the process group that `pid` leads; nothing happens when it is gone."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

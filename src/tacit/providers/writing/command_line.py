@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +24,7 @@ from tacit.errors import ProviderError
 from tacit.ports.writer import HEADLESS, SCRATCH_PREFIX, WriterAnswer, WriterRequest
 from tacit.providers.writing import guard
 from tacit.providers.writing.answers import checked_text
+from tacit.system.processes import end_group, group_options
 
 FULLWIDTH_AT = "\uff20"
 """Stands for "@" in what a client reads: two clients put the content of a file in place of `@path`."""
@@ -188,7 +188,7 @@ class CommandLineWriter:
             stderr=subprocess.DEVNULL,
             cwd=job.work,
             env={**self._environ, **invocation.environ, HEADLESS: "1"},
-            start_new_session=True,
+            **group_options(),
         )
         with self._lock:
             self._running.add(process)
@@ -197,8 +197,7 @@ class CommandLineWriter:
         finally:
             with self._lock:
                 self._running.discard(process)
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)  # the guard has done it, unless it was killed itself
+            end_group(process.pid)  # the guard has done it, unless it was killed itself
             process.wait()
             with contextlib.suppress(OSError):
                 process.stdin.close() if process.stdin else None

@@ -10,23 +10,24 @@ gone, then the scratch folder goes, too. Out: a status file, "ended CODE", "time
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Thread
 
 GRACE_S = 5.0  # between SIGTERM and SIGKILL
 
 
 def main(scratch: Path, seconds: float, command: list[str]) -> None:
     """Run `command` with `scratch`/input as its standard input, until one of the three ends comes."""
-    if os.getpgrp() != os.getpid():
+    if sys.platform != "win32" and os.getpgrp() != os.getpid():
         return  # not the leader of its own group: the kill below would hit others
     # A handler, not SIG_IGN: the command would inherit the latter.
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, _stay)
+    for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), _stay)
     status, orphaned = "missing", False
     try:
         with (
@@ -46,24 +47,44 @@ def main(scratch: Path, seconds: float, command: list[str]) -> None:
     else:
         (scratch / "status.new").write_text(status, encoding="ascii")
         (scratch / "status.new").replace(scratch / "status")
-    os.killpg(os.getpgrp(), signal.SIGKILL)  # whatever the command left behind, and this process
+    end_all(child)
 
 
 def _stay(_number: int, _frame: object) -> None:
     """Go on: this process ends last."""
 
 
+def end_all(child: subprocess.Popen[bytes] | None) -> None:
+    """End whatever the command left behind, and on POSIX this process."""
+    if sys.platform != "win32":
+        os.killpg(os.getpgrp(), signal.SIGKILL)
+    elif child is not None:
+        end_tree(child.pid)
+
+
+def end_tree(pid: int) -> None:
+    """End a process of Windows and what it started; what a process that is gone had started is not found any more."""
+    subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], check=False, capture_output=True)
+
+
 def watch(child: subprocess.Popen[bytes], until: float) -> tuple[str, bool]:
     """Wait for the first of the ends; SIGTERM to the group unless the command ended by itself. Status, and whether the parent is gone."""
     status, orphaned = "", False
+    said: list[bytes] = []
+    Thread(target=lambda: said.append(os.read(0, 1)), daemon=True).start()  # Windows cannot wait for a pipe
     while child.poll() is None and not status:
-        if select.select([0], [], [], 0.02)[0]:
-            orphaned = not os.read(0, 1)
+        if said:
+            orphaned = not said[0]
             status = "stopped"
         elif time.monotonic() > until:
             status = "timed out"
+        else:
+            time.sleep(0.02)
     if status:
-        os.killpg(os.getpgrp(), signal.SIGTERM)
+        if sys.platform == "win32":
+            end_tree(child.pid)
+        else:
+            os.killpg(os.getpgrp(), signal.SIGTERM)
         grace_end = time.monotonic() + GRACE_S
         while child.poll() is None and time.monotonic() < grace_end:
             time.sleep(0.02)

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from tacit.backends.sqlite.index.rows import Kinds, Numbers
 from tacit.backends.sqlite.index.vectors import Bits, HalfVectors
+from tacit.system.files import open_handle
 
 _MAGIC = b"TACITVE2"
 _HEAD = struct.Struct("<8sII")  # magic, length of the JSON header, CRC-32 of the JSON header
@@ -70,7 +71,7 @@ def write_sidecar(folder: Path, key: SidecarKey, data: Sidecar) -> bool:
     target = key.path(folder)
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        handle = open_handle(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         with os.fdopen(handle, "wb") as file:
             _write(file.fileno(), _header(key, data.change, arrays), arrays)
         partial.replace(target)

@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tacit.backends.sqlite.connection import connect, device_error, translate
-from tacit.backends.sqlite.health import copy_database, remove_database, sync_folder
+from tacit.backends.sqlite.health import copy_database, remove_database
 from tacit.backends.sqlite.purge.rewrite import Cleaning, rewrite_texts
 from tacit.backends.sqlite.salvage.pages import open_pages
 from tacit.backends.sqlite.salvage.rebuild import write_store
@@ -27,6 +27,7 @@ from tacit.backends.sqlite.schema import (
     schema_version,
 )
 from tacit.errors import StoreCorrupt, StoreError
+from tacit.system.files import sync_folder
 
 _CHUNK_BYTES = 1 << 20
 _OVERLAP_BYTES = 1 << 16

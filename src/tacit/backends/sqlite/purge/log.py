@@ -20,6 +20,7 @@ from tacit.backends.sqlite.purge.rewrite import Cleaning, rewrite_texts
 from tacit.model.changes import Removal
 from tacit.model.memory import Memory
 from tacit.safety.forgotten_words import ForgottenWords, words_to_forget
+from tacit.system.files import open_handle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ def note_purge(path: Path, gone: Removal, *, at_ms: int) -> None:
         return
     line = msgspec.json.encode(LoggedPurge(at_ms=at_ms, gone=gone)) + b"\n"
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        handle = open_handle(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, follow=False)
         try:
             os.write(handle, line)
             os.fsync(handle)

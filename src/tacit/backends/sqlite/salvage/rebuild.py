@@ -22,6 +22,7 @@ from tacit.backends.sqlite.salvage.rows import FoundRows, MemoryRow
 from tacit.backends.sqlite.schema import SCHEMA_VERSION, migrate_one
 from tacit.backends.sqlite.scopes import scope_number
 from tacit.model.memory import Memory
+from tacit.system.files import set_mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +128,7 @@ def write_store(rows: FoundRows, target: Path, *, values: Mapping[str, str]) -> 
     memories = assemble_memories(rows)
     try:
         with closing(connect(target)) as connection:
-            target.chmod(0o600)
+            set_mode(target, 0o600)
             connection.execute("PRAGMA synchronous = OFF")  # the whole file is synced at its end
             connection.execute("BEGIN IMMEDIATE")
             for version in range(1, SCHEMA_VERSION + 1):

@@ -14,6 +14,7 @@ from functools import lru_cache
 from tacit.ports.writer import HEADLESS, WriterAnswer
 from tacit.providers.writing.answers import count_of, json_object, object_of
 from tacit.providers.writing.command_line import Client, Invocation, Job, Run, failed, unusable
+from tacit.system.processes import group_options
 
 TITLE = "Codex"
 LOOK_S = 20.0
@@ -73,7 +74,7 @@ def _known_features(executable: str, environ: tuple[tuple[str, str], ...]) -> tu
             text=True,
             timeout=LOOK_S,
             check=False,
-            start_new_session=True,
+            **group_options(),
         )
     except (OSError, subprocess.TimeoutExpired):
         return _FEATURES

@@ -1,4 +1,4 @@
-"""One HTTP request to a server on a Unix socket. In: a path, a request. Out: status and bytes. Standard library only.
+"""One HTTP request over a transport. In: a transport, a request. Out: status and bytes. Standard library only.
 
 Never waits longer than it was told, also for a body that comes byte by byte; never keeps a connection.
 """
@@ -8,28 +8,27 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
 import re
 import socket
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
+
+from tacit.system.transport import Transport
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PART_BYTES = 65_536
 
 
 class _Connection(http.client.HTTPConnection):
-    def __init__(self, path: Path, until: float) -> None:
+    def __init__(self, transport: Transport, until: float) -> None:
         super().__init__("tacit")
-        self._path = path
+        self._transport = transport
         self._until = until
         self._opened: socket.socket | None = None
 
     def connect(self) -> None:
-        self.sock = self._opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock = self._opened = self._transport.connect(self._until)
         self.bound()
-        self.sock.connect(os.fspath(self._path))
 
     def bound(self) -> None:
         """Let the next step take what time is left."""
@@ -41,7 +40,7 @@ class _Connection(http.client.HTTPConnection):
 
 
 def send_request(
-    socket_file: Path,
+    transport: Transport,
     method: str,
     path: str,
     json_body: object = None,
@@ -52,7 +51,7 @@ def send_request(
     """Send one request; return status and body.
 
     Args:
-        socket_file: where the server listens.
+        transport: the way to the server.
         method: of the request.
         path: of the request.
         json_body: sent as JSON in UTF-8; None = no body.
@@ -63,7 +62,7 @@ def send_request(
         OSError: nobody listens, the time is over (`TimeoutError`), or the connection broke.
         http.client.HTTPException: what came back is no HTTP.
     """
-    connection = _Connection(socket_file, time.monotonic() + timeout_s)
+    connection = _Connection(transport, time.monotonic() + timeout_s)
     body = None if json_body is None else _as_utf8(json_body)
     fixed = {"Content-Type": "application/json", "Connection": "close"}
     try:

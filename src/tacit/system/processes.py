@@ -1,0 +1,119 @@
+"""Start, life and end of other processes. In: process ids. Out: options for `subprocess`, yes or no.
+
+POSIX: groups and signals. Windows: process trees, ended by `taskkill`, which is part of it; a process cannot be asked to end
+from outside, so the first step already ends it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypedDict
+
+_SYNCHRONIZE = 0x0010_0000
+_QUERY = 0x1000
+_STILL_RUNNING = 258
+_DENIED = 5
+
+
+class GroupOptions(TypedDict, total=False):
+    """Options of `subprocess.Popen` for a process that leads a group of its own."""
+
+    start_new_session: bool
+    creationflags: int
+
+
+def group_options() -> GroupOptions:
+    """Options for a process that is ended with all that it starts, by `end_group`, and hears no Ctrl-C of ours."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    return {"start_new_session": True}
+
+
+def end_group(pid: int) -> None:
+    """End the process that leads a group, and all that it started; nothing happens when it is gone."""
+    if sys.platform == "win32":
+        command = ["taskkill", "/T", "/F", "/PID", str(pid)]
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(command, check=False, capture_output=True, stdin=subprocess.DEVNULL, timeout=10)
+        return
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process of this id lives; one that ended but was not collected yet does not."""
+    if sys.platform == "win32":
+        return _runs_on_windows(pid)
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if Path("/proc/self/stat").exists():
+            return False
+    except OSError:
+        return False
+    else:
+        return stat.rpartition(")")[2].split()[0] != "Z"
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _runs_on_windows(pid: int) -> bool:
+    """As `is_running`. `os.kill(pid, 0)` would send Ctrl-C there."""
+    import ctypes  # noqa: PLC0415 - see above
+
+    foreign: Any = ctypes  # what exists on Windows alone has no type elsewhere
+    kernel = foreign.WinDLL("kernel32", use_last_error=True)
+    process = kernel.OpenProcess(_SYNCHRONIZE | _QUERY, 0, pid)
+    if not process:
+        return foreign.get_last_error() == _DENIED
+    try:
+        return bool(kernel.WaitForSingleObject(process, 0) == _STILL_RUNNING)
+    finally:
+        kernel.CloseHandle(process)
+
+
+def end_process(pid: int, *, timeout_s: float) -> bool:
+    """End a process: ask with SIGTERM, insist with SIGKILL, wait `timeout_s` after each. True when it is gone."""
+    insist = getattr(signal, "SIGKILL", signal.SIGTERM)
+    for number in (signal.SIGTERM, insist):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < end:
+            if not is_running(pid):
+                return True
+            time.sleep(0.02)
+    return False
+
+
+def on_stop(handler: Callable[..., None]) -> None:
+    """Have `handler` called when the system or a terminal asks this process to end."""
+    for name in (
+        "SIGTERM",
+        "SIGINT",
+        "SIGBREAK",
+    ):  # the last one is what Windows sends for Ctrl-Break and at its end
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, handler)
+
+
+def resident_kb() -> int:
+    """Memory of this process in kilobytes; 0 where the system does not say it in a file, as macOS and Windows do not."""
+    if sys.platform == "win32":
+        return 0
+    with contextlib.suppress(OSError, ValueError, IndexError), Path("/proc/self/statm").open("rb") as opened:
+        return int(opened.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+    return 0
