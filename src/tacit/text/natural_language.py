@@ -83,6 +83,7 @@ _MARKS = {
 _LATIN_CODES = tuple(_MARKS)
 _LEAST_VOTES = 3
 """Two words, or one and a letter that only this language has."""
+_LEAST_ENGLISH = 2
 _ENGLISH_ALONE = frozenset(
     """add adds and any build but can change check code could create delete describe do does done every file files find fix for from
     have how if is it make move need new not of or please remove rename run should that the then there these this to update use used
@@ -104,6 +105,12 @@ def natural_language_of(text: str) -> str:
         if code:
             return code
     return _by_words(prose, words)
+
+
+def is_plainly_english(text: str) -> bool:
+    """Whether `text` holds several words that English alone has, and is in no other language."""
+    words = set(_LATIN_WORD.findall(_NOT_PROSE.sub(" ", text[:READ_CHARS]).lower()))
+    return len(words & _english()) >= _LEAST_ENGLISH and natural_language_of(text) == ENGLISH
 
 
 def function_words_of(text: str) -> frozenset[str]:
