@@ -116,8 +116,16 @@ KOREAN = Words(
     codes=r"(?:인증 ?(?:번호|코드)|일회용 ?(?:비밀번호|번호|코드)|핀 ?번호|pin(?: ?번호)?|보안 ?코드)", code_keywords="인증 일회용 핀 pin 보안",
     phrases=r"(?:암호문|패스프레이즈|비밀 ?문구|복구 ?문구)", phrase_keywords="암호문 패스프레이즈 문구",
 )  # fmt: skip
-ITALIAN = Words(keywords="password parola chiave", name=r"(?:password|parola d['\u2019]ordine|chiave)", verb=r"(?:è|era|sarà)")
-DUTCH = Words(keywords="wachtwoord sleutel toegangscode", name=r"(?:wachtwoord|sleutel|toegangscode)", verb=r"(?:is|was|luidt)")
+ITALIAN = Words(
+    keywords="password parola chiave",
+    name=r"(?:password|parola d['\u2019]ordine|chiave)",
+    verb=r"(?:è|era|sarà)",
+)
+DUTCH = Words(
+    keywords="wachtwoord sleutel toegangscode",
+    name=r"(?:wachtwoord|sleutel|toegangscode)",
+    verb=r"(?:is|was|luidt)",
+)
 POLISH = Words(keywords="hasł klucz", name=r"(?:hasło|hasłem|klucz(?:em)?)", verb=r"(?:to|jest|brzmi)")
 NORDIC = Words(
     keywords="lösenord adgangskode passord salasana", name=r"(?:lösenord(?:et)?|adgangskoden?|passord(?:et)?|salasana)", verb=r"(?:är|er|on)"

@@ -188,13 +188,17 @@ def _shape(
 
 _PASSWORDS = "pass pwd secret"
 _KEYS = "pass pwd secret token key auth credential dsn"
-_KEPT_ELSEWHERE = lazy_regex(r"\b(?:vault|1password|keychain|keepass|bitwarden|env|secrets?[ -]manager)\b", re.IGNORECASE)
+_KEPT_ELSEWHERE = lazy_regex(
+    r"\b(?:vault|1password|keychain|keepass|bitwarden|env|secrets?[ -]manager)\b", re.IGNORECASE
+)
 """Names a place where a secret is kept."""
 
 
 def _no_phrase(value: str) -> bool:
     """For words behind the name of a passphrase: one of them alone, or the place where it is kept."""
-    return len(value) < 8 or is_placeholder(value) or bool(_KEPT_ELSEWHERE.search(value)) or _no_password(value)
+    return (
+        len(value) < 8 or is_placeholder(value) or bool(_KEPT_ELSEWHERE.search(value)) or _no_password(value)
+    )
 
 
 _IDENTIFIER = lazy_regex(r"^(?:[a-z][a-z0-9]*(?:[_:][a-z0-9]+)+|X-[A-Za-z-]+\d?)$")
@@ -224,7 +228,11 @@ def _shapes_of(words: Words) -> tuple[Shape, ...]:
     end = r"\b" if words.spaced else ""
     judge = _no_spoken_value if words.spaced else _no_latin_value
     # A plain word behind a verb must not end the search: "the password was reset, it is now x1!".
-    value = rf"(?=\S{{0,60}}[^\W_a-zA-Z\u00c0-\u024f\u0400-\u04ff]|\S{{0,60}}[!@#$%^&*?+=~]){_BARE}{{5,200}}" if words.spaced else "[!-~]{4,200}"
+    value = (
+        rf"(?=\S{{0,60}}[^\W_a-zA-Z\u00c0-\u024f\u0400-\u04ff]|\S{{0,60}}[!@#$%^&*?+=~]){_BARE}{{5,200}}"
+        if words.spaced
+        else "[!-~]{4,200}"
+    )
     gap = r"[^\n.:=]{0,60}?" if words.spaced else r"[^\n!-~]{0,24}?(?:[!-~]{1,20}[^\n!-~]{1,12})?"
     more = r"(?:[ \t][\w'\u2019-]{1,20}){0,5}" if words.spaced else r"[^\n!-~\uff1a\uff1d]{0,24}?"
     verb = rf"(?<!\w){words.verb}{end}" if words.spaced else words.verb
@@ -316,6 +324,6 @@ VALUE_SHAPES: tuple[Shape, ...] = (
     _shape("spoken_secret", "auth login cred", rf"(?i:\b(?:auth|login|creds?|credentials)\b[^\n:]{{0,20}}:\s{{1,3}}[\w.@-]{{2,30}}:)(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
     _shape("spoken_secret", "pass pwd pw token secret key", rf"(?i:\b(?:password|passwd|passphrase|passcode|pwd|pw|token|secret|api[ -]?key|(?-i:pass)(?=\s?[:=]))\b(?:[^\n.:=]{{0,60}}?\s{{0,2}}(?:\bis\b|\bwas\b|\bequals\b|\bbecomes\b|\bto\b|:(?=[\s\"'`])|=)|\s{{0,2}}(?:\u2014|\u2013|->|\u2192))\s{{0,3}}(?:now\s|still\s|again\s)?){_QUOTE}?(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
     # `put X into AWS_SECRET_ACCESS_KEY`, in whatever language: the name of a variable in capitals tells.
-    _shape("secret_assignment", _KEYS, rf"(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{{16,200}})[^\S\n]{{1,3}}[^\W\d_]{{1,6}}[^\S\n]{{1,3}}[A-Z]+(?:_[A-Z]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)(?![\w])", _no_opaque, reach=(0, 0)),
+    _shape("secret_assignment", _KEYS, r"(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{16,200})[^\S\n]{1,3}[^\W\d_]{1,6}[^\S\n]{1,3}[A-Z]+(?:_[A-Z]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)(?![\w])", _no_opaque, reach=(0, 0)),
     *(shape for words in WORDS for shape in _shapes_of(words)),
 )  # fmt: skip

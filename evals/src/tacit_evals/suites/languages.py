@@ -119,12 +119,16 @@ def run_languages(run: Run) -> Scorecard:
                 Line(name=f"{texts.name}: secrets gone", value=figures["secrets_gone"], least=LEAST_GONE),
             )
     names = dict.fromkeys(name for part in parts for name in part.metrics)
-    values = {name: [value for part in parts if (value := part.metrics.get(name)) is not None] for name in names}
+    values = {
+        name: [value for part in parts if (value := part.metrics.get(name)) is not None] for name in names
+    }
     return Scorecard(
         suite="languages",
         dataset=str(run.data),
         settings={"embedder": str(run.embedder.identity)},
-        total=Part(name="mean", metrics={name: sum(found) / len(found) for name, found in values.items() if found}),
+        total=Part(
+            name="mean", metrics={name: sum(found) / len(found) for name, found in values.items() if found}
+        ),
         parts=tuple(parts),
         columns=tuple(names),
         lines=tuple(lines),
@@ -165,7 +169,9 @@ def measure_language(texts: Texts, run: Run) -> tuple[Part, Listing]:
     ]
     counts = {name: sum(row[0] == name for row in rows) for name in dict.fromkeys(row[0] for row in rows)}
     title = f"{texts.name}, errors of the development half"
-    return Part(name=texts.name, metrics=figures), Listing(title=title, counts=counts, columns=("error", "text"), rows=rows)
+    return Part(name=texts.name, metrics=figures), Listing(
+        title=title, counts=counts, columns=("error", "text"), rows=rows
+    )
 
 
 def _leaks(text: str, secret: str) -> bool:
@@ -192,7 +198,14 @@ def _recalled(engine: Engine, texts: Texts, folder: Path) -> dict[str, float | N
     """What prompts are given, and what comes first on demand, where every statement is stored."""
     folder.mkdir()
     ids = [
-        next((change.memory.id for change in engine.remember(text, cwd=str(folder)) if isinstance(change, Add)), "")
+        next(
+            (
+                change.memory.id
+                for change in engine.remember(text, cwd=str(folder))
+                if isinstance(change, Add)
+            ),
+            "",
+        )
         for text in texts.kept
     ]
     engine.flush()
@@ -223,5 +236,10 @@ def _given(engine: Engine, text: str, folder: Path, session: str) -> tuple[str, 
 
 
 def _prompt(engine: Engine, text: str, folder: Path, session: str) -> None:
-    payload = {"session_id": session, "cwd": str(folder), "hook_event_name": "UserPromptSubmit", "prompt": text}
+    payload = {
+        "session_id": session,
+        "cwd": str(folder),
+        "hook_event_name": "UserPromptSubmit",
+        "prompt": text,
+    }
     engine.hook(_HOST, payload, deadline_ms=10_000)

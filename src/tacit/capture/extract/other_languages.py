@@ -46,7 +46,7 @@ _ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BREAK = r"[\s,.:;!\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
 _MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]\s*|\s+[-\u2013\u2014]\s*"
 _QUOTED = re.compile(
-    "\"[^\"\n]{5,}\"|\u201c[^\u201d\n]{3,}\u201d|\u201e[^\u201c\u201d\n]{5,}[\u201c\u201d]|\u00ab[^\u00bb\n]{5,}\u00bb"
+    '"[^"\n]{5,}"|\u201c[^\u201d\n]{3,}\u201d|\u201e[^\u201c\u201d\n]{5,}[\u201c\u201d]|\u00ab[^\u00bb\n]{5,}\u00bb'
     "|\u300c[^\u300d\n]{4,}\u300d|\u300e[^\u300f\n]{4,}\u300f"
 )
 _HIDDEN = "\u201c\u201d"
@@ -199,7 +199,12 @@ def _rule(body: str, phrases: Phrases) -> Found | None:
         return body, "anti_pattern" if never else "preference", 0.9, "always or never"
     for key, kind in (("ours", "decision"), ("instead", "preference"), ("duty", "preference")):
         if phrases.holds(key, _main(body, phrases)):
-            return body, kind, 0.8, {"ours": "we use X, not Y", "instead": "use X instead of Y", "duty": "must"}[key]
+            return (
+                body,
+                kind,
+                0.8,
+                {"ours": "we use X, not Y", "instead": "use X instead of Y", "duty": "must"}[key],
+            )
     return None
 
 

@@ -180,7 +180,8 @@ _TRANSLATES = lazy_regex(
     re.IGNORECASE,
 )
 _HANDED_OVER = lazy_regex(
-    r"\bперевед|\bперевести\b|翻译|翻譯|訳して|訳す|翻訳|번역|zusammenfass|résume[rz]?\b|résumer\b", re.IGNORECASE
+    r"\bперевед|\bперевести\b|翻译|翻譯|訳して|訳す|翻訳|번역|zusammenfass|résume[rz]?\b|résumer\b",
+    re.IGNORECASE,
 )
 """Asks in another script, or with other words, for something to be done with a text."""
 _ELSEWHERE_WORDS = (
