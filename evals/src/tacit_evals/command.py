@@ -22,6 +22,7 @@ from tacit_evals.report.tables import print_card
 from tacit_evals.suites.action import run_action
 from tacit_evals.suites.capture import run_capture
 from tacit_evals.suites.inject import run_inject
+from tacit_evals.suites.languages import run_languages
 from tacit_evals.suites.named import run_named
 from tacit_evals.suites.placement import run_placement
 from tacit_evals.suites.reading import run_reading
@@ -44,6 +45,7 @@ SUITES: dict[str, Callable[[Run], Scorecard]] = {
     "loop": run_loop,
     "fixes": run_fixes,
     "update": run_update,
+    "languages": run_languages,
 }
 ANSWERED: dict[str, Callable[[Run], Scorecard]] = {"capture": run_written, "inject": run_named}
 """Suites that measure something else where recorded answers are given."""

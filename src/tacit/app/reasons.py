@@ -319,6 +319,12 @@ _NOTE_TEXTS: dict[NoteCause, Callable[[Note], str]] = {
     NoteCause.JUDGE_NO_LIST: lambda _: "decided by the gate: no memory may be sent to the model",
     NoteCause.JUDGE_BUSY: lambda _: "decided by the gate: the model still answers another prompt",
     NoteCause.JUDGE_NO_TIME: lambda _: "decided by the gate: the host does not wait for the model",
+    NoteCause.NOT_READ: lambda note: (
+        f"no reading of {note.detail} by the embedding model (the shipped one reads English): words decide alone"
+    ),
+    NoteCause.MEMORIES_NOT_READ: lambda note: (
+        f"no reading of {note.detail} by the embedding model: {note.count} memories are judged by words alone"
+    ),
     NoteCause.NOTHING_COMING: lambda note: f"nothing is coming: {note.chance:.2f}",
 }
 _DECIDER_TEXTS: dict[Decider, str] = {

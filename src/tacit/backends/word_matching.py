@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tacit.text.spelling import LEAST_PREFIX, near_words
-from tacit.text.stemming import content_words, porter_stem
-from tacit.text.tokens import QUERY_CHARS, WORD
+from tacit.text.stemming import content_words, porter_stem, words_of
+from tacit.text.tokens import QUERY_CHARS
 
 MOST_WORDS = 24
 NEAR_WORDS = 4
@@ -55,7 +55,7 @@ def parse_query_words(
         vocabulary: all stems; asked for only where a word is in no document.
     """
     head = text[:QUERY_CHARS]
-    words = content_words(head) or tuple(dict.fromkeys(WORD.findall(head.casefold())))
+    words = content_words(head) or tuple(dict.fromkeys(words_of(head)))
     query_words: list[QueryWord] = []
     stems_known: tuple[str, ...] | None = None
     for word in words[:MOST_WORDS]:
@@ -89,4 +89,4 @@ def word_score(content: str, query_words: Sequence[QueryWord]) -> float:
 @lru_cache(maxsize=8192)
 def stems_of(content: str) -> frozenset[str]:
     """The stems of all words of a text."""
-    return frozenset(porter_stem(word) for word in WORD.findall(content.casefold()))
+    return frozenset(porter_stem(word) for word in words_of(content))

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from tacit.model.ids import normalize_text
-from tacit.reading.prompts.voice import asks_about_text, other_language, own_text
+from tacit.reading.prompts.voice import asks_about_text, other_language, own_text, speaks_one_language
 from tacit.reading.sentences import split_sentences
 from tacit.text.lazy_regex import lazy_regex
 
@@ -145,6 +145,8 @@ def _sentences_of(text: str) -> tuple[Sentence, ...]:
 def _with_voices(sentences: list[Sentence], places: list[int], text: str) -> list[Sentence]:
     """Mark what may belong to a text that a sentence of the prompt asks about, or to one in another language's midst."""
     marked = list(sentences)
+    if speaks_one_language(text):
+        return marked
     # The whole prompt is looked at: a line in another language need not hold a sentence that was split off.
     if any(other_language(line) for line in text.split("\n")) or any(
         other_language(sentence.text) for sentence in marked

@@ -33,6 +33,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
 from tacit.ports.store import MemoryFilter, Step, Store, ValueChanges, no_step
 from tacit.reading.memory_vectors import combine, embedded_texts
+from tacit.reading.unread import unread_language
 from tacit.state.captured import Fate, Outcome
 from tacit.state.registry import OUTCOMES
 
@@ -353,7 +354,7 @@ class Reconciler:
         beside: Sequence[str],
     ) -> list[Neighbor]:
         scope = ScopeFilter.of(memory.scope, UNIVERSAL)
-        vector = vectors.get(memory.content)
+        vector = self._vector_of(memory, vectors)
         cosines: dict[str, float] | None = None
         search = self._store.search
         if vector is not None:
@@ -385,11 +386,15 @@ class Reconciler:
             if other.id in gone or other.status not in ("active", "quarantined") or other.is_session_note:
                 continue
             cosine = cosines.get(other.id, 0.0)
-            theirs = vectors.get(other.content)
+            theirs = self._vector_of(other, vectors)
             if vector is not None and theirs is not None:
                 cosine = float(vector @ theirs)
             near.append(Neighbor(memory=other, cosine=cosine))
         return near
+
+    def _vector_of(self, memory: Memory, vectors: _VectorCache) -> Vectors | None:
+        """The vector of a statement; None where the embedder does not read its language, or there is none."""
+        return None if unread_language(self._embedder, memory.content) else vectors.get(memory.content)
 
 
 def _relatable(memory: Memory) -> bool:

@@ -20,7 +20,7 @@ def evaluate(
     suite: Annotated[
         str,
         typer.Argument(
-            help="inject, action, retrieval, placement, reading, capture, update, redact, fixes, loop or latency."
+            help="inject, action, retrieval, placement, reading, capture, update, redact, fixes, loop, languages or latency."
         ),
     ],
     data: Annotated[

@@ -92,7 +92,8 @@ class Candidate:
         reasons: short words for the trace (`intent: commit`, `lexical: golangci-lint`).
         freshness: what the probe of its files found.
         heard_at_ms: if a team shares it and the team's server was not reached for a day, the time of the last contact; else 0.
-        similarity_z: deviations by which its cosine with the words lies above the scope's usual one; 0 = not known.
+        similarity_z: deviations by which its cosine with the words lies above the scope's usual one; 0 = not known, None = it says
+            nothing, because the embedder does not read the language of one of the two.
     """
 
     memory: Memory
@@ -102,7 +103,7 @@ class Candidate:
     reasons: tuple[str, ...] = ()
     freshness: Freshness = ""
     heard_at_ms: int = 0
-    similarity_z: float = 0.0
+    similarity_z: float | None = 0.0
 
     def judged(self, relevance: float, reasons: tuple[str, ...]) -> Candidate:
         """The same with its relevance. Not by `replace`, which takes four times as long for every one of a short list."""

@@ -59,6 +59,10 @@ class NoteCause(StrEnum):
     """It still answers another prompt."""
     JUDGE_NO_TIME = "judge_no_time"
     """The host does not wait long enough."""
+    NOT_READ = "not_read"
+    """The embedder does not read the language of the query; `detail`: the language."""
+    MEMORIES_NOT_READ = "memories_not_read"
+    """It does not read the language of some memories; `detail`: the language; `count`: memories of the list."""
     NOTHING_COMING = "nothing_coming"
     """`chance`: that no action follows, 0-1."""
 

@@ -74,6 +74,16 @@ class TokenEmbedder(Protocol):
         ...
 
 
+@runtime_checkable
+class LanguageBound(Protocol):
+    """An embedder that says which natural languages it reads. Optional: one that does not is taken to read all of them."""
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """ISO 639-1 codes; vectors of texts in others are no evidence."""
+        ...
+
+
 class Reranker(Protocol):
     """A second-stage model that reads a question and a text together. Optional: without one nothing is missing."""
 

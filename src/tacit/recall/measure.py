@@ -6,6 +6,7 @@ asks may not see.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,6 +17,7 @@ from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
 from tacit.model.session import Armed
 from tacit.model.trace import Drop, Loss
+from tacit.reading.unread import unread_language
 from tacit.recall.on_demand import WEIGHED
 from tacit.recall.spaces import SPACES, semantic
 from tacit.recall.stage import ARMED_SURFACES, LAST_SESSION, Outcome, RecallState, Tools
@@ -54,15 +56,23 @@ def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         found=state.space_scores,
         kinds=state.kinds,
     )
+    unread = {
+        memory.id: language
+        for memory in shortlist.memories
+        if (language := unread_language(tools.embedder, memory.content))
+    }
     losses: list[Loss] = []
     for name in state.spaces:
         if read := SPACES[name].read:
             done = read(tools, query, shortlist, state.context.remaining_ms)
             shortlist = done.kept
             losses += done.losses
-    state = state.changed(order=order, shortlist=shortlist, withheld=tuple(drops))
+    state = state.changed(
+        order=order, shortlist=shortlist, withheld=tuple(drops), unread_ids=frozenset(unread)
+    )
+    facts = _not_read(state, unread)
     if armed is None:
-        return Outcome(kept=state, losses=tuple(losses))
+        return Outcome(kept=state, losses=tuple(losses), facts=facts)
     holding = _still_armed(armed, memories)
     fact = Note(
         cause=NoteCause.ARMED,
@@ -70,7 +80,16 @@ def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         count=sum(chance > 0 for chance in holding.values()),
         of=len(armed.memories),
     )
-    return Outcome(kept=state.changed(armed=holding), losses=tuple(losses), facts=(fact,))
+    return Outcome(kept=state.changed(armed=holding), losses=tuple(losses), facts=(*facts, fact))
+
+
+def _not_read(state: RecallState, unread: Mapping[str, str]) -> tuple[Note, ...]:
+    """Notes on memories whose language the embedder does not read; none where the query's says it already."""
+    counts = Counter(language for language in unread.values() if language != state.unread)
+    return tuple(
+        Note(cause=NoteCause.MEMORIES_NOT_READ, detail=language, count=count)
+        for language, count in sorted(counts.items())
+    )
 
 
 def _still_armed(armed: Armed, memories: Mapping[str, Memory]) -> dict[str, float]:
@@ -93,18 +112,28 @@ def measure(state: RecallState) -> Outcome[RecallState]:
     z, domain_similarity = semantic.standardize(state.rankings, state.reference)
     shortlist = state.shortlist or Shortlist(memories=())
     weighed = WEIGHED if state.source == "answer" and state.score.by_match else ()
+    shortlist = _without_vectors_of(state.unread_ids, shortlist)
     measured = measure_spaces(state.query, shortlist, spaces=state.spaces, kinds=state.kinds, weighed=weighed)
     candidates = tuple(
         Candidate(
             memory=memory,
             scores=measured[memory.id],
             fused=fused,
-            similarity_z=z(memory.id),
+            similarity_z=None if state.unread or memory.id in state.unread_ids else z(memory.id),
             reasons=(LAST_SESSION,) if memory.id == state.last_session else (),
         )
         for memory, (_, fused) in zip(shortlist.memories, state.order, strict=True)
     )
     return Outcome(kept=state.changed(found=candidates, domain_similarity=domain_similarity))
+
+
+def _without_vectors_of(unread_ids: Collection[str], shortlist: Shortlist) -> Shortlist:
+    """The short list without cosines of memories that the embedder does not read."""
+    cosines = shortlist.found.get("semantic", {})
+    if cosines.keys().isdisjoint(unread_ids):
+        return shortlist
+    read = {name: score for name, score in cosines.items() if name not in unread_ids}
+    return replace(shortlist, found={**shortlist.found, "semantic": read})
 
 
 def measure_spaces(

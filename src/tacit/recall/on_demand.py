@@ -34,6 +34,7 @@ from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder
 from tacit.ports.store import SearchableStore
+from tacit.reading.unread import unread_language
 from tacit.recall.ended import find_replaced
 from tacit.recall.fuse import truncate_fused
 from tacit.recall.retrieve import ask, embed_query
@@ -145,12 +146,22 @@ def answer(
     word_scores = _held(table, names)
     shares = _lexical(asked_words, word_scores, near)
     cosines = np.array(
-        [[max(0.0, cosines_by_id.get(name, 0.0)) for cosines_by_id in meanings] for name in names], np.float32
+        [
+            [
+                0.0
+                if unread_language(embedder, memory.content)
+                else max(0.0, cosines_by_id.get(memory.id, 0.0))
+                for cosines_by_id in meanings
+            ]
+            for memory in memories
+        ],
+        np.float32,
     )
     spread = add_neighbor_scores(cosines, near)
     shares += [_share(spread[:, column]) for column, cosines_by_id in enumerate(meanings) if cosines_by_id]
     scores = {"lexical": dict(zip(names, word_scores.sum(axis=1).tolist(), strict=True))}
-    matches = token_matches_of(embedder) if "late" in spaces else None
+    unread = bool(unread_language(embedder, query.text))
+    matches = token_matches_of(embedder) if "late" in spaces and not unread else None
     if matches is not None and remaining_ms() <= 0:
         losses.append(Loss(source="late", cause="late"))
     elif matches is not None:

@@ -20,6 +20,7 @@ from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder, Vectors
 from tacit.ports.store import MemoryFilter, MemoryStore
+from tacit.reading.unread import unread_language
 from tacit.recall.ended import rank_ended
 from tacit.recall.spaces import SPACES, SpaceQuery
 from tacit.recall.spaces.character import closeness
@@ -98,7 +99,10 @@ def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
     query = state.query
     embedded: Outcome[Vectors | None] = Outcome(kept=None)
     searches = state.source in ("search", "answer")
-    if searches and any(SPACES[name].embeds for name in state.spaces):
+    unread = unread_language(tools.embedder, query.text) if searches else ""
+    if unread:
+        state = state.changed(unread=unread)
+    if searches and not unread and any(SPACES[name].embeds for name in state.spaces):
         embedded = embed_query(
             query.text,
             embedder=tools.embedder,
@@ -115,7 +119,8 @@ def embed(tools: Tools, state: RecallState) -> Outcome[RecallState]:
         state = state.changed(
             rankings=(*rankings, rank_ended(tools, state)) if query.about_past else rankings
         )
-    return Outcome(kept=state, losses=embedded.losses)
+    facts = (Note(cause=NoteCause.NOT_READ, detail=unread),) if unread else ()
+    return Outcome(kept=state, losses=embedded.losses, facts=facts)
 
 
 def require_vector(state: RecallState) -> Outcome[RecallState]:
@@ -204,6 +209,11 @@ def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) ->
     ]
     if not likely:
         return Ranking(space="semantic", hits=())
+    if unread_language(embedder, query.text):
+        hits = [Hit(memory_id=m.id, score=closeness(query.text, m.content)) for m in likely]
+        return Ranking(
+            space="semantic", hits=tuple(sorted(hits, key=lambda hit: (-hit.score, hit.memory_id)))
+        )
     try:
         vectors = embedder.embed([query.text, *(memory.content for memory in likely)])
     except ProviderError:

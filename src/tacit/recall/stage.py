@@ -164,6 +164,8 @@ class RecallState:
         matches: of an answer, match of each with the question, 0-1, by memory id.
         space_scores: score by space and memory id, as retrieved; `answered` are its names.
         domain_similarity: see `spaces.semantic.domain_similarity_z`.
+        unread: the language of the query, where the embedder does not read it; "" = it does.
+        unread_ids: ids of the loaded memories whose language it does not read.
         recent, turns: recent work, oldest first: memories by id, and what was said as candidates.
         last_session: id of the digest of the last session, or "".
         withheld: what whoever asks may not see; told at the guard.
@@ -203,6 +205,8 @@ class RecallState:
     matches: Mapping[str, float] = field(default_factory=dict[str, float])
     space_scores: Mapping[str, dict[str, float]] = field(default_factory=dict[str, dict[str, float]])
     domain_similarity: float | None = None
+    unread: str = ""
+    unread_ids: frozenset[str] = frozenset()
     recent: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
     turns: Candidates = ()
     last_session: str = ""

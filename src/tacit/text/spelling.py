@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from tacit.text.stemming import content_words, porter_stem
-from tacit.text.tokens import WORD
+from tacit.text.stemming import content_words, porter_stem, words_of
 
 LEAST_CHARS = 4
 """Shorter words must match exactly, because too many others differ from them in one letter."""
@@ -90,4 +89,4 @@ def _holds(text_stems: frozenset[str], word: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(porter_stem(word) for word in WORD.findall(text.casefold()))
+    return frozenset(porter_stem(word) for word in words_of(text))

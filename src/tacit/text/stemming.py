@@ -20,8 +20,9 @@ import threading
 from functools import cache, lru_cache
 from typing import Protocol, cast
 
+from tacit.text.natural_language import function_words_of
 from tacit.text.stop_words import CONTRACTION_ENDS, FUNCTION_WORDS
-from tacit.text.tokens import WORD
+from tacit.text.tokens import WORD, is_ending, segmented
 
 _LEFT_OUT = FUNCTION_WORDS | CONTRACTION_ENDS
 MAX_CHARS = 2000
@@ -87,10 +88,20 @@ def _library() -> _Stemmer:
 _LOCK = threading.Lock()
 
 
+def words_of(text: str) -> list[str]:
+    """The words of `text` in lower case, in order; those that are written without blanks are `segmented`."""
+    return WORD.findall(segmented(text).casefold())
+
+
 @lru_cache(maxsize=8192)
 def stem_list(text: str) -> tuple[str, ...]:
     """Stems of the content words of `text` (first 2000 characters), in order, with repeats."""
-    return tuple(filter(None, map(_stem_or_nothing, WORD.findall(text[:MAX_CHARS].casefold()))))
+    text = text[:MAX_CHARS]
+    left_out = function_words_of(text)
+    words = words_of(text)
+    if left_out:
+        words = [word for word in words if word not in left_out]
+    return tuple(filter(None, map(_stem_or_nothing, words)))
 
 
 @lru_cache(maxsize=8192)
@@ -102,15 +113,17 @@ def stems(text: str) -> frozenset[str]:
 def content_words(text: str) -> tuple[str, ...]:
     """Content words of `text` (first 2000 characters), one for each stem, in order."""
     word_of: dict[str, str] = {}
-    for word in WORD.findall(text[:MAX_CHARS].casefold()):
-        if word not in _LEFT_OUT:
+    text = text[:MAX_CHARS]
+    left_out = _LEFT_OUT | function_words_of(text)
+    for word in words_of(text):
+        if word not in left_out and not is_ending(word):
             word_of.setdefault(_stem_or_nothing(word), word)
     return tuple(word_of.values())
 
 
 @lru_cache(maxsize=8192)
 def _stem_or_nothing(word: str) -> str:
-    return "" if word in _LEFT_OUT else porter_stem(word)
+    return "" if word in _LEFT_OUT or is_ending(word) else porter_stem(word)
 
 
 def porter_stem(word: str) -> str:

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterable
 
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.natural_language import function_words_of
 from tacit.text.stop_words import FUNCTION_WORDS
 
 WORD = re.compile(r"[^\W_]+")
@@ -53,15 +54,46 @@ _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]
 _CODE_SHAPE = re.compile(r"[_/\\]|\w\.\w|::|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\W\d_]\d|\d[^\W\d_]|^--?\w")
 
 
+_CLOSED_UP = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_ENDINGS = re.compile("[\u3040-\u309f]+")
+
+
+def segmented(text: str) -> str:
+    """`text` with blanks between the words of Chinese, Japanese and Korean: every two characters that stand side by side, as one word.
+
+    Source: overlapping bigrams, as Lucene's CJKAnalyzer cuts them. They found more here than the word boundaries of Unicode (UAX 29).
+    """
+    if text.isascii() or not _CLOSED_UP.search(text):
+        return text
+    return _CLOSED_UP.sub(lambda run: f" {_bigrams(run[0])} ", text)
+
+
+def _bigrams(run: str) -> str:
+    return " ".join(run[at : at + 2] for at in range(len(run) - 1)) or run
+
+
+def is_closed_up(word: str) -> bool:
+    """Whether `word` is of a script whose words `segmented` cuts: two characters of it say as much as a word."""
+    return _CLOSED_UP.match(word) is not None
+
+
+def is_ending(word: str) -> bool:
+    """Whether `word` is hiragana alone: a particle or an ending, which says nothing about a topic."""
+    return _ENDINGS.fullmatch(word) is not None
+
+
 def index_words(text: str) -> tuple[str, ...]:
-    """Runs of letters and digits in order, as written; the text index splits text in the same places."""
-    return tuple(_INDEX_WORD.findall(text))
+    """Runs of letters and digits in order, as written and `segmented`; the text index splits text in the same places."""
+    return tuple(_INDEX_WORD.findall(segmented(text)))
 
 
 def query_words(text: str) -> tuple[str, ...]:
     """Words to look up in the word index, without stop words and repeats."""
+    left_out = function_words_of(text)
     words = (
-        word for word in _INDEX_WORD.findall(text[:QUERY_CHARS]) if fold_word(word) not in FUNCTION_WORDS
+        word
+        for word in index_words(text[:QUERY_CHARS])
+        if fold_word(word) not in FUNCTION_WORDS and word.lower() not in left_out and not is_ending(word)
     )
     return tuple(dict.fromkeys(words))
 

@@ -14,6 +14,7 @@ from tacit.backends.codec import decode_memory
 from tacit.backends.text import linked_entities, memory_code_words, moment_keys
 from tacit.model.memory import Entity, Memory
 from tacit.model.trigger import Trigger
+from tacit.text.tokens import segmented
 
 WEIGHT_STEPS = 200
 """Trigger weights (0-1) are kept as 0-200: the usual weights 1, 0.67, 0.33 and 0.25 are exact."""
@@ -46,7 +47,7 @@ def index_memory(connection: sqlite3.Connection, number: int, scope: int, memory
         return
     connection.execute(
         "INSERT INTO documents (memory, scope, words, code) VALUES (?, ?, ?, ?)",
-        (number, scope_token(scope), memory.content, " ".join(memory_code_words(memory))),
+        (number, scope_token(scope), segmented(memory.content), " ".join(memory_code_words(memory))),
     )
     _link(connection, number, scope, linked_entities(memory))
     weights = _weights(connection, memory.trigger)
@@ -103,6 +104,15 @@ def index_moments(connection: sqlite3.Connection) -> None:
     rows = connection.execute("SELECT number, scope, body, use_count FROM memories WHERE status = 'active'")
     for number, scope, body, uses in rows.fetchall():
         _link(connection, number, scope, moment_keys(decode_memory(body, uses)))
+
+
+def index_closed_up(connection: sqlite3.Connection) -> None:
+    """Make the documents again whose words are written without blanks; of a store from before they were segmented."""
+    rows = connection.execute("SELECT number, scope, body, use_count FROM memories WHERE status = 'active'")
+    for number, scope, body, uses in rows.fetchall():
+        memory = decode_memory(body, uses)
+        if segmented(memory.content) != memory.content:
+            index_memory(connection, number, scope, memory)
 
 
 def count_segments(connection: sqlite3.Connection, index: str) -> int:

@@ -270,6 +270,12 @@ def _index_moments(connection: sqlite3.Connection) -> None:
     index_moments(connection)
 
 
+def _index_closed_up(connection: sqlite3.Connection) -> None:
+    from tacit.backends.sqlite.documents import index_closed_up  # noqa: PLC0415 - breaks an import cycle
+
+    index_closed_up(connection)
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _create_core,
     _create_search,
@@ -282,6 +288,7 @@ MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _index_kinds,
     _add_shown_counts,
     _allow_teammates,
+    _index_closed_up,
 )
 """Migration n (from 1) brings a file of version n - 1 to version n."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tacit.capture.extract.habit_lists import HabitList, ends_row, find_lists, has_enough_peers, inherit
 from tacit.capture.extract.language_scope import names_all, place_end
+from tacit.capture.extract.other_languages import language_for, statements_in
 from tacit.capture.extract.standing import rule_to_write, standing_form
 from tacit.capture.prose import (
     Sentence,
@@ -314,6 +315,9 @@ class Statement:
 def find_explicit(text: str) -> tuple[Statement, ...]:
     """Explicit statements in a user prompt, in order, without repeats."""
     pasted = pasted_document(text)
+    language = language_for(text)
+    if language:
+        return () if pasted else _in_language(text, language)
     statements: list[Statement] = []
     sentences = spoken_sentences(text)
     wrong_before = False
@@ -332,6 +336,24 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
         if statement and all(statement.content != earlier.content for earlier in statements):
             statements.append(statement)
     return tuple(statements) if pasted else _with_listed(statements, text)
+
+
+def _in_language(text: str, language: str) -> tuple[Statement, ...]:
+    """The statements of a prompt in another language than English."""
+    sentences = [sentence for sentence in spoken_sentences(text) if not sentence.doubted]
+    statements: dict[str, Statement] = {}
+    for place, found in statements_in([sentence.text for sentence in sentences], language):
+        content, kind, confidence, cue = found
+        statement = Statement(
+            content=content,
+            span=sentences[place].text,
+            kind=kind,
+            confidence=confidence,
+            cue=cue,
+            doubtful=not sentences[place].own,
+        )
+        statements.setdefault(content, statement)
+    return tuple(statements.values())
 
 
 def _with_listed(statements: list[Statement], text: str) -> tuple[Statement, ...]:

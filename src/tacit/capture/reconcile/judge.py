@@ -14,6 +14,8 @@ from tacit.capture.reconcile.compare import WordVerdict, adds_little, compare, d
 from tacit.capture.reconcile.explicit_relations import Finding, find_explicit_relation, is_hedged
 from tacit.capture.wording import is_negated
 from tacit.model.change_reason import ChangeCause
+from tacit.model.ids import normalize_text
+from tacit.text.natural_language import ENGLISH, natural_language_of
 
 Relation = Literal["same", "conflict", "unsure", "apart"]
 _SHOWN = 4
@@ -69,9 +71,21 @@ def judge_by_words(
 def find_repetition(new: str, texts: Sequence[tuple[str, float]], *, near: float) -> int | None:
     """The place of the first (text, cosine) that `new` repeats; None = it repeats none."""
     for place, (old, cosine) in enumerate(texts):
-        if find_explicit_relation(new, old) == "same" or _adds_nothing(new, old, cosine, near=near):
+        if not _comparable(new, old):
+            if _plain(new) == _plain(old):
+                return place
+        elif find_explicit_relation(new, old) == "same" or _adds_nothing(new, old, cosine, near=near):
             return place
     return None
+
+
+def _comparable(new: str, old: str) -> bool:
+    """Whether the words of two statements can be compared: the comparison knows English, and would take other words for nothing."""
+    return natural_language_of(new) == natural_language_of(old) == ENGLISH
+
+
+def _plain(text: str) -> str:
+    return normalize_text(text).rstrip(".!\u3002\uff01 ")
 
 
 def _adds_nothing(new: str, old: str, cosine: float, *, near: float) -> bool:
@@ -79,6 +93,13 @@ def _adds_nothing(new: str, old: str, cosine: float, *, near: float) -> bool:
 
 
 def _judge_pair(new: str, old: str, cosine: float, *, near: float, correction: bool) -> Judgment:
+    if not _comparable(new, old):
+        same = _plain(new) == _plain(old)
+        return (
+            Judgment(relation="same", verdict="same", why=_WHY["same"])
+            if same
+            else Judgment(relation="apart", verdict="different")
+        )
     relation = find_explicit_relation(new, old, correction=correction)
     if relation == "same" or _adds_nothing(new, old, cosine, near=near):
         return Judgment(relation="same", verdict="same", why=_WHY["same"])

@@ -21,6 +21,7 @@ from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding.session import open_session
 from tacit.providers.embedding.static_tokens import StaticTokens, map_rows
 from tacit.providers.embedding.wordpiece import WordPiece, read_vocabulary
+from tacit.text.natural_language import ENGLISH
 
 FOLDER = Path(__file__).parent / "minilm"
 IDENTITY = EmbedderIdentity(
@@ -53,6 +54,11 @@ class MiniLM:
     def identity(self) -> EmbedderIdentity:
         """Name with the version of the weights, and 384."""
         return IDENTITY
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """English: of other languages it knows pieces of words, and takes any two texts for alike (docs/guide/languages.md)."""
+        return frozenset({ENGLISH})
 
     def warm(self) -> None:
         """Load the model now instead of at the first text.

@@ -16,6 +16,7 @@ from tacit.ports.models import Embedder
 from tacit.reading.classifier.features import Row
 from tacit.reading.classifier.trigger import TriggerModel, shipped_trigger
 from tacit.reading.trigger import make_trigger
+from tacit.reading.unread import unread_language
 
 
 class LocalTriggers:
@@ -47,7 +48,8 @@ class LocalTriggers:
         if rules.maker != "local" or rules.always or not rules.actions:
             return rules
         model = self._given or shipped_trigger()
-        if self._offered is None or str(self._offered.identity) != model.embedder:
+        unusable = self._offered is None or str(self._offered.identity) != model.embedder
+        if self._offered is None or unusable or unread_language(self._offered, content):
             vector = None
         elif vector is None:
             vector = _vector(content, self._offered)

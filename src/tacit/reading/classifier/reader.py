@@ -18,6 +18,7 @@ from tacit.reading.classifier.features import END_CHARS, VECTOR_CHARS, Row
 from tacit.reading.classifier.matching import shipped_match
 from tacit.reading.classifier.situation import KEPT_ENDS, PromptInput, SituationModel, shipped_situation
 from tacit.reading.situation import read_situation
+from tacit.reading.unread import unread_language
 from tacit.text.stemming import porter_stem_by_library
 
 
@@ -96,7 +97,7 @@ class SituationReader:
 
     def _vector(self, text: str) -> Row | None:
         embedder = self._embedder
-        if embedder is None or not text.strip():
+        if embedder is None or not text.strip() or unread_language(embedder, text):
             return None
         try:
             return embedder.embed([text])[0]

@@ -12,6 +12,7 @@ import re
 from typing import Literal
 
 from tacit.text.lazy_regex import lazy_regex
+from tacit.text.natural_language import ENGLISH, is_plainly_english, natural_language_of
 from tacit.text.tokens import TEXT_WORD
 
 Reach = Literal["", "below", "all"]
@@ -77,7 +78,12 @@ _OWN_LABELS_WORDS = (
     "update no yes actually next then first second third finally todo question general generally always never "
     "style testing tests commits git python typescript javascript rust go java docs memory memo for going what"
 )
-_OWN_LABELS = frozenset(_OWN_LABELS_WORDS.split())
+_OWN_LABELS_ELSEWHERE = (
+    "wichtig wichtige achtung hinweis regel fürs für merke merk beschlossen entschieden vereinbart important attention règle note pour "
+    "décidé décision importante atenção atención ojo regla regra para pra decisión decisão recuerda lembre nota важно внимание правило "
+    "решено запомни к на для 重要 注意 记住 规则 约定 決定 ルール メモ 중요 주의 규칙 결정 참고"
+)
+_OWN_LABELS = frozenset((*_OWN_LABELS_WORDS.split(), *_OWN_LABELS_ELSEWHERE.split()))
 _OWN_LEAD = lazy_regex(
     r"\b(?:remember|memory|memori[sz]e|from now on|going forward|in (?:the )?future|(?:keep|bear) in mind|note(?:s)? (?:to self|for)"
     r"|reminders?|please note|^\W*note|^\W*for (?:this|our|my) (?:project|repo\w*|team|code ?base)|(?:my|our|some|project|team|house|ground|coding|the|these|following|new|standing) rules?|(?<!# )rules for (?:this|our|my)|conventions?|guidelines|habits"
@@ -173,6 +179,11 @@ _TRANSLATES = lazy_regex(
     r"|d\u1ecbch|p\u0159elo\u017e|prelo\u017e|k\u00e4\u00e4nn|ford\u00edts|prevedi)",
     re.IGNORECASE,
 )
+_HANDED_OVER = lazy_regex(
+    r"\bперевед|\bперевести\b|翻译|翻譯|訳して|訳す|翻訳|번역|zusammenfass|résume[rz]?\b|résumer\b",
+    re.IGNORECASE,
+)
+"""Asks in another script, or with other words, for something to be done with a text."""
 _ELSEWHERE_WORDS = (
     "der das und ist nicht bitte ein eine einen einem diesen diese dieses dieser ins zu mit für auf den dem "
     "von wie kannst ich wir folgende folgenden folgendes hier bedeutet prüfe erkläre korrigiere schreibe mir "
@@ -231,6 +242,14 @@ def other_language(text: str) -> bool:
     foreign = sum(word in _ELSEWHERE for word in words) + sum(bool(_ACCENTED.search(word)) for word in words)
     english = sum(word in _ENGLISH for word in words)
     return foreign >= 1 and foreign > english
+
+
+def speaks_one_language(text: str) -> bool:
+    """Whether the whole of `text` is in one known language other than English, and asks for no translation: it is its writer's own."""
+    code = natural_language_of(text)
+    if code == ENGLISH or _TRANSLATES.search(text) or _HANDED_OVER.search(text):
+        return False
+    return not any(is_plainly_english(line) for line in text.split("\n"))
 
 
 def own_text(prompt: str) -> str:

@@ -65,7 +65,7 @@ def raise_named(query: Query, candidates: tuple[Candidate, ...], *, search: Sear
         candidate
         for candidate in candidates
         if candidate.relevance < NAMED_RELEVANCE
-        and candidate.similarity_z >= NAMED_DEVIATIONS
+        and (candidate.similarity_z or 0.0) >= NAMED_DEVIATIONS
         and candidate.memory.kind != DIGEST
     )
     if not likely or len(query.raw_text.split()) > NAMED_WORDS:

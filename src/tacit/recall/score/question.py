@@ -32,8 +32,8 @@ def find_answer(query: Query, candidates: Sequence[Candidate], *, least_cosine: 
     places = [at for at, candidate in enumerate(candidates) if candidate.memory.kind != DIGEST]
     if not places:
         return None
-    order = sorted(places, key=lambda at: -candidates[at].similarity_z)
+    order = sorted(places, key=lambda at: -(candidates[at].similarity_z or 0.0))
     best = candidates[order[0]]
-    rival = candidates[order[1]].similarity_z if len(order) > 1 else 0.0
+    rival = candidates[order[1]].similarity_z or 0.0 if len(order) > 1 else 0.0
     near = (best.score("semantic") or 0.0) >= least_cosine
-    return order[0] if near and best.similarity_z - rival >= ANSWER_LEAD else None
+    return order[0] if near and (best.similarity_z or 0.0) - rival >= ANSWER_LEAD else None

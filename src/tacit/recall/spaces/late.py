@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Shortlist, TokenMatches
 from tacit.model.query import Query
 from tacit.ports.models import Embedder, TokenEmbedder
+from tacit.reading.unread import unread_language
 from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space
 from tacit.recall.stage import Outcome, Tools
 
@@ -40,7 +41,9 @@ def read(
     tools: Tools, query: Query, shortlist: Shortlist, remaining_ms: Callable[[], float]
 ) -> Outcome[Shortlist]:
     """The short list with what matches its tokens."""
-    del query, remaining_ms
+    del remaining_ms
+    if unread_language(tools.embedder, query.text):
+        return Outcome(kept=shortlist)
     return Outcome(kept=replace(shortlist, token_matches=token_matches_of(tools.embedder)))
 
 

@@ -11,6 +11,8 @@
     nearness       deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.domain_similarity_z`): a
                    prompt that this project has nothing to say to is far from all of it; the same for all candidates
 
+A cosine with a text in a language that the embedder does not read is no evidence: its cosine is that of the mean candidate.
+
 Only `rare` looks at the list: which words are usual in a project is best told by what it has to say on this matter.
 
 What is said in a prompt that only accepts a proposal ("yup") tells nothing: its character and cosine are those of no evidence
@@ -29,7 +31,9 @@ from numpy.typing import NDArray
 
 from tacit.model.evidence import Candidate
 from tacit.model.query import Query
+from tacit.text.natural_language import ENGLISH, natural_language_of
 from tacit.text.stemming import stem_list
+from tacit.text.tokens import is_closed_up
 
 Row = NDArray[np.float64]
 
@@ -44,6 +48,8 @@ PROMPT_CHARS = 480
 """So much of a prompt is looked at for words: what is embedded of it."""
 LEAST_CHARS = 3
 """Of a stem; a shorter one stands in too many other words."""
+LEADING_CHARS = 5
+"""So many first letters of a word are looked for where no stemmer knows its endings (McNamee, Nicholas and Mayfield, SIGIR 2009)."""
 LEAST_LIST = 4
 """In a shorter list every word that is shared would be a usual one."""
 
@@ -71,6 +77,8 @@ def evidence_of(
             if query.situation.accepted
             else (scores.get("character", 0.0), candidate.similarity_z)
         )
+        if cosine is None:
+            cosine = MEAN_CANDIDATE[1]
         logit = math.log((intent + MIN_DOUBT) / (1 + MIN_DOUBT - intent))
         breadth = candidate.memory.trigger.breadth / GREATEST_BREADTH
         rows.append((logit, breadth, character * CHARACTER_SCALE, cosine, rarity, near))
@@ -79,7 +87,11 @@ def evidence_of(
 
 def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
     """How rare, among `contents`, the rarest word of `text` is that each of them holds; 0 where they share none."""
-    words = {stem for stem in stem_list(text[:PROMPT_CHARS]) if len(stem) >= LEAST_CHARS}
+    words = {
+        stem for stem in stem_list(text[:PROMPT_CHARS]) if len(stem) >= LEAST_CHARS or is_closed_up(stem)
+    }
+    if natural_language_of(text[:PROMPT_CHARS]) != ENGLISH:
+        words = {word[:LEADING_CHARS] for word in words}
     rarities = [0.0] * len(contents)
     lowered = [content.lower() for content in contents]
     longest = math.log(max(len(contents), LEAST_LIST) + 1)
