@@ -719,6 +719,8 @@ def as_start(payload: bytes) -> bytes:
     return json.dumps(
         dict(given, hook_event_name="SessionStart", source="startup", tacit_answered=True)
     ).encode()
+
+
 def in_header(path: bytes) -> str:
     """A path as it can stand in a header."""
     return "".join(chr(b) if 32 <= b < 127 and b != 37 else f"%{b:02X}" for b in path)

@@ -73,6 +73,8 @@ def gemini(sandbox):
     from e2e.drivers.gemini import Gemini
 
     return Gemini(sandbox, _on_path(sandbox, require_client("gemini")))
+
+
 def copilot(sandbox):
     from e2e.drivers.copilot import Copilot
 

@@ -10,9 +10,9 @@ import pytest
 
 from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.codex import Codex
-from tacit.hosts.gemini import Gemini
 from tacit.hosts.copilot import Copilot
 from tacit.hosts.cursor import Cursor
+from tacit.hosts.gemini import Gemini
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface

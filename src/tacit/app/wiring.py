@@ -23,9 +23,9 @@ from tacit.config.settings import WriterSettings
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.codex import Codex
-from tacit.hosts.gemini import Gemini
 from tacit.hosts.copilot import Copilot
 from tacit.hosts.cursor import Cursor
+from tacit.hosts.gemini import Gemini
 from tacit.hosts.library import Library
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain

@@ -42,7 +42,18 @@ from tacit.ports.host import Delivery, HostCapabilities
 NAME = "plain"
 VERSION = 1
 """The version of the form. A field that is added does not change it; a field that is removed or means something else does."""
-COMMON = ("event", "session", "version", "key", "cwd", "agent", "agent_id", "parent", "transcript_path", "capture")
+COMMON = (
+    "event",
+    "session",
+    "version",
+    "key",
+    "cwd",
+    "agent",
+    "agent_id",
+    "parent",
+    "transcript_path",
+    "capture",
+)
 _CALL = ("tool", "call_id", "args", "paths", "command", "text")
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "start": ("source",),

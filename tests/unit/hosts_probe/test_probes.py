@@ -154,6 +154,8 @@ def test_gemini_probe_reuses_the_hooks_and_nothing_else_of_the_settings(tmp_path
     assert "line 1" in run("{broken").advice
     launcher.unlink()
     assert "is missing" in run(text).advice
+
+
 COPILOT = (
     ASK
     + """

@@ -59,7 +59,12 @@ _HOST_PROGRAMS = (
         binary="gemini",
         packages=("@google/gemini-cli",),
         places=(".local/bin/gemini", ".npm-global/bin/gemini"),
-        name="copilot", binary="copilot", packages=("@github/copilot",), places=(".local/bin/copilot",)
+    ),
+    _HostProgram(
+        name="copilot",
+        binary="copilot",
+        packages=("@github/copilot",),
+        places=(".local/bin/copilot",),
     ),
     _HostProgram(
         name="cursor",
