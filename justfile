@@ -18,7 +18,6 @@ client:
     uv run python -m tacit.api.answer_types > src/tacit/cli/answer_types.py
     uv run ruff format --quiet src/tacit/cli/answer_types.py
     cd web && (test -d node_modules || npm ci --silent) && npm run --silent client
-    cp web/src/api/schema.ts clients/typescript/src/schema.ts
 
 # the pictures of docs/guide/web.md, from a synthetic store
 screenshots: page

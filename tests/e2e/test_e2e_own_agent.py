@@ -108,7 +108,9 @@ def test_the_agent_of_the_guide_has_a_memory(machine: Sandbox, language: str) ->
     assert blocks(failed)[-1:] == ["failure"]
     assert "docker compose up db" in failed["content"].split("ECONNREFUSED", 1)[1]
     assert compare_prefixes(requests).kept_share == 1.0
-    assert any("SHOP-12" in text for text in machine.wait_for_memory("SHOP-12"))
+    kept = machine.wait_for_memory("SHOP-12")
+    assert any("SHOP-12" in text for text in kept)
+    assert sum("harbor" in text for text in kept) == 1, "what was handed over is not learned again"
     (session,) = machine.ask_daemon("/v1/sessions")["sessions"]
     assert session["key"].startswith("plain")
 

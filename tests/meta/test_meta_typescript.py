@@ -1,4 +1,4 @@
-"""The TypeScript client and the API stay together, and it brings nothing along."""
+"""The TypeScript client goes with this version of Tacit, and it brings nothing along."""
 
 from __future__ import annotations
 
@@ -10,11 +10,6 @@ from tacit import __version__
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "clients" / "typescript"
-
-
-def test_the_client_has_the_pages_types_of_the_api():
-    ours, pages = (folder / "schema.ts" for folder in (PACKAGE / "src", ROOT / "web/src/api"))
-    assert ours.read_bytes() == pages.read_bytes(), "`just client` renews both"
 
 
 def test_the_client_has_the_version_of_tacit_and_no_dependencies():

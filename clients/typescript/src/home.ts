@@ -5,13 +5,14 @@ import { lstatSync, readFileSync, statSync, type Stats } from "node:fs"
 import { homedir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { TacitError } from "./errors.js"
+import { readKeyFile, type KeyedPort } from "./proof.js"
 
 const MAX_SOCKET_BYTES = 100
 const WRITABLE_BY_OTHERS = 0o022
 const OPEN_TO_OTHERS = 0o077
 
-/** An address of a daemon: a Unix socket, or a port of this machine with the token that opens it. */
-export type Address = { socketPath: string } | { host: string; port: number; token: string }
+/** An address of a daemon: a Unix socket, a port where both sides prove that they know a key, or one that a token opens. */
+export type Address = { socketPath: string } | KeyedPort | { host: string; port: number; token: string }
 
 /** The folder of a home: the one that is named, else TACIT_HOME, else `~/.tacit`. */
 export function homeFolder(named?: string): string {
@@ -21,20 +22,20 @@ export function homeFolder(named?: string): string {
 
 /** The launcher of a home, which `tacit install` writes. It can start the daemon. */
 export function launcherOf(home: string): string {
-  return join(home, "bin", "tacit-hook")
+  return join(home, "bin", process.platform === "win32" ? "tacit-hook.exe" : "tacit-hook")
 }
 
 /**
- * Where the daemon of `home` listens: its Unix socket, else its loopback port, as far as there is one.
+ * Where the daemon of `home` listens, by what it left there: a port with a key, its Unix socket, or a port with a token.
  *
  * @throws TacitError `daemon_unavailable` if nobody listens, or if another user could have put something there.
  */
 export function addressOf(home: string): Address {
-  if (process.platform !== "win32") {
-    const socketPath = socketOf(home)
-    checkTrust(home, socketPath)
-    if (exists(socketPath)) return { socketPath }
-  }
+  const socketPath = socketOf(home)
+  if (process.platform !== "win32") checkTrust(home, socketPath)
+  const keyed = readKeyFile(join(home, "run", "daemon.tcp"))
+  if (keyed) return keyed
+  if (process.platform !== "win32" && exists(socketPath)) return { socketPath }
   const port = loopbackPort(home)
   if (port) return port
   throw new TacitError("daemon_unavailable", `No daemon listens for the home ${home}.`, {
@@ -44,7 +45,7 @@ export function addressOf(home: string): Address {
 
 function socketOf(home: string): string {
   const socket = join(home, "run", "daemon.sock")
-  if (Buffer.byteLength(socket) <= MAX_SOCKET_BYTES) return socket
+  if (process.platform === "win32" || Buffer.byteLength(socket) <= MAX_SOCKET_BYTES) return socket
   const digest = createHash("sha256").update(home).digest("hex").slice(0, 12)
   return `/tmp/tacit-${process.getuid?.()}-${digest}/daemon.sock`
 }

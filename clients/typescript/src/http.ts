@@ -1,8 +1,10 @@
 // One HTTP request to the daemon. It never waits longer than it was told and never keeps a connection.
 
-import { request as send } from "node:http"
+import { request as send, type ClientRequestArgs } from "node:http"
+import type { Socket } from "node:net"
 import { TacitError } from "./errors.js"
 import type { Address } from "./home.js"
+import { connectProven } from "./proof.js"
 
 export interface Outgoing {
   method: string
@@ -27,11 +29,11 @@ export interface Reply {
 export function exchange(address: Address, { method, path, body, headers, deadlineMs, signal }: Outgoing): Promise<Reply> {
   const sent = body === undefined ? "" : JSON.stringify(body)
   return new Promise((resolve, reject) => {
+    let connection: Socket | undefined
     const request = send({
-      ...("socketPath" in address ? { socketPath: address.socketPath, host: "tacit" } : { host: address.host, port: address.port }),
+      ...wayTo(address, (opened) => (connection = opened)),
       method,
       path,
-      agent: false,
       headers: {
         Connection: "close",
         "Content-Length": Buffer.byteLength(sent),
@@ -42,6 +44,7 @@ export function exchange(address: Address, { method, path, body, headers, deadli
     const fail = (error: TacitError) => {
       settle()
       request.destroy()
+      connection?.destroy()
       reject(error)
     }
     const timer = setTimeout(
@@ -71,4 +74,17 @@ export function exchange(address: Address, { method, path, body, headers, deadli
     })
     request.end(sent)
   })
+}
+
+/** What tells `node:http` where to connect; `opened` gets a connection that has to be closed with the request. */
+function wayTo(address: Address, opened: (connection: Socket) => void): ClientRequestArgs {
+  if ("socketPath" in address) return { socketPath: address.socketPath, host: "tacit", agent: false }
+  if ("host" in address) return { host: address.host, port: address.port, agent: false }
+  return {
+    host: "tacit",
+    createConnection: (_, done) => {
+      opened(connectProven(address, done))
+      return undefined as unknown as Socket // it comes through `done`, once it is proven
+    },
+  }
 }

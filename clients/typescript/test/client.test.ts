@@ -1,9 +1,10 @@
 // The client against a server that stands in for the daemon: ways to it, deadlines, failures.
 
 import assert from "node:assert/strict"
+import { createHmac } from "node:crypto"
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import { createServer as createTcpServer, type AddressInfo, type Server as TcpServer } from "node:net"
 import { join } from "node:path"
 import { afterEach, beforeEach, test } from "node:test"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -19,6 +20,7 @@ interface Heard {
 let home: string
 let failures: TacitError[]
 let servers: Server[]
+let keyedServers: TcpServer[]
 let heard: Heard[]
 const onFailure = (error: TacitError) => void failures.push(error)
 
@@ -28,6 +30,7 @@ beforeEach(() => {
   failures = []
   heard = []
   servers = []
+  keyedServers = []
 })
 
 afterEach(async () => {
@@ -35,6 +38,7 @@ afterEach(async () => {
     server.closeAllConnections()
     await new Promise((done) => server.close(done))
   }
+  for (const server of keyedServers) await new Promise((done) => server.close(done))
   rmSync(home, { recursive: true, force: true })
 })
 
@@ -203,6 +207,68 @@ test("without a socket the port of daemon.json is asked, with its token", async 
   assert.deepEqual(failures, [])
   assert.deepEqual(heard.map(({ headers }) => headers.authorization), ["Bearer port-token", "Bearer personal", "Bearer given"])
   assert.throws(() => new Tacit({ url: "localhost" }), { code: "invalid_input" })
+})
+
+/** A stand-in for a daemon on TCP: it proves that it knows `key`, and then speaks HTTP. */
+async function serveKeyed(key: string, answer: string): Promise<{ port: number; asked: string[] }> {
+  const asked: string[] = []
+  const proof = (side: string, nonces: string) => createHmac("sha256", key).update(`${side} ${nonces}`).digest("hex")
+  const server = createTcpServer((socket) => {
+    let data = ""
+    let nonces = ""
+    socket.on("error", () => {})
+    socket.on("data", (part) => {
+      data += part.toString("latin1")
+      const theirs = /^TACIT1 ([0-9a-f]{32})\n/.exec(data)?.[1]
+      if (theirs && !nonces) {
+        nonces = `${theirs} ${"ab".repeat(16)}`
+        data = ""
+        socket.write(`${proof("daemon", nonces)} ${"ab".repeat(16)}\n`)
+      }
+      if (!nonces || !data.startsWith(`${proof("client", nonces)}\n`) || !data.includes("\r\n\r\n{")) return
+      asked.push(data.slice(65))
+      socket.end(`HTTP/1.1 200 OK\r\ncontent-length: ${answer.length}\r\n\r\n${answer}`)
+    })
+  })
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+  keyedServers.push(server)
+  return { port: (server.address() as AddressInfo).port, asked }
+}
+
+test("a daemon on TCP is asked after both sides proved that they know the key", async () => {
+  const key = "0f".repeat(32)
+  const { port, asked } = await serveKeyed(key, '{"context": "Rule."}')
+  const file = join(home, "run", "daemon.tcp")
+  writeFileSync(file, `${port} ${key}\n`, { mode: 0o600 })
+  const block = await new Tacit({ home, token: "", deadlineMs: 5000, onFailure }).session("s1").start()
+  assert.deepEqual(failures, [])
+  assert.equal(block?.context, "Rule.")
+  assert.match(asked[0]!, /^POST \/hook\/plain HTTP\/1.1\r\n/)
+  assert.doesNotMatch(asked[0]!, new RegExp(key))
+})
+
+test("another program on the port, and a key file that others may read, get nothing", async () => {
+  const { port, asked } = await serveKeyed("1e".repeat(32), "{}")
+  const file = join(home, "run", "daemon.tcp")
+  writeFileSync(file, `${port} ${"0f".repeat(32)}\n`, { mode: 0o600 })
+  assert.equal(await new Tacit({ home, deadlineMs: 5000, onFailure }).session("s1").start(), undefined)
+  assert.match(failures[0]!.message, /another program has the daemon's port/)
+  chmodSync(file, 0o644)
+  assert.equal(await new Tacit({ home, deadlineMs: 5000, onFailure }).session("s1").start(), undefined)
+  assert.match(failures[1]!.message, /open to others/)
+  assert.deepEqual(asked, [])
+})
+
+test("a port that says nothing costs the deadline and leaves nothing open", async () => {
+  const server = createTcpServer((socket) => void socket.resume().on("error", () => {}))
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done))
+  keyedServers.push(server)
+  writeFileSync(join(home, "run", "daemon.tcp"), `${(server.address() as AddressInfo).port} ${"0f".repeat(32)}`, { mode: 0o600 })
+  assert.equal(await new Tacit({ home, deadlineMs: 150, onFailure }).session("s1").start(), undefined)
+  assert.equal(failures[0]?.code, "deadline_exceeded")
+  const open = () => new Promise<number>((done) => server.getConnections((_, count) => done(count)))
+  for (let left = 40; left && (await open()); left -= 1) await sleep(25)
+  assert.equal(await open(), 0)
 })
 
 test("statements, searches and forgetting use the API", async () => {
