@@ -7,7 +7,6 @@ import copy
 import functools
 import itertools
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
+from middleware.blocks import bare
 from tacit import Tacit
 from tacit.errors import InvalidInput
 from tacit.hosts.probe.stub_model import StubModel
@@ -24,7 +24,6 @@ from tacit.ports.store import MemoryFilter
 
 pytestmark = pytest.mark.slow
 
-BLOCK = re.compile(r"(?:\n\n)?<tacit-memory\b.*?</tacit-memory>", re.DOTALL)
 SETTINGS = {
     "embedder": {"provider": "fake"},
     "recall": {
@@ -102,27 +101,6 @@ def client_of(name: str, model: StubModel) -> Any:
 
 def remembering(client: Any, memory: Tacit, **told: Any) -> Any:
     return with_memory(client, memory, deadline_ms=SLOW, **told)
-
-
-def bare(value: Any) -> Any:
-    """A request as it was before anything was added to it."""
-    if isinstance(value, str):
-        return BLOCK.sub("", value)
-    if isinstance(value, dict):
-        found = {name: bare(one) for name, one in value.items()}
-        return {
-            n: v
-            for n, v in found.items()
-            if not (n in ("system", "instructions") and v in ("", []) and value[n] != v)
-        }
-    if isinstance(value, list):
-        kept = [(one, bare(one)) for one in value]
-        return [new for old, new in kept if new == old or not emptied(new)]
-    return value
-
-
-def emptied(value: Any) -> bool:
-    return isinstance(value, dict) and (value.get("text") == "" or value.get("content") in ("", []))
 
 
 def prompt(turn: int) -> str:

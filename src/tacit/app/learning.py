@@ -92,7 +92,7 @@ class Learning:
             # Not capture: the user asks for exactly this, as at a terminal.
             self._submit(lambda: self._run_typed_command(signal, handled, hidden=hidden), on=self._statements)
             return
-        if hidden or not settings.capture.enabled:
+        if hidden or signal.no_capture or not settings.capture.enabled:
             return
         project = handled.project
         match signal:

@@ -1,8 +1,8 @@
 """Library: a Python program that keeps its own list of messages, through `tacit.Tacit` or the SDK middleware.
 
-In: what `Plain` reads (docs there), and three things more: tool calls with the arguments as the model wrote them (`args`),
-`messages` and `sent` at the end of a message (the conversation so far, where there is no file of it; what its requests were like), and `{"event": "replay",
-"session", "message_ids": [...]}`. Out: `{"system": text}` for what stands in the system prompt, `{"text": text}` for what
+In: what `Plain` reads (docs there), and four things more: tool calls with the arguments as the model wrote them (`args`),
+`messages` and `sent` at the end of a message (the conversation so far, where there is no file of it; what its requests were like), `no_capture` where
+nothing may be learned from an event, and `{"event": "replay", "session", "message_ids": [...]}`. Out: `{"system": text}` for what stands in the system prompt, `{"text": text}` for what
 goes with the message or the tool result it was asked for; `{"texts": {id: text}}`. Never: a decision.
 
 The program sends its whole list with every request, so nothing that was handed over is stored for us: the same bytes go
@@ -84,6 +84,8 @@ class Library:
         if fields.needed_identifier("event") in ("ping", "replay"):
             return None
         signal = _PLAIN.parse(_with_call(payload), at_ms=at_ms)
+        if signal is not None and fields.flag("no_capture"):
+            signal = replace(signal, no_capture=True)
         if not isinstance(signal, MessageEnded):
             return signal
         messages = payload.get("messages")

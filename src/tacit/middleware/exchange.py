@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import cast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar, cast
 
+from tacit.app.library.conversation import Placement
 from tacit.app.library.message_formats import MessageFacts
 from tacit.middleware.bodies import Body, RequestConversation, api_of, read_conversation, with_blocks
 from tacit.middleware.conversations import MAX_SAID, Conversations, KnownConversation
@@ -20,6 +21,9 @@ from tacit.middleware.replies import Api, Reply, read_reply
 from tacit.middleware.reuse import Reuse, kept, outline
 
 _LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+GOES_OUT = "a request goes out without memory"
+NOT_LEARNED_FROM = "an answer is not learned from"
 SESSION_HEADER = "x-tacit-session"
 OFF_HEADER = "x-tacit"
 MAX_REPLY_BYTES = 16 << 20
@@ -31,12 +35,12 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """A request that went out with its conversation; `Exchange.heard` wants it back with the answer."""
+    """A request that went out with its conversation; `Exchange.heard` or `answered` wants it back with the answer."""
 
-    api: Api
     known: KnownConversation
     said: tuple[MessageFacts, ...]
     stored: bool
+    api: Api = "chat"
 
 
 class Exchange:
@@ -54,57 +58,85 @@ class Exchange:
         api = api_of(path)
         if api is None or headers.get(OFF_HEADER, "").lower() == "off":
             return content, None
-        try:
-            body: object = json.loads(content)
-            conversation = read_conversation(api, cast("Body", body)) if isinstance(body, Mapping) else None
-            return (
-                self._carried(conversation, headers, content) if conversation is not None else (content, None)
-            )
-        except Exception:  # noqa: BLE001 - the middleware's boundary: the program's request goes out all the same
-            _LOG.warning("a request goes out without memory", exc_info=True)
-            return content, None
+        return guarded(lambda: self._changed(api, headers, content), (content, None), GOES_OUT)
+
+    def _changed(
+        self, api: Api, headers: Mapping[str, str], content: bytes
+    ) -> tuple[bytes, SentRequest | None]:
+        body: object = json.loads(content)
+        conversation = read_conversation(api, cast("Body", body)) if isinstance(body, Mapping) else None
+        return self._carried(conversation, headers, content) if conversation is not None else (content, None)
 
     def _carried(
         self, conversation: RequestConversation, headers: Mapping[str, str], content: bytes
     ) -> tuple[bytes, SentRequest]:
-        known = self._known(conversation, headers)
-        before = known.said if conversation.continues else ()
-        messages = (*before, *conversation.said)
-        placed = known.session.place(messages, whole=not conversation.continues)
-        texts = placed.texts[len(before) :] or ("",) * len(conversation.said)
-        body = with_blocks(conversation, system=placed.system, texts=texts)
-        known.unmeasured.append((conversation.body, body, placed.every_call))
-        del known.unmeasured[:-MAX_UNMEASURED]
-        sent = SentRequest(
-            api=conversation.api, known=known, said=messages, stored=conversation.api == "responses"
-        )
+        body, sent = self.carry(conversation, session=headers.get(SESSION_HEADER, ""))
         if body is conversation.body:
             return content, sent
         return _ENCODER.encode(body).encode("utf-8", "surrogatepass"), sent
 
-    def _known(self, conversation: RequestConversation, headers: Mapping[str, str]) -> KnownConversation:
-        name = headers.get(SESSION_HEADER, "") or self._session
+    def carry(self, conversation: RequestConversation, *, session: str = "") -> tuple[Body, SentRequest]:
+        """The body of a request with its blocks, the same object where there are none; `session` = the name that the request gives."""
+        sent, placed = self.begin(
+            conversation.said,
+            session=session,
+            continues=conversation.continues,
+            lasting=bool(conversation.body.get("conversation")),
+            api=conversation.api,
+        )
+        body = with_blocks(conversation, system=placed.system, texts=placed.texts)
+        note_sent(sent, conversation.body, body, every_call=placed.every_call)
+        return body, sent
+
+    def begin(
+        self,
+        said: Sequence[MessageFacts],
+        *,
+        session: str = "",
+        continues: str = "",
+        lasting: bool = False,
+        api: Api = "chat",
+    ) -> tuple[SentRequest, Placement]:
+        """Ask the memory for what is new in the messages of a request; the placement has one text for each of them.
+
+        Args:
+            said: what the messages say, oldest first.
+            session: the name that the program gives the conversation; "" = the exchange's own, else it is found by what is said.
+            continues: the name of what the API keeps and this request continues.
+            lasting: whether that name stays the same as the conversation goes on.
+            api: the API of the request.
+        """
+        known = self._known(said, session=session, continues=continues, lasting=lasting)
+        before = known.said if continues else ()
+        messages = (*before, *said)
+        placed = known.session.place(messages, whole=not continues)
+        texts = placed.texts[len(before) :] or ("",) * len(said)
+        sent = SentRequest(known=known, said=messages, stored=api == "responses", api=api)
+        return sent, replace(placed, texts=texts)
+
+    def _known(
+        self, said: Sequence[MessageFacts], *, session: str, continues: str, lasting: bool
+    ) -> KnownConversation:
+        name = session or self._session
         if name:
             return self._conversations.named(name)
-        if conversation.continues:
-            lasting = bool(conversation.body.get("conversation"))
-            return (
-                self._conversations.kept(conversation.continues, lasting=lasting) or self._conversations.new()
-            )
-        return self._conversations.found(conversation.said)
+        if continues:
+            return self._conversations.kept(continues, lasting=lasting) or self._conversations.new()
+        return self._conversations.found(said)
 
     def heard(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
         """Take in the answer to a request."""
         if len(content) > MAX_REPLY_BYTES:
             return
-        try:
-            reply = read_reply(sent.api, content, stream=stream)
-            if reply is not None:
-                self._take(sent, reply)
-        except Exception:  # noqa: BLE001 - the middleware's boundary: the answer is the program's already
-            _LOG.warning("an answer is not learned from", exc_info=True)
+        guarded(lambda: self._read(sent, content, stream=stream), None, NOT_LEARNED_FROM)
 
-    def _take(self, sent: SentRequest, reply: Reply) -> None:
+    def _read(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
+        reply = read_reply(sent.api, content, stream=stream)
+        if reply is not None:
+            self.answered(sent, reply)
+
+    def answered(self, sent: SentRequest, reply: Reply) -> None:
+        """Take in an answer that was read already."""
         conversation = sent.known
         messages = (*sent.said, reply.said)
         if sent.stored:
@@ -115,6 +147,21 @@ class Exchange:
             conversation.tokens.append((reply.input_tokens, reply.cached_tokens))
         if reply.ended:
             conversation.session.heard(messages, sent=lambda: _sums(conversation))
+
+
+def guarded(work: Callable[[], T], otherwise: T, warning: str) -> T:
+    """What `work` returns, or `otherwise` and one line in the log where it breaks: a program's own request and answer are not ours to lose."""
+    try:
+        return work()
+    except Exception:  # noqa: BLE001 - the middleware's boundary
+        _LOG.warning(warning, exc_info=True)
+        return otherwise
+
+
+def note_sent(sent: SentRequest, written: Body, body: Body, *, every_call: bool) -> None:
+    """Keep a request for the cache meter: as the program wrote it, and as it went out."""
+    sent.known.unmeasured.append((written, body, every_call))
+    del sent.known.unmeasured[:-MAX_UNMEASURED]
 
 
 def _measure(conversation: KnownConversation) -> list[Reuse]:

@@ -23,6 +23,7 @@ class _Common:
         agent_id: id of the subagent that sent it, or empty for the main agent.
         transcript_path: where the host writes the transcript, or empty.
         parent: session this one was forked or spawned from.
+        no_capture: nothing may be learned from it; a program decides that for its own conversations.
     """
 
     session: SessionKey
@@ -33,6 +34,7 @@ class _Common:
     agent_id: str = ""
     transcript_path: str = ""
     parent: SessionKey | None = None
+    no_capture: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

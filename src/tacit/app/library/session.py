@@ -51,6 +51,7 @@ class Session:
         agent: str = "",
         resumed: bool = True,
         deadline_ms: float = 400.0,
+        capture: bool = True,
     ) -> None:
         """Begin or go on with a conversation; `Tacit.session` makes one.
 
@@ -62,11 +63,13 @@ class Session:
             agent: name of the agent, where settings differ by agent.
             resumed: whether an earlier process may have had this conversation.
             deadline_ms: longest wait for one event.
+            capture: whether something may be learned from it.
         """
         self.id = session_id
         self._later = later
         self._hook = hook
         self._deadline_ms = deadline_ms
+        self._capture = capture
         self._about = {"session": session_id, "cwd": cwd, "agent": agent}
         self._talk = Conversation(ask=self._ask, about=self._about, resumed=resumed)
         self._lock = Lock()
@@ -126,6 +129,7 @@ class Session:
             cwd=self._about["cwd"],
             agent=self._about["agent"],
             deadline_ms=self._deadline_ms,
+            capture=self._capture,
         )
         forked._talk.begin_as_fork(self._talk, parent=self.id)
         return forked
@@ -164,8 +168,9 @@ class Session:
             end = text or next(
                 (message.text for message in reversed(messages) if message.role == "assistant"), ""
             )
-            payload = {"text": end[-END_CHARS:], "messages": transcript(all_messages), "sent": list(sent())}
-            self._hook({**about, **payload}, 5_000.0)
+            learned = transcript(all_messages) if self._capture else []
+            payload = {"text": end[-END_CHARS:], "messages": learned, "sent": list(sent())}
+            self._hook(self._told({**about, **payload}), 5_000.0)
 
         self._later(tell)
 
@@ -190,7 +195,10 @@ class Session:
         return cleaned
 
     def _ask(self, payload: Mapping[str, object]) -> Mapping[str, object] | None:
-        return self._hook(payload, self._deadline_ms)
+        return self._hook(self._told(payload), self._deadline_ms)
+
+    def _told(self, payload: Mapping[str, object]) -> Mapping[str, object]:
+        return payload if self._capture else {**payload, "no_capture": True}
 
 
 def transcript(messages: Sequence[MessageFacts]) -> list[dict[str, object]]:

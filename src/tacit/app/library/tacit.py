@@ -24,6 +24,7 @@ from tacit.errors import DaemonUnavailable, InvalidInput
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.app.library.bridge import AsyncTacit
+    from tacit.app.library.item_access import ItemAccess
     from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
 
 _LOG = logging.getLogger(__name__)
@@ -220,6 +221,7 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         agent: str = "",
         deadline_ms: float = 400.0,
+        capture: bool = True,
     ) -> Session:
         """One conversation whose messages the program keeps; see `Session.prepare`.
 
@@ -228,6 +230,7 @@ class Tacit:
             cwd: folder whose project it is about.
             agent: name of the agent, where settings differ by agent.
             deadline_ms: longest wait for one thing that is asked for it.
+            capture: whether something may be learned from it.
         """
         return Session(
             session_id or f"s-{secrets.token_hex(8)}",
@@ -237,6 +240,7 @@ class Tacit:
             agent=agent,
             resumed=bool(session_id),
             deadline_ms=deadline_ms,
+            capture=capture,
         )
 
     def forget(self, memory_id: str) -> None:
@@ -255,6 +259,11 @@ class Tacit:
             NotFound: if there is none of this id.
         """
         self._way.feedback(memory_id, useful=useful)
+
+    @property
+    def items(self) -> ItemAccess:
+        """JSON objects that the program keeps under keys in namespaces; see `ItemAccess`."""
+        return self._way.items
 
     @property
     def engine(self) -> Engine:
