@@ -67,6 +67,11 @@ thorough *args:
 e2e *args:
     uv run pytest -m "e2e or slow" --timeout 300 "$@"
 
+# the agent frameworks with memory, in an environment of their own
+frameworks *args:
+    UV_PROJECT_ENVIRONMENT=.venv-frameworks uv sync --quiet --frozen --no-default-groups --group frameworks
+    .venv-frameworks/bin/python -m pytest -p no:cacheprovider tests/middleware/test_frameworks.py tests/middleware/test_frameworks_guide.py tests/middleware/test_langgraph_store.py "$@"
+
 # tests that take minutes each: damage, imports, escaping in every preset, the attacks
 long *args:
     uv run pytest -m long --timeout 900 "$@"

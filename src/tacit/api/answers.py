@@ -829,6 +829,38 @@ class Injected(_Answer):
     failure: InjectionFailure | None
 
 
+class ItemView(_Answer):
+    """An item of a program. `score` is null where words did not decide the order."""
+
+    namespace: Sequence[str]
+    key: str
+    value: Annotated[
+        Mapping[str, Any], WithJsonSchema({"type": "object", "additionalProperties": True, "title": "Value"})
+    ]
+    created_at_ms: int
+    updated_at_ms: int
+    memory_id: str
+    score: float | None
+
+
+class OneItem(_Answer):
+    """One item; null = there is none."""
+
+    item: ItemView | None
+
+
+class ItemList(_Answer):
+    """Items, best or newest first."""
+
+    items: Sequence[ItemView]
+
+
+class NamespaceList(_Answer):
+    """The namespaces that hold items, sorted."""
+
+    namespaces: Sequence[Sequence[str]]
+
+
 class OneSetting(_Answer):
     """Every layer's value of one setting."""
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel
 
-from tacit.api import handlers, programs
+from tacit.api import handlers, items, programs
 from tacit.api.admin import handlers as admin_handlers
 from tacit.api.admin import settings, teams
 from tacit.api.answering import Answer
@@ -148,7 +148,8 @@ def _delete(
     path: str,
     handler: Handler,
     *,
-    matched: Literal["memory", "settings"],
+    matched: Literal["", "memory", "settings"] = "",
+    statuses: tuple[int, ...] = (200,),
 ) -> Callable[[str], Endpoint]:
     return lambda group: Endpoint(
         method="DELETE",
@@ -156,6 +157,7 @@ def _delete(
         reads="query",
         handler=handler,
         group=group,
+        statuses=statuses,
         matched=matched,
     )
 
@@ -237,6 +239,14 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", f"{_TRACE}/feedback", admin_handlers.judge, statuses=(201,)),
         _get("/v1/feedback", admin_handlers.verdicts),
         _send("POST", "/v1/tune", handlers.tune),
+    ),
+    *_group(
+        "Items",
+        _get("/v1/items", items.get),
+        _send("PUT", "/v1/items", items.put),
+        _delete("/v1/items", items.delete, statuses=(204,)),
+        _send("POST", "/v1/items/search", items.search),
+        _get("/v1/items/namespaces", items.namespaces),
     ),
     *_group(
         "Sessions",

@@ -27,6 +27,7 @@ from tacit.app.parts import Parts
 from tacit.app.prerender import HookDeadline, StartBlocks
 from tacit.app.projects import Projects
 from tacit.app.queries.agent_tools import AgentTools
+from tacit.app.queries.items import Items
 from tacit.app.queries.recall_inputs import SURFACES, signal_and_state
 from tacit.app.queries.session_answers import ContextAnswer
 from tacit.app.sessions import LiveSessions
@@ -166,6 +167,7 @@ class Engine:
             judge=self._judge,
         )
         self._outcomes = Outcomes()
+        self.items = Items(self, parts, refuse_incognito=lambda: self._refuse_incognito(""))
         self._replaying: dict[str, ReplayingHost | None] = {}
         self._special: dict[str, tuple[DeferringHost | None, TranscriptHost | None]] = {}
         self._compactions = Compactions()

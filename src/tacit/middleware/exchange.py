@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from tacit.app.library.conversation import Placement
 from tacit.app.library.message_formats import MessageFacts
-from tacit.middleware.bodies import RequestConversation, api_of, read_conversation, with_blocks
+from tacit.middleware.bodies import Body, RequestConversation, api_of, read_conversation, with_blocks
 from tacit.middleware.conversations import MAX_SAID, Conversations, KnownConversation, Measured, Space
 from tacit.middleware.replies import Api, Reply, read_reply
 from tacit.middleware.reuse import Reuse, kept, outline
 
 _LOG = logging.getLogger(__name__)
+T = TypeVar("T")
+GOES_OUT = "a request goes out without memory"
+NOT_LEARNED_FROM = "an answer is not learned from"
 SESSION_HEADER = "x-tacit-session"
 PROJECT_HEADER = "x-tacit-project"
 OFF_HEADER = "x-tacit"
@@ -42,14 +47,14 @@ MAX_REUSE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """A request that went out with its conversation; `Exchange.heard` wants it back with the answer."""
+    """A request that went out with its conversation; `Exchange.heard` or `answered` wants it back with the answer."""
 
-    api: Api
     known: KnownConversation
     space: Space
     said: tuple[MessageFacts, ...]
     stored: bool
     continues: bool
+    api: Api
 
 
 class Exchange:
@@ -70,66 +75,103 @@ class Exchange:
         api = api_of(path)
         if api is None or headers.get(OFF_HEADER, "").lower() == "off":
             return content, None
-        try:
-            text = content.decode()
-            conversation = read_conversation(api, text)
-            if conversation is None:
-                return content, None
-            changed, sent = self._carried(conversation, headers, until)
-            return content if changed is text else changed.encode(), sent
-        except ValueError as error:
-            _LOG.debug("a request goes out without memory: it is no JSON object: %s", type(error).__name__)
-        except Exception as error:  # noqa: BLE001 - the middleware's boundary: the program's request goes out all the same
-            # No traceback: what is raised over a body may quote it.
-            _LOG.warning("a request goes out without memory: %s", type(error).__name__)
-        return content, None
+        return guarded(lambda: self._changed(api, headers, content, until), (content, None), GOES_OUT)
 
-    def _carried(
-        self, conversation: RequestConversation, headers: Mapping[str, str], until: float
+    def _changed(
+        self, api: Api, headers: Mapping[str, str], content: bytes, until: float
+    ) -> tuple[bytes, SentRequest | None]:
+        text = content.decode()
+        conversation = read_conversation(api, text)
+        if conversation is None:
+            return content, None
+        changed, sent = self.carry(
+            conversation, session=headers.get(SESSION_HEADER, ""), space=_space_of(headers), until=until
+        )
+        return content if changed is text else changed.encode(), sent
+
+    def carry(
+        self,
+        conversation: RequestConversation,
+        *,
+        session: str = "",
+        space: Space = Space(),
+        until: float = math.inf,
     ) -> tuple[str, SentRequest]:
-        space = _space_of(headers)
-        known = self._known(conversation, headers, space)
-        before = known.said if conversation.continues else ()
-        messages = (*before, *conversation.said)
-        placed = known.session.place(messages, whole=not conversation.continues, until=until)
-        self._conversations.placed(known, placed)
-        texts = placed.texts[len(before) :] or ("",) * len(conversation.said)
-        text = with_blocks(conversation, system=placed.system, texts=texts)
-        known.unmeasured.append(Measured(conversation.body, placed.system, texts, placed.every_call))
-        del known.unmeasured[:-MAX_UNMEASURED]
-        return text, SentRequest(
+        """The text of a request with its blocks, the same object where there are none; see `begin` for the arguments."""
+        sent, placed = self.begin(
+            conversation.said,
+            session=session,
+            space=space,
+            continues=conversation.continues,
+            lasting=bool(conversation.body.get("conversation")),
             api=conversation.api,
+            until=until,
+        )
+        text = with_blocks(conversation, system=placed.system, texts=placed.texts)
+        note_sent(sent, conversation.body, placed)
+        return text, sent
+
+    def begin(
+        self,
+        said: Sequence[MessageFacts],
+        *,
+        session: str = "",
+        space: Space = Space(),
+        continues: str = "",
+        lasting: bool = False,
+        api: Api = "chat",
+        until: float = math.inf,
+    ) -> tuple[SentRequest, Placement]:
+        """Ask the memory for what is new in the messages of a request; the placement has one text for each of them.
+
+        Args:
+            said: what the messages say, oldest first.
+            session: the name that the program gives the conversation; "" = the exchange's own, else it is found by what is said.
+            space: what the conversation has in common with others besides its words.
+            continues: the name of what the API keeps and this request continues; "" = `said` is the whole conversation.
+            lasting: whether that name stays the same as the conversation goes on.
+            api: the API of the request.
+            until: reading of `time.monotonic` after which the memory is not asked any more.
+        """
+        known = self._known(said, session or self._session, space, continues, lasting=lasting)
+        before = known.said if continues else ()
+        messages = (*before, *said)
+        placed = known.session.place(messages, whole=not continues, until=until)
+        self._conversations.placed(known, placed)
+        texts = placed.texts[len(before) :] or ("",) * len(said)
+        sent = SentRequest(
             known=known,
             space=space,
             said=messages,
-            stored=conversation.api == "responses",
-            continues=bool(conversation.continues),
+            stored=api == "responses",
+            continues=bool(continues),
+            api=api,
         )
+        return sent, replace(placed, texts=texts)
 
     def _known(
-        self, conversation: RequestConversation, headers: Mapping[str, str], space: Space
+        self, said: Sequence[MessageFacts], name: str, space: Space, continues: str, *, lasting: bool
     ) -> KnownConversation:
-        name = headers.get(SESSION_HEADER, "") or self._session
         if name:
             return self._conversations.named(name, space)
-        if conversation.continues:
-            lasting = bool(conversation.body.get("conversation"))
-            found = self._conversations.kept(conversation.continues, space, lasting=lasting)
+        if continues:
+            found = self._conversations.kept(continues, space, lasting=lasting)
             return found or self._conversations.new(space)
-        return self._conversations.found(conversation.said, space)
+        return self._conversations.found(said, space)
 
     def heard(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
         """Take in the answer to a request."""
-        try:
-            reply = read_reply(sent.api, content, stream=stream) if len(content) <= MAX_REPLY_BYTES else None
-            if reply is not None:
-                self._take(sent, reply)
-            elif not sent.continues:
-                self._conversations.answered(sent.known, sent.said, sent.space)
-        except Exception as error:  # noqa: BLE001 - the middleware's boundary: the answer is the program's already
-            _LOG.warning("an answer is not learned from: %s", type(error).__name__)
+        guarded(lambda: self._read(sent, content, stream=stream), None, NOT_LEARNED_FROM)
 
-    def _take(self, sent: SentRequest, reply: Reply) -> None:
+    def _read(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
+        reply = read_reply(sent.api, content, stream=stream) if len(content) <= MAX_REPLY_BYTES else None
+        if reply is not None:
+            self.answered(sent, reply)
+        elif not sent.continues:
+            self._conversations.answered(sent.known, sent.said, sent.space)
+
+    def answered(self, sent: SentRequest, reply: Reply) -> None:
+        """Take in an answer that was read already."""
         known = sent.known
         messages = (*sent.said, reply.said)
         if not sent.continues:
@@ -144,6 +186,24 @@ class Exchange:
             known.session.heard(messages, sent=lambda: _sums(known))
         else:  # bodies are large, and turns may be long
             known.session.later(lambda: _measure(known))
+
+
+def guarded(work: Callable[[], T], otherwise: T, warning: str) -> T:
+    """What `work` returns, or `otherwise` and one line in the log where it breaks: a program's own request and answer are not ours to lose."""
+    try:
+        return work()
+    except ValueError as error:
+        _LOG.debug("%s: it cannot be read: %s", warning, type(error).__name__)
+    except Exception as error:  # noqa: BLE001 - the middleware's boundary
+        # No traceback: what is raised over a body may quote it.
+        _LOG.warning("%s: %s", warning, type(error).__name__)
+    return otherwise
+
+
+def note_sent(sent: SentRequest, body: Body, placed: Placement) -> None:
+    """Keep a request for the cache meter: as the program wrote it, and the blocks that it went out with."""
+    sent.known.unmeasured.append(Measured(body, placed.system, placed.texts, placed.every_call))
+    del sent.known.unmeasured[:-MAX_UNMEASURED]
 
 
 def _space_of(headers: Mapping[str, str]) -> Space:

@@ -81,7 +81,7 @@ def _async_client(library: Any) -> Any:
 
         async def send(self, request: Any, *, stream: bool = False, **kwargs: Any) -> Any:
             exchange = self.exchange
-            request, sent = await _on_a_thread(lambda: _outgoing(library, exchange, request))
+            request, sent = await on_a_thread(lambda: _outgoing(library, exchange, request))
             response = await self.inner.send(request, stream=stream, **kwargs)
             if sent is None or response.status_code not in _OK:
                 return response
@@ -89,7 +89,7 @@ def _async_client(library: Any) -> Any:
                 response.stream = _tees(library)[1](response, sent, exchange)
             else:
                 content = response.content
-                await _on_a_thread(lambda: _learn_from_reply(exchange, sent, response, content))
+                await on_a_thread(lambda: _learn_from_reply(exchange, sent, response, content))
             return response
 
         async def aclose(self) -> None:
@@ -208,7 +208,7 @@ def _over(library: Any, copy: ReplyCopy, response: Any, sent: SentRequest, excha
     _learn_from_reply(exchange, sent, response, content)
 
 
-async def _on_a_thread(work: Callable[[], Any]) -> Any:
+async def on_a_thread(work: Callable[[], Any]) -> Any:
     """Run `work` away from the event loop; where the loop is another library's than asyncio, on it."""
     try:
         asyncio.get_running_loop()

@@ -50,9 +50,19 @@ def read_reply(api: Api, body: bytes, *, stream: bool) -> Reply | None:
         if stream:
             return _STREAMS[api](list(events(body)))
         value: object = json.loads(body)
-        return _WHOLE[api](cast("Json", value)) if isinstance(value, Mapping) else None
+        return read_value(api, cast("Json", value)) if isinstance(value, Mapping) else None
     except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         return None
+
+
+def read_value(api: Api, value: Json) -> Reply | None:
+    """The answer in a body that was parsed already."""
+    return _WHOLE[api](value)
+
+
+def read_chunks(api: Api, chunks: Sequence[Json]) -> Reply | None:
+    """The answer in the events of a stream that were parsed already."""
+    return _STREAMS[api](chunks)
 
 
 def events(body: bytes) -> Iterator[Json]:

@@ -27,6 +27,7 @@ def with_memory(
     cwd: str | os.PathLike[str] | None = None,
     agent: str = "",
     deadline_ms: float = 400.0,
+    capture: bool = True,
 ) -> C:
     """A client like `client` whose conversations have a memory.
 
@@ -38,6 +39,7 @@ def with_memory(
         cwd: folder whose project it is about; None = as the memory says, "" = none.
         agent: name of the agent, where settings differ by agent.
         deadline_ms: longest wait for one thing that is asked for a request.
+        capture: whether something may be learned from the conversations.
 
     Raises:
         InvalidInput: if it is no client of these SDKs.
@@ -49,7 +51,9 @@ def with_memory(
             f"{type(client).__name__} is no client of the anthropic or openai SDK.",
             hint="Give an Anthropic, AsyncAnthropic, OpenAI or AsyncOpenAI client.",
         )
-    carrier = http_client(inner, memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms)
+    carrier = http_client(
+        inner, memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
+    )
     return cast("C", copy(http_client=carrier))
 
 
@@ -61,6 +65,7 @@ def http_client(
     cwd: str | os.PathLike[str] | None = None,
     agent: str = "",
     deadline_ms: float = 400.0,
+    capture: bool = True,
 ) -> C:
     """An HTTP client that sends through `inner` and gives conversations a memory, for frameworks that take one of their user's.
 
@@ -71,12 +76,15 @@ def http_client(
         cwd: folder whose project it is about.
         agent: name of the agent.
         deadline_ms: longest wait for one thing that is asked for a request.
+        capture: whether something may be learned from the conversations.
 
     Raises:
         InvalidInput: if it is no such client.
     """
     opened = memory or Tacit.connect(cwd=cwd)
     talks = Conversations(
-        lambda name, folder: opened.session(name, cwd=folder or cwd, agent=agent, deadline_ms=deadline_ms)
+        lambda name, folder: opened.session(
+            name, cwd=folder or cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
+        )
     )
     return cast("C", wrap_http_client(inner, Exchange(talks, session=session)))

@@ -29,6 +29,7 @@ from tacit.state.captured import (
     TeamState,
 )
 from tacit.state.counted import Record, SessionSpending, SessionUsage, Spending, Totals, Verdict
+from tacit.state.items import ITEM_CODEC
 from tacit.state.named_value import AtPurge, Codec, KeyedBy, NamedValue, Retention, as_json
 
 MOST_KEYS = 4000
@@ -50,6 +51,8 @@ PROJECT: KeyedBy[str] = KeyedBy(owner="project")
 PROJECT_FILE: KeyedBy[str, str] = KeyedBy(owner="project", parts=2)
 SCOPE: KeyedBy[Scope] = KeyedBy(owner="scope")
 SHARD: KeyedBy[str] = KeyedBy(owner="home")
+ITEM_KEY: KeyedBy[str, str] = KeyedBy(owner="scope", parts=2)
+"""The labels of a namespace, quoted and joined by slashes, and a quoted key."""
 IMPORTED_FROM: KeyedBy[str] = KeyedBy(owner="home", parts=2)
 """A tool, the hash of a scope, and a number where one value does not hold all."""
 
@@ -244,6 +247,11 @@ PENDING: Final = NamedValue(
     most=40,
 )
 """Failures that wait for their fix, oldest first; `retention.pending_fix_days` ends them."""
+
+ITEM: Final = NamedValue(
+    prefix="items/", keyed_by=ITEM_KEY, codec=ITEM_CODEC, at_purge=AtPurge.KEEP, words=True
+)
+"""A JSON object that a program keeps under a key in a namespace; the program deletes it."""
 
 # --- sessions and conversations
 

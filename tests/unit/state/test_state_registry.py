@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tacit.backends.memory import InMemoryStore
+from tacit.model.item import Item
 from tacit.model.scope import UNIVERSAL, Scope, project_scope
 from tacit.model.session import SessionKey
 from tacit.ports.store import Salvage
@@ -71,6 +72,9 @@ STORED = [
     (registry.RULES_CONFIRMED, ("shop-1",), "rules-confirmed/shop-1", "/home/u/shop", "/home/u/shop"),
     (registry.HOLDOUT_ERRORS, ("shop-1",), "trial/errors/shop-1", '{"00ff":["abcd",3]}', {"00ff": ("abcd", 3)}),
     (registry.REJECTED, (SHOP,), "capture/rejected/project:shop-1", '["Use caf\u00e9."]', ("Use caf\u00e9.",)),
+    (registry.ITEM, ("memories/ana%2Fb", "k%201"), "items/memories/ana%2Fb/k%201",
+     '[["memories","ana/b"],"k 1",["o",[["text","Hi."],["tags",["l",["a",null,2.5]]]]],5,6,"mem_1","Hi."]',
+     Item(namespace=("memories", "ana/b"), key="k 1", value={"text": "Hi.", "tags": ["a", None, 2.5]}, created_at_ms=5, updated_at_ms=6, memory_id="mem_1", text="Hi.")),
     (registry.PENDING, (SHOP,), "capture/failures/project:shop-1", json.dumps([{"session": "h/s", "failure": one} for one in (OLD_FILE_FAILURE, OLD_FAILURE)]), (Pending(session="h/s", failure=FAILURE),)),
     (registry.CHECKPOINT, (KEY,), "capture/session/claude-code/s1", json.dumps({
         "version": 1, "path": "/t.jsonl", "position": {"offset": 9, "head": "h", "prompts": 2, "last": "k"}, "root": "k0", "failures": [OLD_FAILURE, OLD_FILE_FAILURE],

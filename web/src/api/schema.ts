@@ -1032,6 +1032,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an item by its namespace and key. */
+        get: operations["get_items"];
+        /** Keep an item in place of what was under its key. Secrets in it are replaced; its text becomes a memory of the namespace's agent. */
+        put: operations["put_items"];
+        post?: never;
+        /** Remove an item and end its memory. Without such an item it does nothing. */
+        delete: operations["delete_items"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/items/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Find items below a namespace: with a query the nearest in meaning first, else the newest. */
+        post: operations["post_items_search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/items/namespaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the namespaces that hold items. */
+        get: operations["get_items_namespaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sessions": {
         parameters: {
             query?: never;
@@ -3475,6 +3528,36 @@ export interface components {
             code: string;
         };
         /**
+         * ItemList
+         * @description Items, best or newest first.
+         */
+        ItemList: {
+            /** Items */
+            items: components["schemas"]["ItemView"][];
+        };
+        /**
+         * ItemView
+         * @description An item of a program. `score` is null where words did not decide the order.
+         */
+        ItemView: {
+            /** Namespace */
+            namespace: string[];
+            /** Key */
+            key: string;
+            /** Value */
+            value: {
+                [key: string]: unknown;
+            };
+            /** Created At Ms */
+            created_at_ms: number;
+            /** Updated At Ms */
+            updated_at_ms: number;
+            /** Memory Id */
+            memory_id: string;
+            /** Score */
+            score: number | null;
+        };
+        /**
          * Job
          * @description One piece of long work.
          *
@@ -4192,6 +4275,14 @@ export interface components {
             muted: boolean;
         };
         /**
+         * NamespaceList
+         * @description The namespaces that hold items, sorted.
+         */
+        NamespaceList: {
+            /** Namespaces */
+            namespaces: string[][];
+        };
+        /**
          * NamingStatus
          * @description Cost and results of a model that names memories, in the pause or at the prompt.
          *
@@ -4426,6 +4517,13 @@ export interface components {
          */
         OneAgent: {
             agent: components["schemas"]["AgentSettings"];
+        };
+        /**
+         * OneItem
+         * @description One item; null = there is none.
+         */
+        OneItem: {
+            item: components["schemas"]["ItemView"] | null;
         };
         /**
          * OneJob
@@ -4895,6 +4993,35 @@ export interface components {
             status: string;
             /** Content */
             content: string;
+        };
+        /**
+         * PutItem
+         * @description An item to keep.
+         */
+        PutItem: {
+            /**
+             * Namespace
+             * @description labels of its namespace, from the widest to the narrowest
+             */
+            namespace: string[];
+            /**
+             * Key
+             * @description its key within the namespace
+             */
+            key: string;
+            /**
+             * Value
+             * @description its value
+             */
+            value: {
+                [key: string]: unknown;
+            };
+            /**
+             * Text
+             * @description what recall may find and hand over; empty = nothing
+             * @default
+             */
+            text?: string;
         };
         /**
          * Reason
@@ -9905,6 +10032,132 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["TuneReport"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_items: {
+        parameters: {
+            query: {
+                /** @description labels of its namespace, from the widest to the narrowest */
+                namespace: string[];
+                /** @description its key within the namespace */
+                key: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneItem"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    put_items: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PutItem"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneItem"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    delete_items: {
+        parameters: {
+            query: {
+                /** @description labels of its namespace, from the widest to the narrowest */
+                namespace: string[];
+                /** @description its key within the namespace */
+                key: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_items_search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["SearchItems"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ItemList"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_items_namespaces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NamespaceList"];
                 };
             };
             "4XX": components["responses"]["Problem"];

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from tacit.app.library.item_access import ItemAccess, LocalItems
 from tacit.app.library.values import Found, Recollection, Stored
 from tacit.app.reasons import change_text, silence_text
 from tacit.model.changes import Retire, Skip
@@ -70,6 +71,11 @@ class EngineAccess(Protocol):
 
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful."""
+        ...
+
+    @property
+    def items(self) -> ItemAccess:
+        """Items of programs."""
         ...
 
     def flush(self) -> None:
@@ -154,6 +160,11 @@ class LocalEngine:
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful."""
         self.engine.feedback(memory_id, useful=useful)
+
+    @property
+    def items(self) -> ItemAccess:
+        """Items of programs."""
+        return LocalItems(self.engine, self._speaker)
 
     def flush(self) -> None:
         """Wait until what was said is learned."""

@@ -12,7 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal, Protocol, cast
 
 from tacit.safety.escape import OPEN_TAG
@@ -30,7 +30,7 @@ _REMINDER = re.compile(r"\s*<(system-reminder|hook_context|environment_context)>
 _PASSING = frozenset({"cache_control"})
 """Fields that move from message to message between two requests and say nothing of the content."""
 _FAILED = re.compile(
-    r"\s*(?:error\b|traceback \(most recent call last\)|exception\b|(?:process )?exit(?:ed with)?(?: status| code)?:? [1-9])",
+    r"\s*(?:error\b|an error occurred\b|encountered error\b|traceback \(most recent call last\)|exception\b|(?:process )?exit(?:ed with)?(?: status| code)?:? [1-9])",
     re.IGNORECASE,
 )
 
@@ -207,8 +207,8 @@ def own_text(content: object, parts: Sequence[object]) -> str:
 def canonical(value: object) -> object:
     """A part as plain values that are the same in the next request, whatever is cached there."""
     if isinstance(value, Mapping):
-        fields = cast("Mapping[str, object]", value)
-        return {name: canonical(fields[name]) for name in sorted(fields) if name not in _PASSING}
+        mapping = cast("Mapping[str, object]", value)
+        return {name: canonical(mapping[name]) for name in sorted(mapping) if name not in _PASSING}
     if isinstance(value, str) and len(value) > LONG_CHARS:  # a picture, a document
         return f"{len(value)}:{zlib.crc32(value.encode('utf-8', 'surrogatepass'))}:{value[:40]}"
     if isinstance(value, (str, int, float, bool)) or value is None:
@@ -216,7 +216,11 @@ def canonical(value: object) -> object:
     if isinstance(value, Sequence):
         return [canonical(item) for item in cast("Sequence[object]", value)]
     dump = getattr(value, "model_dump", None)
-    return canonical(dump(mode="json")) if callable(dump) else type(value).__name__
+    if callable(dump):
+        return canonical(dump(mode="json"))
+    if is_dataclass(value) and not isinstance(value, type):
+        return {item.name: canonical(getattr(value, item.name)) for item in fields(value)}
+    return type(value).__name__
 
 
 def digest(text: str, other_parts: Sequence[object] = ()) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from tacit.app.library.engine_access import HOST, Statement, recollection_from, stored_from
+from tacit.app.library.item_access import DaemonItems, ItemAccess
 from tacit.app.library.values import Recollection, Stored
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
@@ -141,6 +142,11 @@ class DaemonEngine:
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful."""
         self._ask("POST", f"/v1/memories/{memory_id}/feedback", {"useful": useful})
+
+    @property
+    def items(self) -> ItemAccess:
+        """Items of programs."""
+        return DaemonItems(self._ask)
 
     def flush(self) -> None:
         """Do nothing: the daemon learns after its answers."""

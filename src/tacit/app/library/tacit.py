@@ -24,6 +24,7 @@ from tacit.errors import DaemonUnavailable, InvalidInput
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.app.library.bridge import AsyncTacit
+    from tacit.app.library.item_access import ItemAccess
     from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
 
 _LOG = logging.getLogger(__name__)
@@ -258,6 +259,11 @@ class Tacit:
             NotFound: if there is none of this id.
         """
         self._way.feedback(memory_id, useful=useful)
+
+    @property
+    def items(self) -> ItemAccess:
+        """JSON objects that the program keeps under keys in namespaces; see `ItemAccess`."""
+        return self._way.items
 
     @property
     def engine(self) -> Engine:

@@ -1,0 +1,98 @@
+"""Items of programs: JSON objects under keys in namespaces. In: checked requests. Out: models of the answers. See `tacit.api.handlers`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from tacit.api import answers as shapes
+from tacit.api.answering import Answer, Parameters, Service
+from tacit.api.requests import MAX_CONTENT_CHARS, NoBody, Request
+from tacit.app.queries.items import MAX_LABELS, MAX_NAME_CHARS
+from tacit.model.item import MOST_ITEMS, Item
+
+Label = Annotated[str, Field(min_length=1, max_length=MAX_NAME_CHARS)]
+Namespace = Annotated[tuple[Label, ...], Field(min_length=1, max_length=MAX_LABELS)]
+
+
+class ItemName(Request):
+    """Which item."""
+
+    namespace: Namespace = Field(description="labels of its namespace, from the widest to the narrowest")
+    key: str = Field(max_length=MAX_NAME_CHARS, description="its key within the namespace")
+
+
+class PutItem(ItemName):
+    """An item to keep."""
+
+    value: dict[str, Any] = Field(description="its value")
+    text: str = Field(
+        default="",
+        max_length=MAX_CONTENT_CHARS,
+        description="what recall may find and hand over; empty = nothing",
+    )
+
+
+class SearchItems(Request):
+    """Which items."""
+
+    prefix: tuple[Label, ...] = Field(
+        default=(), max_length=MAX_LABELS, description="namespace, with all below it; default: all"
+    )
+    where: dict[str, Any] = Field(
+        default={},
+        description="fields that the value must have: values, or one of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` with a value",
+    )
+    query: str = Field(
+        default="",
+        max_length=4000,
+        description="words: the items whose memories are nearest in meaning come first",
+    )
+    limit: int = Field(default=10, ge=1, le=MOST_ITEMS, description="most items")
+    offset: int = Field(default=0, ge=0, le=10_000_000, description="number of items to skip")
+
+
+def get(engine: Service, at: Parameters, request: ItemName) -> Answer[shapes.OneItem]:  # noqa: ARG001 - one shape for all
+    """Get an item by its namespace and key."""
+    item = engine.items.get(request.namespace, request.key)
+    return Answer(shapes.OneItem(item=_view(item) if item is not None else None))
+
+
+def put(engine: Service, at: Parameters, request: PutItem) -> Answer[shapes.OneItem]:
+    """Keep an item in place of what was under its key. Secrets in it are replaced; its text becomes a memory of the namespace's agent."""
+    item = engine.items.put(
+        request.namespace, request.key, request.value, text=request.text, speaker=at.speaker
+    )
+    return Answer(shapes.OneItem(item=_view(item)))
+
+
+def delete(engine: Service, at: Parameters, request: ItemName) -> Answer[None]:
+    """Remove an item and end its memory. Without such an item it does nothing."""
+    engine.items.delete(request.namespace, request.key, speaker=at.speaker)
+    return Answer(None, status=204)
+
+
+def search(engine: Service, at: Parameters, request: SearchItems) -> Answer[shapes.ItemList]:  # noqa: ARG001
+    """Find items below a namespace: with a query the nearest in meaning first, else the newest."""
+    found = engine.items.search(
+        request.prefix, where=request.where, query=request.query, limit=request.limit, offset=request.offset
+    )
+    return Answer(shapes.ItemList(items=[_view(item, score) for item, score in found]))
+
+
+def namespaces(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.NamespaceList]:  # noqa: ARG001
+    """List the namespaces that hold items."""
+    return Answer(shapes.NamespaceList(namespaces=engine.items.namespaces()))
+
+
+def _view(item: Item, score: float | None = None) -> shapes.ItemView:
+    return shapes.ItemView(
+        namespace=item.namespace,
+        key=item.key,
+        value=item.value,
+        created_at_ms=item.created_at_ms,
+        updated_at_ms=item.updated_at_ms,
+        memory_id=item.memory_id,
+        score=score,
+    )

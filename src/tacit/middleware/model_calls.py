@@ -1,0 +1,159 @@
+"""The model calls of an agent framework: memory before each call, capture after it. Every integration is built on this.
+
+In: the messages of a call, in a framework's own types or as the body of one of the three APIs. Out: the messages and the system text
+that go out; nothing for the answer. A boundary: whatever breaks here, the call goes out as the program wrote it, with one line in the log.
+Conversations, their sessions and what they were given are those of `exchange` and `conversations`; there is no second logic for them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, cast
+
+from tacit.app.library.message_formats import MessageFacts, MessageFormat
+from tacit.app.library.tacit import Tacit
+from tacit.middleware.bodies import Body, read_conversation
+from tacit.middleware.conversations import Conversations
+from tacit.middleware.exchange import (
+    GOES_OUT,
+    NOT_LEARNED_FROM,
+    Exchange,
+    SentRequest,
+    guarded,
+    note_sent,
+)
+from tacit.middleware.http_wrapper import on_a_thread
+from tacit.middleware.replies import Api, Reply
+
+M = TypeVar("M")
+SessionName = str | Callable[[], str]
+"""The name of the conversation, or what returns the name of the current one; "" = found by what is said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedCall(Generic[M]):
+    """The messages of a model call.
+
+    Attributes:
+        messages: a new list; messages without a block are the very objects that came in.
+        system: text for the end of the system prompt; "" = none.
+        sent: for `ModelCalls.answered`; None = nothing is learned from the answer.
+    """
+
+    messages: list[M]
+    system: str = ""
+    sent: SentRequest | None = None
+
+
+class ModelCalls:
+    """The calls that one object of a framework makes. Safe to use from several threads. No method raises."""
+
+    def __init__(
+        self,
+        memory: Tacit | None = None,
+        *,
+        session: SessionName = "",
+        cwd: str | os.PathLike[str] | None = None,
+        agent: str = "",
+        deadline_ms: float = 400.0,
+        capture: bool = False,
+    ) -> None:
+        """Carry the calls of one agent.
+
+        Args:
+            memory: an open memory; None = the one of this machine's daemon (`Tacit.connect()`).
+            session: the name of the conversation, or a function that returns the name of the current one. "" = found by what is said.
+            cwd: folder whose project it is about; None = as the memory says, "" = none.
+            agent: name of the agent: memories of the scope `agent:NAME` are its own, and settings may differ by agent.
+            deadline_ms: longest wait for one thing that is asked for a call.
+            capture: whether something may be learned from the conversations.
+        """
+        opened = memory or Tacit.connect(cwd=cwd)
+        self._session = session
+        self._exchange = Exchange(
+            Conversations(
+                lambda name, folder: opened.session(
+                    name, cwd=folder or cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
+                )
+            ),
+            session="",
+        )
+
+    def prepare(
+        self, messages: Sequence[M], shape: MessageFormat, *, system: object = "", session: str = ""
+    ) -> PreparedCall[M]:
+        """The messages of a call with what is known for them.
+
+        Args:
+            messages: the whole conversation, oldest first.
+            shape: how they are written.
+            system: the program's own system prompt, where it is none of the messages; only the cache meter reads it.
+            session: the name of the conversation, where the framework has one; the program's own name comes first.
+        """
+        bare = PreparedCall(messages=list(messages))
+        return guarded(lambda: self._prepared(messages, shape, system, session) or bare, bare, GOES_OUT)
+
+    def _prepared(
+        self, messages: Sequence[M], shape: MessageFormat, system: object, session: str
+    ) -> PreparedCall[M] | None:
+        said = [shape.read(message) for message in messages]
+        if not any(fact.digest or fact.results for fact in said):
+            return None
+        sent, placed = self._exchange.begin(said, session=self._name() or session)
+        listed = [
+            shape.place(message, text) if fact.digest or fact.results else message
+            for message, fact, text in zip(messages, said, placed.texts, strict=True)
+        ]
+        note_sent(sent, {"instructions": system, "messages": messages}, placed)
+        return PreparedCall(messages=listed, system=placed.system, sent=sent)
+
+    def carry(self, api: Api, body: Body, *, session: str = "") -> tuple[Body, SentRequest | None]:
+        """The same for the body of a request of one of the three APIs; the same object where nothing is added."""
+        return guarded(lambda: self._carried(api, body, session), (body, None), GOES_OUT)
+
+    def _carried(self, api: Api, body: Body, session: str) -> tuple[Body, SentRequest | None]:
+        text = json.dumps(body, ensure_ascii=False, default=as_fields)
+        conversation = read_conversation(api, text)
+        if conversation is None:
+            return body, None
+        changed, sent = self._exchange.carry(conversation, session=self._name() or session)
+        return body if changed is text else json.loads(changed), sent
+
+    def answered(self, sent: SentRequest | None, read: Callable[[], Reply | MessageFacts | None]) -> None:
+        """Take in the answer to a call; `read` says what it is, None = it cannot be learned from."""
+        if sent is not None:
+            guarded(lambda: self._heard(sent, read()), None, NOT_LEARNED_FROM)
+
+    def _heard(self, sent: SentRequest, answer: Reply | MessageFacts | None) -> None:
+        reply = Reply(said=answer, ended=not answer.calls) if isinstance(answer, MessageFacts) else answer
+        if reply is not None:
+            self._exchange.answered(sent, reply)
+
+    async def aprepare(
+        self, messages: Sequence[M], shape: MessageFormat, *, system: object = "", session: str = ""
+    ) -> PreparedCall[M]:
+        """`prepare` on a thread, for a program with an event loop."""
+        call: PreparedCall[M] = await on_a_thread(
+            lambda: self.prepare(messages, shape, system=system, session=session)
+        )
+        return call
+
+    async def acarry(self, api: Api, body: Body, *, session: str = "") -> tuple[Body, SentRequest | None]:
+        """`carry` on a thread."""
+        carried: tuple[Body, SentRequest | None] = await on_a_thread(
+            lambda: self.carry(api, body, session=session)
+        )
+        return carried
+
+    def _name(self) -> str:
+        return self._session() if callable(self._session) else self._session
+
+
+def as_fields(value: Any) -> Mapping[str, Any]:
+    """A pydantic object of a model API as a mapping; a mapping stays one."""
+    if isinstance(value, Mapping):
+        return cast("Mapping[str, Any]", value)
+    return cast("Mapping[str, Any]", value.model_dump(mode="json"))
