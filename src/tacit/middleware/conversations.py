@@ -53,6 +53,10 @@ class Space:
     folder: str = ""
 
 
+NO_SPACE = Space()
+"""Of a request that says nothing of a session or a project."""
+
+
 @dataclass(slots=True)
 class KnownConversation:
     """One conversation. `head` = digest of all that was said in it; `said` = what the API keeps of it, where it does.
@@ -121,12 +125,12 @@ class Conversations:
         for entry in journal.read() if journal else ():
             self._restore(entry)
 
-    def named(self, name: str, space: Space = Space()) -> KnownConversation:
+    def named(self, name: str, space: Space = NO_SPACE) -> KnownConversation:
         """The conversation that the program calls `name`."""
         with self._lock:
             return self._of(name, space)
 
-    def found(self, messages: Sequence[MessageFacts], space: Space = Space()) -> KnownConversation:
+    def found(self, messages: Sequence[MessageFacts], space: Space = NO_SPACE) -> KnownConversation:
         """The conversation that begins as `messages` does; a new one where none does."""
         chain, answers = chain_of(messages, space), answers_in(messages)
         with self._lock:
@@ -170,7 +174,7 @@ class Conversations:
         self,
         known: KnownConversation,
         messages: Sequence[MessageFacts],
-        space: Space = Space(),
+        space: Space = NO_SPACE,
     ) -> None:
         """Note that the model answered; an answer at the end of `messages` tells conversations with the same words apart."""
         chain, answers = chain_of(messages, space), answers_in(messages)
@@ -189,7 +193,7 @@ class Conversations:
             known.start_with = placement.start_with
             self._note(known, missed=placement.missed)
 
-    def kept(self, name: str, space: Space = Space(), *, lasting: bool) -> KnownConversation | None:
+    def kept(self, name: str, space: Space = NO_SPACE, *, lasting: bool) -> KnownConversation | None:
         """The conversation that the API keeps as `name`; `lasting` = a name that stays the same as it goes on."""
         with self._lock:
             session = self._places.get(_digest(b"kept", _bytes(name)))
@@ -201,7 +205,7 @@ class Conversations:
         with self._lock:
             self._put_places(known, (_digest(b"kept", _bytes(name)),))
 
-    def new(self, space: Space = Space()) -> KnownConversation:
+    def new(self, space: Space = NO_SPACE) -> KnownConversation:
         """A conversation of which nothing is known."""
         with self._lock:
             return self._opened("", space)
@@ -269,7 +273,7 @@ class Conversations:
             del self._earlier[next(iter(self._earlier))]
 
 
-def chain_of(messages: Sequence[MessageFacts], space: Space = Space()) -> list[bytes]:
+def chain_of(messages: Sequence[MessageFacts], space: Space = NO_SPACE) -> list[bytes]:
     """A digest of all that was said up to each message of the user and each tool result: lists that begin alike have the same ones."""
     digests: list[bytes] = []
     before = _bytes(f"{space.name}\0{space.folder}") if space.name or space.folder else b""

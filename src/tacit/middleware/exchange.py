@@ -16,7 +16,14 @@ from typing import TypeVar
 from tacit.app.library.conversation import Placement
 from tacit.app.library.message_formats import MessageFacts
 from tacit.middleware.bodies import Body, RequestConversation, api_of, read_conversation, with_blocks
-from tacit.middleware.conversations import MAX_SAID, Conversations, KnownConversation, Measured, Space
+from tacit.middleware.conversations import (
+    MAX_SAID,
+    NO_SPACE,
+    Conversations,
+    KnownConversation,
+    Measured,
+    Space,
+)
 from tacit.middleware.replies import Api, Reply, read_reply
 from tacit.middleware.reuse import Reuse, kept, outline
 
@@ -94,7 +101,7 @@ class Exchange:
         conversation: RequestConversation,
         *,
         session: str = "",
-        space: Space = Space(),
+        space: Space = NO_SPACE,
         until: float = math.inf,
     ) -> tuple[str, SentRequest]:
         """The text of a request with its blocks, the same object where there are none; see `begin` for the arguments."""
@@ -116,7 +123,7 @@ class Exchange:
         said: Sequence[MessageFacts],
         *,
         session: str = "",
-        space: Space = Space(),
+        space: Space = NO_SPACE,
         continues: str = "",
         lasting: bool = False,
         api: Api = "chat",
