@@ -36,15 +36,23 @@ class Conversation:
         }  # fmt: skip
         answers = [
             subprocess.run(
-                ["/bin/sh", "-c", entry["command"]], input=json.dumps(payload), capture_output=True, text=True,
-                env=self.sandbox.environment(), cwd=self.file.parent, check=True, timeout=60,
-            ).stdout  # fmt: skip
+                ["/bin/sh", "-c", entry["command"]],
+                input=json.dumps(payload),
+                capture_output=True,
+                text=True,
+                env=self.sandbox.environment(),
+                cwd=self.file.parent,
+                check=True,
+                timeout=60,
+            ).stdout
             for entry in entries
         ]
         return json.loads(answers[0]) if answers and answers[0] else {}
 
     def start(self):
-        return self.send("sessionStart", session_id=self.name, is_background_agent=False, composer_mode="agent")
+        return self.send(
+            "sessionStart", session_id=self.name, is_background_agent=False, composer_mode="agent"
+        )
 
     def says(self, words):
         self.generation += 1
@@ -54,13 +62,17 @@ class Conversation:
     def ran(self, tool, given, output):
         call = {"tool_name": tool, "tool_input": given, "tool_use_id": f"t{time.monotonic_ns()}"}
         before = self.send("preToolUse", **call, cwd=str(self.sandbox.project))
-        after = self.send("postToolUse", **call, cwd=str(self.sandbox.project), tool_output=json.dumps(output), duration=5)
+        after = self.send(
+            "postToolUse", **call, cwd=str(self.sandbox.project), tool_output=json.dumps(output), duration=5
+        )
         return before, after.get("additional_context", "")
 
     def ends(self, words):
         self.write("assistant", words)
         assert self.send("afterAgentResponse", text=words) == {}
-        assert self.send("sessionEnd", session_id=self.name, reason="completed", final_status="completed") == {}
+        assert (
+            self.send("sessionEnd", session_id=self.name, reason="completed", final_status="completed") == {}
+        )
 
     def write(self, role, text):
         row = {"role": role, "message": {"content": [{"type": "text", "text": text}]}}
@@ -92,13 +104,17 @@ def test_rules_and_fixes_come_with_results_and_nothing_comes_where_no_text_can_g
     cursor.remember(CENTS, kind="decision", files=("app/payments.py",))
     cursor.remember(FIX, kind="error_pattern")
     assert talk.says("go on with step three of the list") == {}
-    before, after = talk.ran("Read", {"file_path": str(cursor.project / "app/payments.py")}, {"content": "total = 0"})
+    before, after = talk.ran(
+        "Read", {"file_path": str(cursor.project / "app/payments.py")}, {"content": "total = 0"}
+    )
     assert before == {}
     assert "integer cents" in after
     error = "ModuleNotFoundError: No module named 'orders_schema'"
     _, after = talk.ran("Shell", {"command": "make schema"}, {"exitCode": 1, "stdout": "", "stderr": error})
     assert "make generate" in after
-    _, again = talk.ran("Read", {"file_path": str(cursor.project / "app/payments.py")}, {"content": "total = 0"})
+    _, again = talk.ran(
+        "Read", {"file_path": str(cursor.project / "app/payments.py")}, {"content": "total = 0"}
+    )
     assert again == "", "nothing is handed over twice"
 
 
@@ -118,12 +134,18 @@ def test_a_conversation_that_cannot_wait_for_a_daemon_gets_the_block_made_earlie
     cursor.remember(LINT, kind="preference")
     assert "make lint" in Conversation(cursor).start()["additional_context"]
     end = time.monotonic() + 90
-    while not any("additional_context" in file.read_text() for file in (cursor.tacit_home / "start").glob("*.json")):
+    while not any(
+        "additional_context" in file.read_text() for file in (cursor.tacit_home / "start").glob("*.json")
+    ):
         assert time.monotonic() < end, "the daemon left no start block"
         time.sleep(0.2)
     cursor.kill_daemon()
     late = Conversation(cursor, "late")
-    payload = {"hook_event_name": "sessionStart", "session_id": "late", "workspace_roots": [str(cursor.project)]}
+    payload = {
+        "hook_event_name": "sessionStart",
+        "session_id": "late",
+        "workspace_roots": [str(cursor.project)],
+    }
     (entry,) = json.loads(late.file.read_text())["hooks"]["sessionStart"]
     done = subprocess.run(
         ["/bin/sh", "-c", entry["command"]], input=json.dumps(payload), capture_output=True, text=True, check=True,
@@ -150,7 +172,12 @@ def test_doctor_runs_the_command_and_uninstall_gives_the_very_bytes_back(sandbox
 def test_claude_codes_hooks_are_silent_where_cursor_runs_them(cursor):
     cursor.tacit("install", "claude-code", "--yes")
     cursor.remember(LINT, kind="preference")
-    payload = {"hook_event_name": "SessionStart", "session_id": "c1", "cursor_version": "3.14.7", "source": "startup"}
+    payload = {
+        "hook_event_name": "SessionStart",
+        "session_id": "c1",
+        "cursor_version": "3.14.7",
+        "source": "startup",
+    }
     done = subprocess.run(
         [cursor.tacit_home / "bin" / "tacit-hook", "claude-code"], input=json.dumps(payload), capture_output=True,
         text=True, env=cursor.environment(), cwd=cursor.project, check=True, timeout=60,

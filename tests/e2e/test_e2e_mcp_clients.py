@@ -37,13 +37,13 @@ def ask(command, sandbox):
 def test_every_client_is_installed_proved_and_removed_to_the_byte(sandbox):
     sandbox.remember(CHECKOUT, kind="decision")
     for name, client in CLIENTS.items():
-        before = {path for path in sandbox.home.rglob("*")}
+        before = set(sandbox.home.rglob("*"))
         sandbox.tacit("install", name, "--yes")
         (file,) = [path for path in sandbox.home.rglob("*.json") if path not in before]
         entry = json.loads(file.read_text())[client.key]["tacit"]
         assert "Stripe Checkout" in ask([entry["command"], *entry["args"]], sandbox), name
         sandbox.tacit("uninstall", name, "--yes")
-        assert {path for path in sandbox.home.rglob("*")} == before, name
+        assert set(sandbox.home.rglob("*")) == before, name
 
 
 def test_doctor_starts_the_server_that_the_file_names(sandbox):
