@@ -38,22 +38,26 @@ ROOTS_ID = b'"tacit-roots"'
 UPGRADE_PAUSE_S, BIRTH_PAUSE_S = 600.0, 5.0
 
 _STARTS = ("SessionStart", "sessionStart", "session.start", "start")
-_PROMPTS = ("UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "prompt")
+_PROMPTS = ("UserPromptSubmit", "userPromptSubmitted", "beforeSubmitPrompt", "BeforeAgent", "prompt")
 _KEPT = (
     "Stop",
     "StopFailure",
     "SubagentStop",
     "SessionEnd",
+    "AfterAgent",
     "end",
     "message_end",
     "sessionEnd",
     "afterAgentResponse",
 )
+_AT_PROMPT = (
+    "gemini",
+)  # hosts that take no text when a session starts: its block goes with the first prompt
 
 # What is kept of an event while no daemon answers: what names it, and where its transcript lies.
 _NAMES = ("hook_event_name", "event", "session_id", "conversation_id", "generation_id", "session", "key", "cwd", "directory", "transcript_path",
           "agent_transcript_path", "agent", "agent_id", "agent_type", "parent", "prompt_id", "message_id", "source",
-          "reason", "trigger", "final", "deleted", "automatic")  # fmt: skip
+          "reason", "trigger", "final", "deleted", "automatic", "timestamp", "tacit_answered")  # fmt: skip
 _TRANSCRIPTS, _TEXTS = ("transcript_path", "agent_transcript_path"), ("text", "last_assistant_message")
 TEXT_KEPT_S = 3600.0  # the same as in tacit.daemon.spool
 WITH_TEXT = "-text.event"
@@ -441,13 +445,17 @@ def arm_watchdog(home: Home, host: str, allowed_ms: int) -> None:
 
 def answer_without_daemon(home: Home, host: str, event: str, payload: bytes, error: OSError) -> None:
     """Without a daemon: an earlier block for a start, a file for what must be learnt, else silence."""
-    text = start_block(home, host, payload) if event in _STARTS else b""
+    late = host in _AT_PROMPT
+    starts = event == "BeforeAgent" and is_first_prompt(payload) if late else event in _STARTS
+    text = start_block(home, host, payload) if starts else b""
     if text:
         write_all(text)
         note(home, "s", f"{host} {event}: handed over the block made earlier")
     else:
         sign = "n" if isinstance(error, DaemonAbsent) else "d" if isinstance(error, TimeoutError) else "g"
         note(home, sign, f"{host} {event}: silent, {type(error).__name__}: {error}")
+    if text and late:  # what the daemon is to know of it: that this session has its start block
+        event, payload = "SessionStart", as_start(payload)
     spool_event(home, host, event, payload, "start_block" if text else "undelivered")
     if not isinstance(error, DaemonAbsent):
         # Does nothing while a daemon lives: then it was only slow; else a stranger sits there.
@@ -553,6 +561,28 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
 def in_header(path: bytes) -> str:
     """A path as it can stand in a header."""
     return "".join(chr(b) if 32 <= b < 127 and b != 37 else f"%{b:02X}" for b in path)
+
+
+def is_first_prompt(payload: bytes) -> bool:
+    """Whether the transcript holds no answer of the model yet; True where there is no transcript."""
+    import json
+
+    try:
+        with open(str(json.loads(payload.decode("utf-8", "replace"))["transcript_path"]), "rb") as opened:
+            return b'"type":"gemini"' not in opened.read(MAX_PAYLOAD)
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+
+
+def as_start(payload: bytes) -> bytes:
+    """The start of the session of a first prompt, as the daemon is told of it later."""
+    import json
+
+    given = dict(json.loads(payload.decode("utf-8", "replace")))
+    given.pop("prompt", None)
+    return json.dumps(
+        dict(given, hook_event_name="SessionStart", source="startup", tacit_answered=True)
+    ).encode()
 
 
 class Pipe:

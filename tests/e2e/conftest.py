@@ -62,6 +62,20 @@ def opencode(sandbox):
 
 
 @pytest.fixture
+def codex(sandbox):
+    from e2e.drivers.codex import Codex
+
+    return Codex(sandbox, _on_path(sandbox, require_client("codex")))
+
+
+@pytest.fixture
+def gemini(sandbox):
+    from e2e.drivers.gemini import Gemini
+
+    return Gemini(sandbox, _on_path(sandbox, require_client("gemini")))
+
+
+@pytest.fixture
 def copilot(sandbox):
     from e2e.drivers.copilot import Copilot
 

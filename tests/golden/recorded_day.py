@@ -80,7 +80,7 @@ def record_day(
 def _steps(place: Workplace, host: str, project: Mapping[str, Any], day: Mapping[str, Any]) -> Iterator[Step]:
     """Send one payload a minute, or call `memory_context` with what a step names as `tool`; what a signal starts in the background is done before the next one."""
     folder = str(place.place)
-    _write_files(place.place, project["files"])
+    _write_files(place.place, {**project["files"], **day.get("files", {})})
     speaks(place, *project["files"])
     _store(place, project["memories"])
     for number, step in enumerate(day["day"]):

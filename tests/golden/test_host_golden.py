@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.codex import Codex
 from tacit.hosts.copilot import Copilot
 from tacit.hosts.cursor import Cursor
+from tacit.hosts.gemini import Gemini
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
 from tacit.model.pack import Block, Surface
@@ -18,10 +20,12 @@ from tacit.model.pack import Block, Surface
 AT = 1_795_169_545_696
 HOSTS = {
     "claude-code": ClaudeCode(),
+    "codex": Codex(),
     "opencode": OpenCode(),
     "copilot": Copilot(),
     "cursor": Cursor(),
     "plain": Plain(),
+    "gemini": Gemini(),
 }
 BLOCK = Block(
     surface=Surface.PROMPT, text="<memory>\n- [DEC] Größe stays in mm\n</memory>", memory_ids=("mem_1",)

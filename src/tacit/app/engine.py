@@ -48,7 +48,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
 from tacit.model.trigger import Trigger
-from tacit.ports.host import Host, HostCapabilities, ReplayingHost
+from tacit.ports.host import DeferringHost, Host, HostCapabilities, ReplayingHost, TranscriptHost
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
@@ -61,6 +61,8 @@ from tacit.recall.spaces.late import token_matches_of
 from tacit.recall.stage import Context, Outcome, Tools
 from tacit.recall.stage_log import StageLog
 from tacit.safety.authority import require
+from tacit.session.compactions import Compactions
+from tacit.session.outcomes import Outcomes
 from tacit.text.lazy_regex import compile_all
 
 if TYPE_CHECKING:  # see `LazyWriting`
@@ -163,7 +165,10 @@ class Engine:
             nudges=self.nudges,
             judge=self._judge,
         )
+        self._outcomes = Outcomes()
         self._replaying: dict[str, ReplayingHost | None] = {}
+        self._special: dict[str, tuple[DeferringHost | None, TranscriptHost | None]] = {}
+        self._compactions = Compactions()
         self._hook_deadline = HookDeadline(parts.home)
 
     if not TYPE_CHECKING:
@@ -252,9 +257,25 @@ class Engine:
         signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms())
         if signal is None:
             return ""
+        signal = self._outcomes.told(adapter, signal)
         if isinstance(signal, SessionStarted):
             self._hook_deadline.tell(prompt_ms(self._settings_at(signal.cwd, signal.agent).recall))
-        delivery = self.handle(signal, capabilities=adapter.capabilities, deadline_ms=deadline_ms)
+        if host not in self._special:  # as above
+            self._special[host] = (
+                adapter if isinstance(adapter, DeferringHost) else None,
+                adapter if isinstance(adapter, TranscriptHost) else None,
+            )
+        deferring, telling = self._special[host]
+        capabilities, carries = adapter.capabilities, deferring.carries(payload) if deferring else None
+        compaction = self._compactions.before(signal, telling) if telling else None
+        if compaction is not None:
+            self.handle(
+                compaction,
+                capabilities=capabilities,
+                deadline_ms=deadline_ms,
+                carries=None if carries is None else False,
+            )
+        delivery = self.handle(signal, capabilities=capabilities, deadline_ms=deadline_ms, carries=carries)
         return adapter.encode(payload, delivery.block, notice=delivery.notice)
 
     def handle(
@@ -264,15 +285,19 @@ class Engine:
         capabilities: HostCapabilities,
         deadline_ms: float,
         adjust: Callable[[Settings], Settings] | None = None,
+        carries: bool | None = None,
     ) -> Delivery:
-        """Handle one signal: update its session, ask, record what is handed over; `adjust` changes settings for it alone."""
+        """Handle one signal: update its session, ask, record what is handed over; `adjust` changes settings for it alone.
+
+        `carries` = whether the reply can hand text to the model; None = the host takes text with every event.
+        """
         settings = self._settings_at(signal.cwd, signal.agent)
         settings = adjust(settings) if adjust else settings
         waits = isinstance(signal, PromptSubmitted)
         own_ms = prompt_ms(settings.recall) if waits else settings.recall.deadline_ms
         budget_ms = min(deadline_ms, own_ms)
         return self._signals.handle(
-            signal, capabilities=capabilities, settings=settings, deadline_ms=budget_ms
+            signal, capabilities=capabilities, settings=settings, deadline_ms=budget_ms, carries=carries
         )
 
     def _after(self, signal: Signal, handled: SignalResult) -> None:

@@ -10,6 +10,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
@@ -95,6 +96,7 @@ class Learning:
         if hidden or not settings.capture.enabled:
             return
         project = handled.project
+        self._follow_host_memory(signal, project, settings.capture)
         match signal:
             case SessionStarted():
                 if project is not None:
@@ -151,6 +153,25 @@ class Learning:
             imported = self.capture.import_team(Path(project.root), record, joined=joined)
             if imported.changes:
                 self._changed()
+
+    def _follow_host_memory(
+        self, signal: Signal, project: ProjectRecord | None, settings: CaptureSettings
+    ) -> None:
+        """Follow the files in which the host keeps notes of its own; nothing where it has none."""
+        host = self._parts.hosts.get(signal.session.host)
+        told = isinstance(signal, SessionStarted | MessageEnded | SessionEnded) and not signal.agent_id
+        if host is None or not (told and settings.rule_files):
+            return
+        for file in host.capabilities.memory_files:
+            path = file.at(signal.transcript_path)
+            if path and (file.universal or project is not None):
+                where = None if file.universal else project
+                self._submit(partial(self._read_host_memory, Path(path), host.name, where))
+
+    def _read_host_memory(self, path: Path, host: str, project: ProjectRecord | None) -> None:
+        scope = UNIVERSAL if project is None else project_scope(self._projects.register(project).id)
+        if self.capture.import_host_memory(path, host=host, scope=scope):
+            self._changed()
 
     def _look_at_branches(self, project: ProjectRecord) -> None:
         """Check the branches that memories of `project` are bound to. Runs in the background, because it reads git's files."""

@@ -25,10 +25,12 @@ from tacit.ports.host import Host
 START_PAYLOADS: Mapping[str, Mapping[str, object]] = {
     "claude-code": {"hook_event_name": "SessionStart"},
     "opencode": {"event": "session.start"},
+    "codex": {"hook_event_name": "SessionStart"},
+    "gemini": {"hook_event_name": "BeforeAgent"},
     "copilot": {"hook_event_name": "SessionStart"},
     "cursor": {"hook_event_name": "sessionStart"},
 }
-"""What tells an adapter that it answers a session start."""
+"""What tells an adapter that it answers a session start, or the first prompt where a host takes no text before it."""
 USUAL_MS = 650
 """A recall that may take no longer is answered within the hook client's own deadline."""
 REPLY_MS = 150

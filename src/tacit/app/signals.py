@@ -76,7 +76,7 @@ from tacit.session.ledger import (
     with_start_pack,
 )
 from tacit.session.transitions import apply_signal, open_session, record_signal, take_task, was_handled
-from tacit.state.registry import TOTALS
+from tacit.state.registry import HOST_MEMORY, TOTALS, file_key
 
 _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
@@ -141,12 +141,18 @@ class SignalHandler:
         self._late = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-late")
 
     def handle(
-        self, signal: Signal, *, capabilities: HostCapabilities, settings: Settings, deadline_ms: float
+        self,
+        signal: Signal,
+        *,
+        capabilities: HostCapabilities,
+        settings: Settings,
+        deadline_ms: float,
+        carries: bool | None = None,
     ) -> Delivery:
         """Handle one signal.
 
         When its session is busy beyond the deadline it gets silence, and is handled later without injection, so that no
-        turn, failure or statement is lost.
+        turn, failure or statement is lost. `carries` = whether its reply can hand over text; None = every reply of the host can.
         """
         log = StageLog(timer=self._clock.monotonic_ms)
         ends = self._clock.monotonic_ms() + deadline_ms
@@ -162,7 +168,9 @@ class SignalHandler:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
             dropped = self._dropped_by_compaction(signal, capabilities, settings, remaining)
-            handled = self._handle(signal, capabilities, settings, remaining, log)
+            if carries and self._lacks_start(signal):
+                self._start_late(signal, capabilities, settings, remaining)
+            handled = self._handle(signal, capabilities, settings, remaining, log, carries=carries)
         if dropped:
             handled = replace(handled, delivery=_behind(dropped, handled.delivery))
         if not handled.repeated:
@@ -227,6 +235,8 @@ class SignalHandler:
         settings: Settings,
         remaining: Callable[[], float],
         log: StageLog,
+        *,
+        carries: bool | None = None,
     ) -> SignalResult:
         state = self._record_of(signal)
         project = self._projects.of(signal.cwd or state.cwd)
@@ -244,6 +254,7 @@ class SignalHandler:
             return SignalResult(delivery=_silent(), state=state, project=project)
         if isinstance(signal, SessionStarted):
             state = self._expose_rule_files(state, capabilities, project, settings)
+            state = self._expose_host_memory(signal, state, capabilities, project, settings)
         delivery, state = self._answered(
             signal,
             state,
@@ -256,10 +267,40 @@ class SignalHandler:
         )
         if isinstance(signal, PromptSubmitted) and not capabilities.stored:
             delivery, state = _bounded(signal, delivery, state, settings)
+        if carries is not None:
+            delivery, state = _deferred(signal, delivery, state, carries=carries)
         self._sessions.save(state, trace=delivery.trace)
         if (trace := delivery.trace) is not None and trace.injected:
             _LOG.info("injection: %s, %d tokens, %.0f ms", summary_text(trace), trace.tokens, trace.took_ms)
         return SignalResult(delivery=delivery, state=state, project=project, repeated=repeated)
+
+    def _lacks_start(self, signal: Signal) -> bool:
+        """Whether a prompt is the first that is heard of its session: no daemon answered when it started."""
+        if not isinstance(signal, PromptSubmitted) or signal.agent_id:
+            return False
+        state = self._sessions.load(signal.session)
+        return state is None or (state.start_pack is None and not state.turn)
+
+    def _start_late(
+        self,
+        signal: Signal,
+        capabilities: HostCapabilities,
+        settings: Settings,
+        remaining: Callable[[], float],
+    ) -> None:
+        """Start the session of `signal` now; its start pack waits and goes with the reply to `signal`."""
+        start = SessionStarted(
+            session=signal.session,
+            key=f"late-start:{signal.key}",
+            at_ms=signal.at_ms,
+            cwd=signal.cwd,
+            agent=signal.agent,
+            transcript_path=signal.transcript_path,
+        )
+        log = StageLog(timer=self._clock.monotonic_ms)
+        handled = self._handle(start, capabilities, settings, remaining, log, carries=False)
+        if not handled.repeated:
+            self._after(start, handled)
 
     def _answered(
         self, signal: Signal, state: SessionState, **context: Unpack[_DeliveryContext]
@@ -366,6 +407,25 @@ class SignalHandler:
             memories = self._store.list_memories(MemoryFilter(source=name), scope=scope, limit=RULE_MEMORIES)
             state = ledger.expose_host_rules(state, memories, at_ms=self._clock.now_ms())
         return replace(state, host_rule_files=names)
+
+    def _expose_host_memory(
+        self,
+        signal: SessionStarted,
+        state: SessionState,
+        capabilities: HostCapabilities,
+        project: ProjectRecord | None,
+        settings: Settings,
+    ) -> SessionState:
+        """Count what the host loads of its own memory as exposed, as far as it was read (`import_host_memory`)."""
+        scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
+        for file in capabilities.memory_files:
+            path = file.at(signal.transcript_path)
+            known = HOST_MEMORY.find(self._store, signal.session.host, file_key(path)) if path else None
+            if known is not None:
+                ids = [memory_id for memory_id in known.items.values() if memory_id]
+                memories = self._store.get(ids, scope=scope)
+                state = ledger.expose_host_rules(state, memories, at_ms=self._clock.now_ms())
+        return state
 
     def _deliver(
         self,
@@ -670,6 +730,24 @@ def _with_last_words(signal: Signal) -> Signal:
 
 def _silent() -> Delivery:
     return Delivery(block=Block(surface=Surface.PROMPT))
+
+
+def _deferred(
+    signal: Signal, delivery: Delivery, state: SessionState, *, carries: bool
+) -> tuple[Delivery, SessionState]:
+    """The delivery with the blocks that waited for it, or without its own, which waits from now on. A refusal never waits."""
+    block = delivery.block
+    if carries and state.muted:
+        return delivery, state
+    if carries:
+        texts = [*state.waiting, *(() if block.empty else (block.text,))]
+        delivery = replace(delivery, block=replace(block, text="\n".join(texts)))
+        return delivery, replace(state, waiting=())
+    if block.empty or block.refuses:
+        return delivery, state
+    handed_over = isinstance(signal, SessionStarted) and signal.answered
+    waiting = state.waiting if handed_over else (*state.waiting, block.text)
+    return replace(delivery, block=Block(surface=block.surface)), replace(state, waiting=waiting)
 
 
 def _pinned_held(

@@ -22,8 +22,10 @@ from tacit.config.reload import SettingsWatcher
 from tacit.config.settings import WriterSettings
 from tacit.errors import StoreCorrupt, StoreError
 from tacit.hosts.claude_code import ClaudeCode
+from tacit.hosts.codex import Codex
 from tacit.hosts.copilot import Copilot
 from tacit.hosts.cursor import Cursor
+from tacit.hosts.gemini import Gemini
 from tacit.hosts.library import Library
 from tacit.hosts.opencode import OpenCode
 from tacit.hosts.plain import Plain
@@ -52,7 +54,8 @@ class Hosts(Mapping[str, Host]):
 
     def __init__(self) -> None:
         self._known: dict[str, Host] = {
-            host.name: host for host in (ClaudeCode(), OpenCode(), Copilot(), Cursor(), Plain(), Library())
+            host.name: host
+            for host in (ClaudeCode(), OpenCode(), Codex(), Gemini(), Copilot(), Cursor(), Plain(), Library())
         }
 
     def __getitem__(self, name: str) -> Host:

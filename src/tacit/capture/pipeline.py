@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 from tacit.capture.backfill import ALL_TRANSCRIPTS, Backfill, BackfillOptions
-from tacit.capture.bootstrap import RulesImport, import_rule_files, import_team_files
+from tacit.capture.bootstrap import RulesImport, import_host_memory, import_rule_files, import_team_files
 from tacit.capture.branches.look import BranchesSeen, BranchLook
 from tacit.capture.discover import TranscriptInfo
 from tacit.capture.extract.explicit import find_explicit
@@ -402,6 +402,18 @@ class CapturePipeline:
             project_files=project_files,
             confirmed=confirmed,
             dry_run=dry_run,
+        )
+
+    def import_host_memory(self, file: Path, *, host: str, scope: Scope) -> tuple[Change, ...]:
+        """Bring the memories of a file of `host`'s own memory up to date; see `import_host_memory`."""
+        return import_host_memory(
+            file,
+            host=host,
+            scope=scope,
+            store=self._store,
+            preparer=self._preparer,
+            reconciler=self._reconciler,
+            now_ms=self._clock.now_ms(),
         )
 
     def import_team(

@@ -398,6 +398,10 @@ def check_host(
         yield Finding(name=host, state="fail", detail=status_text, advice=advice)
     else:
         yield Finding(name=host, state="ok", detail=f"{len(status.files)} files in place and current")
+    if status.waiting:
+        yield Finding(
+            name=f"{host} trust", state="warn", detail="The host waits for you.", advice=status.waiting
+        )
     files = [path for path, _ in status.files]
     if host in CLIENTS or host == "cursor":  # what it is told to start can be run, the client itself cannot
         if scratch is not None:
@@ -419,7 +423,8 @@ def _prove(
     place: CommandContext, host: str, executable: Path, version: str, files: list[Path], scratch: ScratchHome
 ) -> Finding:
     """Run the real client once against a model that only records, and look for the nonce in what it is asked."""
-    from tacit.hosts.probe import claude_code, copilot, opencode
+    from tacit.hosts.install.codex import codex_home
+    from tacit.hosts.probe import claude_code, codex, copilot, gemini, opencode
 
     name = f"{host} proof"
     common: dict[str, Any] = {
@@ -431,6 +436,12 @@ def _prove(
     if host == "claude-code":
         settings = next(path for path in files if path.name == "settings.json")
         result = claude_code.probe(executable, settings=settings, **common)
+    elif host == "codex":
+        hooks = next(path for path in files if path.name == "hooks.json")
+        config = codex_home(place.user_home) / "config.toml"
+        result = codex.probe(executable, hooks=hooks, config=config, **common)
+    elif host == "gemini":
+        result = gemini.probe(executable, settings=files[0], **common)
     elif host == "copilot":
         hooks = next(path for path in files if path.parent.name == "hooks")
         result = copilot.probe(executable, hooks=hooks, **common)

@@ -31,8 +31,8 @@ WRITER_TITLES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CL
 Hosts = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Coding agents (claude-code, opencode, copilot, cursor) and MCP clients (windsurf, cline, zed, vscode, jetbrains, "
-        "claude-desktop); default: all that are found.",
+        help="Coding agents (claude-code, opencode, codex, gemini, copilot, cursor) and MCP clients (windsurf, cline, zed, vscode, "
+        "jetbrains, claude-desktop); default: all that are found.",
         show_default=False,
     ),
 ]
@@ -55,6 +55,12 @@ def install(
             help="Client whose model extracts memories from finished sessions: claude, codex, gemini, or off. Default: ask.",
         ),
     ] = "",
+    trust_hooks: Annotated[
+        bool,
+        typer.Option(
+            "--trust-hooks", help="Approve Tacit's hooks in Codex' settings, instead of with /hooks in Codex."
+        ),
+    ] = False,
     cwd: Here = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -63,7 +69,7 @@ def install(
     from tacit.cli.terminal.output import print_json, print_line
     from tacit.daemon.launcher import launcher_problem
     from tacit.errors import NotFound
-    from tacit.hosts.install import HOSTS, detect, found_clients, plan
+    from tacit.hosts.install import HOSTS, detect, found_clients, installed, plan
 
     place = current_context()
     hosts_found = {program.name: program for program in detect(place.user_home, place.search_path)}
@@ -76,7 +82,12 @@ def install(
     root = _project_root(cwd) if project else None
     plans = [
         plan(
-            name, user_home=place.user_home, project_root=root, home=place.home, launcher=place.home.launcher
+            name,
+            user_home=place.user_home,
+            project_root=root,
+            home=place.home,
+            launcher=place.home.launcher,
+            trust=trust_hooks,
         )
         for name in names
     ]
@@ -99,6 +110,11 @@ def install(
         print_line(
             "\nInstalled. Next: `tacit init` in a project, then start a session; `tacit doctor` checks it."
         )
+    if not as_json and not dry_run:
+        for name in names:
+            status = installed(name, user_home=place.user_home, project_root=root, home=place.home)
+            if status.waiting:
+                print_line(f"! {status.waiting}", style="yellow")
 
 
 def uninstall(

@@ -216,7 +216,13 @@ def _hosts(project: Path) -> list[HostFacts]:
         state: str = host_status.state
         if state == "absent" and find_executable(host, place.user_home, place.search_path):
             state = "not connected"
-        facts.append({"host": host, "state": state, "problems": list(host_status.problems)})
+        facts.append(
+            {
+                "host": host,
+                "state": state,
+                "problems": [*host_status.problems, *filter(None, (host_status.waiting,))],
+            }
+        )
     return facts
 
 

@@ -137,8 +137,9 @@ class AgentTask:
 class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
-    `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order;
-    `compacted` = a compaction was announced, and nothing was handed over after it yet.
+    `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
+    blocks that go with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and nothing was
+    handed over after it yet.
     """
 
     key: SessionKey
@@ -170,4 +171,5 @@ class SessionState:
     nudges: tuple[Nudge, ...] = ()
     agent_tasks: tuple[AgentTask, ...] = ()
     armed: Armed | None = None
+    waiting: tuple[str, ...] = ()
     compacted: bool = False

@@ -42,13 +42,14 @@ class SessionStarted(_Common):
     """A session starts, resumes, clears, forks, or goes on after a compaction.
 
     Of a fork that begins with copies of its parent's messages: `copied` = the ids of each prompt there and here, `turns_back` = how
-    many prompts of the parent it does not hold.
+    many prompts of the parent it does not hold. `answered` = the hook client handed over the block made earlier.
     """
 
     source: StartSource = "startup"
     rule_files: tuple[str, ...] = ()
     copied: tuple[tuple[str, str], ...] = ()
     turns_back: int = 0
+    answered: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

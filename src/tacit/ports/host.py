@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -17,6 +18,24 @@ BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
     if surface is not Surface.HOST
 )
 """The arrival of hosts that hand over what belongs to a tool call with its result, all else before the model reads on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFile:
+    """A file of the host's own memory, which it loads into every session and the agent writes.
+
+    Attributes:
+        path: relative to the folder of the session's transcript.
+        universal: whether it holds for all projects; else for the session's.
+    """
+
+    path: str
+    universal: bool = False
+
+    def at(self, transcript_path: str) -> str:
+        """The absolute path of the file in a session with this transcript; "" where the host names none."""
+        folder = os.path.dirname(transcript_path)  # noqa: PTH120 - no file is touched
+        return os.path.normpath(os.path.join(folder, self.path)) if os.path.isabs(folder) else ""  # noqa: PTH117, PTH118
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +68,7 @@ class HostCapabilities:
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
         start_stays: whether a session that resumes still has the block of its start in context; else it is given the same bytes again.
         compaction_at_prompt: whether what a compaction dropped goes with the next prompt, because no signal comes after one.
+        memory_files: files of its own memory.
         title: the name of the host for people; empty = no program that people know by a name.
         basis: what these statements rest on, such as `measured on version 1.2.3` or `read in its documentation, not run`.
         deliveries: where blocks land, and what limits them, for the surfaces that the host says something about.
@@ -64,6 +84,7 @@ class HostCapabilities:
     refuses: bool = False
     start_stays: bool = True
     compaction_at_prompt: bool = False
+    memory_files: tuple[MemoryFile, ...] = ()
     title: str = ""
     basis: str = ""
     deliveries: tuple[Delivery, ...] = ()
@@ -134,4 +155,41 @@ class ReplayingHost(Protocol):
 
     def encode_replay(self, texts: Mapping[str, str]) -> str:
         """The reply: message id -> exact text, only those of the request that are known and not empty."""
+        ...
+
+
+@runtime_checkable
+class OutcomeHost(Protocol):
+    """A host whose hooks hide whether a call failed, while its transcript tells."""
+
+    def with_outcome(self, signal: Signal, transcript_end: bytes) -> Signal | None:
+        """`signal` as the transcript tells of it: a call that failed becomes a failure; None where it does not tell. Pure.
+
+        `transcript_end` holds whole lines; it is asked for only where `needs_outcome` holds.
+        """
+        ...
+
+    def needs_outcome(self, signal: Signal) -> bool:
+        """Whether only the transcript tells how the call of `signal` ended."""
+        ...
+
+
+@runtime_checkable
+class DeferringHost(Protocol):
+    """A host that takes text only with some of its events.
+
+    The block of another event waits in the session's record (`SessionState.waiting`) and goes with the next event that takes text.
+    """
+
+    def carries(self, payload: Mapping[str, object]) -> bool:
+        """Whether the reply to `payload` can hand text to the model."""
+        ...
+
+
+@runtime_checkable
+class TranscriptHost(Protocol):
+    """A host that tells of a compaction in its transcript alone."""
+
+    def tells_compaction(self, row: bytes) -> bool:
+        """Whether a line of the transcript was written because the conversation has just been compacted."""
         ...

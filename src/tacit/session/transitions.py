@@ -132,7 +132,7 @@ def take_task(state: SessionState, agent: str) -> tuple[str, SessionState]:
 def _started(state: SessionState, signal: SessionStarted) -> SessionState:
     if signal.source in ("compact", "clear"):
         # What was in context is gone: a new epoch. The record of what was shown stays in the ledger.
-        state = replace(state, epoch=state.epoch + 1, answers=())
+        state = replace(state, epoch=state.epoch + 1, answers=(), waiting=())
     if signal.source == "clear":
         state = replace(state, last_message_end="", last_message_situation=None, recent_prompts=())
     return replace(

@@ -7,6 +7,7 @@ homes: a name never changes, and a form is read for as long as a home may hold i
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, cast
 
@@ -44,6 +45,7 @@ HOST: KeyedBy[str] = KeyedBy(owner="host")
 SESSION: KeyedBy[SessionKey] = KeyedBy(owner="session", parts=2)
 CONVERSATION: KeyedBy[str] = KeyedBy(owner="conversation")
 """A session with its forks and resumed copies, known by the key of its first utterance."""
+HOST_FILE: KeyedBy[str, str] = KeyedBy(owner="host", parts=2)
 PROJECT: KeyedBy[str] = KeyedBy(owner="project")
 PROJECT_FILE: KeyedBy[str, str] = KeyedBy(owner="project", parts=2)
 SCOPE: KeyedBy[Scope] = KeyedBy(owner="scope")
@@ -122,6 +124,15 @@ TOOLS_LISTED: Final = NamedValue(
     prefix="tools/", keyed_by=HOST, codec=_TIME, at_purge=AtPurge.KEEP, words=False
 )
 """When a host listed Tacit's tools last, in milliseconds since the Unix epoch."""
+HOST_MEMORY: Final = NamedValue(
+    prefix="host-memory/",
+    keyed_by=HOST_FILE,
+    codec=as_json(RuleFileState),
+    at_purge=AtPurge.KEEP,
+    words=False,
+    retention=Retention.WORK,
+)
+"""What was read of one file of a host's own memory, by a hash of its path; removed once the file is gone."""
 VERDICTS: Final = NamedValue(
     prefix="feedback/verdicts",
     keyed_by=HOME,
@@ -379,6 +390,11 @@ DECLARED: Final[tuple[Declaration, ...]] = tuple(
     cast("Declaration", value) for value in list(globals().values()) if isinstance(value, NamedValue)
 )
 """All of the above."""
+
+
+def file_key(path: str) -> str:
+    """The part of a key that stands for the file at `path`."""
+    return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def declaration_of(name: str) -> Declaration | None:

@@ -201,6 +201,48 @@ def test_the_last_word_on_a_gemini_message_counts(tmp_path: Path) -> None:
     assert said(only(path)) == [("user", "hello"), ("assistant", "I am here."), ("user", "again")]
 
 
+def test_a_resumed_or_compressed_gemini_chat_keeps_what_was_said_and_no_summary(tmp_path: Path) -> None:
+    context = gemini_message(0, "user", [{"text": "<session_context>x</session_context>"}])
+    first = gemini_message(1, "user", [{"text": "<hook_context>&lt;b&gt;</hook_context>\n\nWe use tabs."}])
+    answer = gemini_message(2, "gemini", "Noted.", toolCalls=[GEMINI_CALL])
+    summary = gemini_message(5, "user", [{"text": "<state_snapshot>They use spaces.</state_snapshot>"}])
+    taken = gemini_message(6, "gemini", [{"text": "Got it. Thanks for the additional context!"}])
+    rows: Rows = [
+        {"sessionId": "g-3", "projectHash": "00", "kind": "main"},
+        {"$set": {"messages": [context]}},
+        first,
+        answer,
+        {"$set": {"messages": [context, answer]}},  # resumed: the client left the prompt out
+        gemini_message(4, "user", [{"text": "go on"}, {"text": "<hook_context>&lt;c&gt;</hook_context>"}]),
+        {"$set": {"messages": [context, summary, taken]}},
+        gemini_message(7, "gemini", "Done."),
+    ]
+    read = only(write_rows(tmp_path / "chat.jsonl", rows))
+    assert said(read) == [
+        ("user", "We use tabs."),
+        ("assistant", "Noted."),
+        ("user", "go on"),
+        ("assistant", "Done."),
+    ]
+
+
+def test_neither_files_behind_a_gemini_prompt_nor_hook_text_behind_an_output_are_read(tmp_path: Path) -> None:
+    asked = "explain @a.py\n--- Content from referenced files ---\nNever round.\n--- End of content ---"
+    output = (
+        "Output: bad\nExit Code: 3\n\n<hook_context>&lt;tacit-memory&gt; Run make generate.</hook_context>"
+    )
+    call = {**GEMINI_CALL, "result": [{"functionResponse": {"response": {"output": output}}}]}
+    rows: Rows = [
+        {"sessionId": "g-4", "projectHash": "00", "kind": "main"},
+        gemini_message(1, "user", [{"text": asked}]),
+        gemini_message(2, "gemini", "", toolCalls=[call]),
+    ]
+    read = only(write_rows(tmp_path / "chat.jsonl", rows))
+    assert said(read)[0] == ("user", "explain @a.py")
+    (use,) = read.turns[1].tools
+    assert use.error == "Exit code 3\nOutput: bad\nExit Code: 3"
+
+
 # --- Copilot ---------------------------------------------------------------------------------------------------------
 
 

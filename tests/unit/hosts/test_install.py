@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import stat
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,19 @@ class Place:
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
+
+SETTINGS_FILES = {
+    "claude-code": ".claude/settings.json",
+    "opencode": ".config/opencode/opencode.jsonc",
+    "codex": ".codex/hooks.json",
+    "gemini": ".gemini/settings.json",
+    "copilot": ".copilot/mcp-config.json",
+    "cursor": ".cursor/hooks.json",
+}
+PROJECT_FOLDERS = {
+    "claude-code": ".claude", "opencode": ".opencode", "codex": ".codex", "gemini": ".gemini",
+    "copilot": ".github", "cursor": ".cursor",
+}  # fmt: skip
 
 both = pytest.mark.parametrize("host", HOSTS)
 scopes = pytest.mark.parametrize("in_project", [False, True], ids=["user", "project"])
@@ -218,11 +232,7 @@ def test_a_moved_launcher_is_outdated_and_installing_again_moves_it(place: Place
 def test_malformed_json_is_named_with_file_and_line_and_nothing_is_written(
     place: Place, host: str, text: str, problem: str
 ) -> None:
-    names = {
-        "claude-code": ".claude/settings.json", "opencode": ".config/opencode/opencode.jsonc",
-        "copilot": ".copilot/mcp-config.json", "cursor": ".cursor/hooks.json",
-    }  # fmt: skip
-    path = place.write(names[host], text)
+    path = place.write(SETTINGS_FILES[host], text)
     before = place.files()
     with pytest.raises(HostError, match=problem) as caught:
         place.install(host)
@@ -380,11 +390,7 @@ def test_plans_for_several_hosts_can_be_shown_together_and_carried_out_one_by_on
 def test_a_projects_links_never_choose_what_is_written_outside_it(place: Place, host: str) -> None:
     outside = place.project.parent / "outside"
     outside.mkdir()
-    files = {"opencode": (".opencode", "opencode.json")}
-    folders = {"claude-code": (".claude", ".opencode"), "copilot": (".github",), "cursor": (".cursor",)}
-    target = outside if host in folders else outside / "file.json"
-    for name in folders.get(host) or files[host]:
-        (place.project / name).symlink_to(target)
+    (place.project / PROJECT_FOLDERS[host]).symlink_to(outside)
     with pytest.raises(HostError, match="leads out of the project"):
         place.install(host, project_root=place.project)
     assert list(outside.iterdir()) == []
@@ -405,3 +411,79 @@ def test_what_is_remembered_of_a_file_is_for_its_owner_alone(place: Place, host:
     assert stat.S_IMODE(book.stat().st_mode) == 0o600
     for folder in (book.parent, book.parent.parent):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+GEMINI_SETTINGS = """{
+    // how I log in
+    "security": {"auth": {"selectedType": "oauth-personal"}},
+    "mcpServers": {"other": {"command": "x"}},
+    "hooks": {
+        "BeforeTool": [
+            { "matcher": "write_file", "hooks": [{ "type": "command", "command": "check" }] }
+        ]
+    }
+}
+"""
+
+
+def test_settings_of_gemini_keep_what_others_wrote_and_come_back_exactly(place: Place) -> None:
+    settings = place.write(".gemini/settings.json", GEMINI_SETTINGS)
+    place.install("gemini")
+    text = settings.read_text()
+    assert text.startswith('{\n    // how I log in\n    "security"')
+    after = json.loads(re.sub(r"//[^\n]*", "", text))
+    assert after["mcpServers"] == {
+        "other": {"command": "x"},
+        "tacit": {"command": str(place.home.launcher), "args": ["mcp", "--host", "gemini"]},
+    }
+    theirs, ours = after["hooks"]["BeforeTool"]
+    assert theirs == {"matcher": "write_file", "hooks": [{"type": "command", "command": "check"}]}
+    (hook,) = ours["hooks"]
+    assert hook["command"] == f"{place.home.launcher} gemini {STAMP}"
+    place.uninstall("gemini")
+    assert settings.read_text() == GEMINI_SETTINGS
+
+
+def test_what_others_add_to_the_settings_of_gemini_meanwhile_stays(place: Place) -> None:
+    settings = place.write(".gemini/settings.json", GEMINI_SETTINGS)
+    place.install("gemini")
+    settings.write_text(settings.read_text().replace('"security"', '"ui": {"theme": "x"},\n    "security"'))
+    place.uninstall("gemini")
+    assert settings.read_text() == GEMINI_SETTINGS.replace(
+        '"security"', '"ui": {"theme": "x"},\n    "security"'
+    )
+
+
+def test_a_launcher_whose_path_a_shell_would_split_is_quoted(tmp_path: Path) -> None:
+    (tmp_path / "a b").mkdir()
+    place = Place(tmp_path / "a b")
+    place.install("gemini")
+    (group,) = json.loads((place.user / ".gemini/settings.json").read_text())["hooks"]["SessionStart"]
+    assert shlex.split(group["hooks"][0]["command"]) == [str(place.home.launcher), "gemini", STAMP]
+    assert place.state("gemini") == "installed"
+    place.uninstall("gemini")
+    assert not (place.user / ".gemini").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{\n  "ui": {},\n}\n', "no comma behind the last entry"),
+        ('{"hooksConfig": {"enabled": false}}', "hooksConfig.enabled is false"),
+        ('{"hooksConfig": {"disabled": ["tacit"]}}', "hooksConfig.disabled"),
+    ],
+    ids=["closing comma", "all hooks off", "our hooks off"],
+)
+def test_settings_with_which_gemini_runs_no_hooks_are_a_problem(
+    place: Place, text: str, problem: str
+) -> None:
+    place.write(".gemini/settings.json", text)
+    place.install("gemini")
+    (told,) = installed("gemini", user_home=place.user, home=place.home).problems
+    assert problem in told
+
+
+def test_comments_in_the_settings_of_gemini_are_no_problem(place: Place) -> None:
+    place.write(".gemini/settings.json", '{ /* a, */ "ui": {"x": "// no, comment,"} // b,\n}')
+    place.install("gemini")
+    assert installed("gemini", user_home=place.user, home=place.home).problems == ()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.hosts.probe import claude_code, copilot, cursor, mcp_server, opencode
+from tacit.hosts.probe import claude_code, copilot, cursor, gemini, mcp_server, opencode
 
 NONCE = "nonce7c1e"
 
@@ -33,6 +33,18 @@ OPENCODE = (
 config = json.loads(os.environ["OPENCODE_CONFIG_CONTENT"])
 plugin = (home / ".config/opencode/plugins/tacit.js").read_text()
 ask(config["provider"]["stub"]["options"]["baseURL"] + "/chat/completions", plugin)
+"""
+)
+
+GEMINI = (
+    ASK
+    + """
+hooks = json.loads((home / ".gemini/settings.json").read_text())["hooks"]
+command = hooks["BeforeAgent"][0]["hooks"][0]["command"]
+said = subprocess.run(command, shell=True, capture_output=True, text=True).stdout
+body = json.dumps({{"contents": [{{"role": "user", "parts": [{{"text": said}}]}}], "tools": [{{"functionDeclarations": [{{"name": "t"}}]}}]}})
+url = os.environ["GOOGLE_GEMINI_BASE_URL"] + "/v1beta/models/m:streamGenerateContent"
+urllib.request.urlopen(urllib.request.Request(url, body.encode(), {{"content-type": "application/json"}})).read()
 """
 )
 
@@ -120,6 +132,28 @@ def test_opencode_probe_loads_a_copy_of_the_plugin(tmp_path: Path, launcher: Pat
     assert "without the memory" in run().advice
     plugin.unlink()
     assert "tacit install opencode" in run().advice
+
+
+def test_gemini_probe_reuses_the_hooks_and_nothing_else_of_the_settings(tmp_path: Path, launcher: Path):
+    settings = tmp_path / "settings.json"
+    client = script(tmp_path / "gemini", GEMINI.format(python=sys.executable))
+
+    def run(text: str):
+        settings.write_text(text)
+        return gemini.probe(
+            client, settings=settings, tacit_home=tmp_path / "tacit", nonce=NONCE, launcher=launcher
+        )
+
+    hook = {"type": "command", "name": "tacit", "command": str(launcher)}
+    text = json.dumps(
+        {"security": {"auth": {"selectedType": "theirs"}}, "hooks": {"BeforeAgent": [{"hooks": [hook]}]}}
+    )
+    result = run(f"// mine\n{text}")
+    assert (result.ok, result.where) == (True, ("contents[0].parts[0].text",))
+    assert "no hook that calls" in run("{}").advice
+    assert "line 1" in run("{broken").advice
+    launcher.unlink()
+    assert "is missing" in run(text).advice
 
 
 COPILOT = (

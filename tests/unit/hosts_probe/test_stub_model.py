@@ -155,3 +155,43 @@ def test_unknown_paths_and_refusals_are_errors():
         assert post(stub, "/v1/other").status_code == 404
         assert post(stub, "/v1/messages", messages=[user("STUB_HTTP 529")]).status_code == 529
         assert post(stub, "/v1/messages/count_tokens", messages=[]).json() == {"input_tokens": 1000}
+
+
+def test_gemini_requests_are_read_and_answered_whole_or_as_a_stream():
+    call = {"functionCall": {"name": "read_file", "args": {"file_path": "/x"}}}
+    result = {"functionResponse": {"name": "read_file", "response": {"output": "out"}}}
+    contents = [
+        {"role": "user", "parts": [{"text": "<session_context>x</session_context>"}, {"text": "step one"}]},
+        {"role": "model", "parts": [call]},
+        {"role": "user", "parts": [result]},
+    ]
+    tools = [{"functionDeclarations": [{"name": "read_file"}]}]
+    script = [
+        Reply(
+            when="^step one$",
+            answers=(CallTool(name="read_file", input={"file_path": "/x"}), Say(text="read")),
+        )
+    ]
+    path = "/v1beta/models/gemini-2.5-pro"
+    with StubModel(script) as stub:
+        whole = post(stub, f"{path}:generateContent", contents=contents[:1], tools=tools).json()
+        (streamed,) = stream_events(
+            post(stub, f"{path}:streamGenerateContent?alt=sse", contents=contents, tools=tools)
+        )
+        counted = post(stub, f"{path}:countTokens", contents=contents).json()
+        title = post(
+            stub, f"{path}:generateContent", contents=contents[:1], tools=[{"functionDeclarations": []}]
+        )
+        requests = stub.model_requests
+    assert whole["candidates"][0]["content"]["parts"] == [call]
+    assert streamed["candidates"][0]["content"]["parts"] == [{"text": "read"}]
+    assert streamed["usageMetadata"]["promptTokenCount"] == 1000
+    assert counted == {"totalTokens": 1000}
+    assert "text" in title.json()["candidates"][0]["content"]["parts"][0], "without tools no tool is called"
+    assert [(request.api, request.model, request.offers_tools) for request in requests] == [
+        ("gemini", "gemini-2.5-pro", True),
+        ("gemini", "gemini-2.5-pro", True),
+        ("gemini", "gemini-2.5-pro", False),
+    ]
+    assert requests[1].turns[-1] == Turn(role="tool", text="out")
+    assert len(requests[1].messages) == 3

@@ -7,7 +7,7 @@ sense for the moment changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -30,7 +30,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Add, Change, Contradict, Draft, Edit, Retire, Skip, Supersede
 from tacit.model.ids import content_hash
 from tacit.model.memory import Memory, TrustTier
-from tacit.model.scope import ScopeFilter, project_scope
+from tacit.model.scope import Scope, ScopeFilter, project_scope
 from tacit.ports.store import MemoryFilter, ProjectRecord, Store, ValueChanges
 from tacit.state.captured import RuleFileState
 from tacit.state.registry import RULE_FILE, RULE_FILES, RULES_CONFIRMED
@@ -101,8 +101,10 @@ def import_rule_files(
     files: list[RuleFile] = []
     changes: list[Change] = []
     present: list[str] = []
-    run = _ProjectImport(
-        project=project,
+    run = FileImport(
+        project_id=project.id,
+        scope=project_scope(project.id),
+        stored_as=lambda state, path: RULE_FILE.change(state, project.id, path),
         store=store,
         preparer=preparer,
         reconciler=reconciler,
@@ -147,10 +149,15 @@ def import_rule_files(
 
 
 @dataclass(slots=True, kw_only=True)
-class _ProjectImport:
-    """An import: its parts, and the states as they become."""
+class FileImport:
+    """An import: its parts, and the states as they become.
 
-    project: ProjectRecord
+    `scope` = of the statements; `stored_as` says how the state of a file is stored.
+    """
+
+    project_id: str
+    scope: Scope
+    stored_as: Callable[[RuleFileState | None, str], ValueChanges]
     store: Store
     preparer: Preparer
     reconciler: Reconciler
@@ -168,7 +175,7 @@ class _ProjectImport:
             path = file.relative_to(root).as_posix()
             try:
                 with file.open("rb") as opened:
-                    source = file_source(path, opened.read(MAX_BYTES), project_id=self.project.id)
+                    source = file_source(path, opened.read(MAX_BYTES), project_id=self.project_id)
                 drafts = source.drafts(self.now_ms) if source.rules else ()
             except (OSError, InvalidPayload):
                 continue
@@ -189,7 +196,7 @@ class _ProjectImport:
         return RulesImport(files=tuple(rule_files), changes=tuple(changes))
 
     def _active(self, path: str) -> tuple[Memory, ...]:
-        scope = ScopeFilter.of(project_scope(self.project.id))
+        scope = ScopeFilter.of(self.scope)
         users_own = MemoryFilter(source=path, tiers=(TrustTier.USER,))
         return self.store.list_memories(users_own, scope=scope, limit=_MOST)
 
@@ -283,7 +290,7 @@ class _ProjectImport:
                 lines=tuple(sorted(users.lines)),
                 open=source.rules and unsettled,
             )
-            return RULE_FILE.change(after, self.project.id, path)
+            return self.stored_as(after, path)
 
         file_changes = self.reconciler.keep(items, write=self.reconciler.apply, finish=finish)
         self.states[path] = after
@@ -321,7 +328,7 @@ class _ProjectImport:
             )
             for m in owned
         ]
-        values = RULE_FILE.change(None, self.project.id, path)
+        values = self.stored_as(None, path)
         changes = self.reconciler.keep(items, write=self.reconciler.apply, values=values)
         self.states.pop(path, None)
         return changes
@@ -329,15 +336,13 @@ class _ProjectImport:
     def _stored(self, path: str, hashes: Collection[str]) -> dict[str, str]:
         """Return the stored statements of the file where the state of its last import is lost: reading is not stating."""
         from_file = MemoryFilter(source=path)
-        memories = self.store.list_memories(
-            from_file, scope=ScopeFilter.of(project_scope(self.project.id)), limit=_MOST
-        )
+        memories = self.store.list_memories(from_file, scope=ScopeFilter.of(self.scope), limit=_MOST)
         return {memory.content_hash: memory.id for memory in memories if memory.content_hash in hashes}
 
     def _owned(self, ids: Sequence[str], path: str) -> tuple[Memory, ...]:
         """Those of `ids` that are still active, come from this file, and stand in no other rule file."""
         elsewhere = {key for other_path in self.states if other_path != path for key in self.ids(other_path)}
-        scope = ScopeFilter.of(project_scope(self.project.id))
+        scope = ScopeFilter.of(self.scope)
         stored = self.store.get([key for key in ids if key and key not in elsewhere], scope=scope)
         live = ("active", "quarantined")
         return tuple(m for m in stored if m.status in live and m.provenance.source == path)

@@ -1,8 +1,9 @@
 """Gemini CLI's chats. In: a chat file (`session-*.json`, or JSON lines of later versions). Out: a `Transcript`.
 
 Messages have an id and a type: `user`, `gemini`, `info`, `error`. The JSON lines repeat a message when it grows and set the
-whole list anew when a session is resumed, so the file is read whole and the last word on an id counts. Deaf to the session
-context that the host writes and to hook context.
+whole list anew when a session is resumed or compressed, so the file is read whole and the last word on an id counts. What such a
+list leaves out was said all the same. Deaf to the session context that the host writes, to the summary of a compression, to hook
+context and to the files that the host adds to a prompt.
 """
 
 from __future__ import annotations
@@ -24,11 +25,17 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Transcript
+from tacit.safety.escape import strip_blocks
 from tacit.state.captured import Position
 from tacit.text.lazy_regex import lazy_regex
 
 _CONTEXT = lazy_regex(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
 _EXIT = lazy_regex(r"^Exit Code: (\d+)", re.MULTILINE)
+_REFERENCES = lazy_regex(
+    r"\s*--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL
+)
+_SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
+"""The host's own words behind the summary of a compressed conversation."""
 
 
 def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
@@ -79,9 +86,7 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
         changed = fields_of(fields.get("$set"))
         if "messages" in changed:
             again = [fields_of(message) for message in list_of(changed.get("messages"))]
-            messages = {str(message.get("id")): message for message in again} | (
-                messages if len(again) <= 1 else {}
-            )
+            messages |= {str(message.get("id")): message for message in _without_summary(again)}
         elif "$rewindTo" in fields:
             messages_before = list(messages)
             target = str(fields["$rewindTo"])
@@ -94,11 +99,21 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
     return meta, list(messages.values()), bad
 
 
+def _without_summary(messages: list[Fields]) -> list[Fields]:
+    """The messages without the summary of a compression, which stands in a user's message, and the words that answer it."""
+    taken = [text_of(message.get("content")).startswith(_SUMMARY_TAKEN) for message in messages]
+    return [
+        message
+        for message, answer, answered in zip(messages, taken, (*taken[1:], False), strict=True)
+        if not answer and not answered
+    ]
+
+
 def _take(builder: TurnBuilder, message: Fields) -> None:
     at_ms = time_of(message.get("timestamp"))
     content = message.get("content", message.get("message"))
     if message.get("type") == "user":
-        words = text_of(content)
+        words = _REFERENCES.sub("", text_of(content))
         if not _CONTEXT.match(words):
             builder.user(words, at_ms)
     elif message.get("type") == "gemini":
@@ -116,7 +131,7 @@ def _take_call(builder: TurnBuilder, call: Fields, at_ms: int) -> None:
     output = text_in(call, "resultDisplay")
     for raw in list_of(call.get("result")):
         response = fields_of(fields_of(fields_of(raw).get("functionResponse")).get("response"))
-        output = text_in(response, "output") or text_in(response, "error") or output
+        output = strip_blocks(text_in(response, "output") or text_in(response, "error")) or output
     code = _EXIT.search(output)
     failed = status == "error" or bool(code and code[1] != "0")
     text = f"Exit code {code[1]}\n{output}" if code and failed else output

@@ -49,6 +49,18 @@ _HOST_PROGRAMS = (
         places=(".opencode/bin/opencode", ".local/bin/opencode", ".bun/bin/opencode"),
     ),
     _HostProgram(
+        name="codex",
+        binary="codex",
+        packages=("@openai/codex",),
+        places=(".local/bin/codex", ".bun/bin/codex"),
+    ),
+    _HostProgram(
+        name="gemini",
+        binary="gemini",
+        packages=("@google/gemini-cli",),
+        places=(".local/bin/gemini", ".npm-global/bin/gemini"),
+    ),
+    _HostProgram(
         name="copilot", binary="copilot", packages=("@github/copilot",), places=(".local/bin/copilot",)
     ),
     _HostProgram(

@@ -16,11 +16,12 @@ from typing import Literal, cast
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import claude, copilot, cursor, files, mcp_clients, opencode
+from tacit.hosts.install import claude, codex, copilot, cursor, files, gemini, mcp_clients, opencode
 from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
+from tacit.hosts.install.hook_settings import HookSettings
 from tacit.hosts.install.target import Target, describe_age
 
-HOSTS = ("claude-code", "opencode", "copilot", "cursor")
+HOSTS = ("claude-code", "opencode", "codex", "gemini", "copilot", "cursor")
 State = Literal["absent", "installed", "outdated", "partial"]
 
 
@@ -34,21 +35,27 @@ class HostStatus:
             `partial` some of it.
         files: every file concerned and whether ours is in it (`ours`, `outdated`, `missing`).
         problems: sentences that say what is wrong and what to do.
+        waiting: what the user has to do in the host before it calls Tacit; empty = nothing.
     """
 
     host: str
     state: State
     files: tuple[tuple[Path, str], ...] = ()
     problems: tuple[str, ...] = ()
+    waiting: str = ""
 
 
 def _targets(
-    host: str, *, user_home: Path, project_root: Path | None, home: Home, launcher: Path
+    host: str, *, user_home: Path, project_root: Path | None, home: Home, launcher: Path, trust: bool = False
 ) -> tuple[Target, ...]:
     if host == "claude-code":
         return claude.targets(user_home=user_home, project_root=project_root, launcher=launcher)
     if host == "opencode":
         return opencode.targets(user_home=user_home, project_root=project_root, home=home, launcher=launcher)
+    if host == "codex":
+        return codex.targets(user_home=user_home, project_root=project_root, launcher=launcher, trust=trust)
+    if host == "gemini":
+        return gemini.targets(user_home=user_home, project_root=project_root, launcher=launcher)
     if host == "copilot":
         return copilot.targets(user_home=user_home, project_root=project_root, launcher=launcher)
     if host == "cursor":
@@ -60,7 +67,13 @@ def _targets(
 
 
 def plan(
-    host: str, *, user_home: Path, project_root: Path | None = None, home: Home, launcher: Path | None = None
+    host: str,
+    *,
+    user_home: Path,
+    project_root: Path | None = None,
+    home: Home,
+    launcher: Path | None = None,
+    trust: bool = False,
 ) -> InstallPlan:
     """Plan the installation; a second one changes nothing.
 
@@ -70,13 +83,19 @@ def plan(
         project_root: write into this project instead of the user's own settings.
         home: where Tacit keeps its data.
         launcher: what hosts call; default `home.launcher`.
+        trust: approve the hooks in the host's settings, where the host asks the user for that; only at the user's word.
 
     Raises:
         NotFound: unknown host.
         HostError: a file is malformed or someone else's; it names file and line. Nothing is written.
     """
     targets = _targets(
-        host, user_home=user_home, project_root=project_root, home=home, launcher=launcher or home.launcher
+        host,
+        user_home=user_home,
+        project_root=project_root,
+        home=home,
+        launcher=launcher or home.launcher,
+        trust=trust,
     )
     linked = _check_links(targets, project_root)
     book = _record_file(home, host)
@@ -90,11 +109,13 @@ def plan(
         if current is not None and target.holds(current):
             notes.append(f"{target.path} is up to date")
             continue
-        clean = _without_ours(target, current, originals.get(target.path))
+        shared = isinstance(target, codex.Approvals)
+        earlier = None if shared else originals.get(target.path)
+        clean = _without_ours(target, current, earlier)
         after = target.add(clean)
-        earlier = originals.get(target.path)
         new_folders = files.missing_folders(target.path.parent) if earlier is None else earlier.made
-        originals[target.path] = OriginalFile(text=clean, after_sha256=_sha256(after), made=new_folders)
+        if not shared:  # the record of that file belongs to the installation for the user
+            originals[target.path] = OriginalFile(text=clean, after_sha256=_sha256(after), made=new_folders)
         edits.append(FileEdit(path=target.path, before=current, after=after, why=target.why))
     if edits:
         why = "remembers what these files held, so that uninstalling gives it back"
@@ -123,7 +144,7 @@ def uninstall(
     edits: list[FileEdit] = []
     for target in targets:
         current = read_text(target.path)
-        before = originals.pop(target.path, None)
+        before = None if isinstance(target, codex.Approvals) else originals.pop(target.path, None)
         after = _without_ours(target, current, before)
         if current != after:
             new_folders = before.made if before is not None else None
@@ -160,7 +181,7 @@ def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[
     notes: list[str] = []
     for target in targets:
         real = target.path.resolve()
-        if project_root is not None:
+        if project_root is not None and not isinstance(target, codex.Approvals):
             if not real.is_relative_to(project_root.resolve()):
                 raise HostError(
                     f"{target.path} leads out of the project, to {real}. Nothing was written.",
@@ -207,14 +228,18 @@ def installed(
         problems.append(f"The installation is {state}: run `tacit install {host}` again.")
     if state != "absent" and not launcher.exists():
         problems.append(f"The launcher {launcher} is missing: run `tacit install {host}` again.")
-    return HostStatus(host=host, state=state, files=tuple(files), problems=tuple(problems))
+    waiting = ""
+    if host == "codex" and state != "absent":
+        trusted = codex.trust_of_hooks(user_home=user_home, project_root=project_root, launcher=launcher)
+        waiting = codex.what_to_trust(trusted)
+    return HostStatus(host=host, state=state, files=tuple(files), problems=tuple(problems), waiting=waiting)
 
 
 def _unread(target: Target, text: str | None) -> tuple[str, ...]:
     """Explain why the host would not read what we write into the file."""
-    if text is None or not isinstance(target, claude.HookSettings):
+    if text is None or not isinstance(target, HookSettings | gemini.GeminiSettings):
         return ()
-    problem = claude.unread_settings(target.path, text)
+    problem = target.unread(target.path, text)
     return (problem,) if problem else ()
 
 

@@ -1,6 +1,6 @@
 """Parser of a recorded model request in any wire format. In: a request body. Out: turns, places of text.
 
-Knows the Anthropic Messages, OpenAI Chat Completions and OpenAI Responses formats. Never changes a body.
+Knows the Anthropic Messages, OpenAI Chat Completions, OpenAI Responses and Gemini formats. Never changes a body.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ _ROLES: dict[str, Role] = {
     "developer": "system",
     "user": "user",
     "assistant": "assistant",
+    "model": "assistant",
     "tool": "tool",
 }
 
 _REMINDER = re.compile(
-    r"<(system[-_]reminder|current_datetime)>.*?</\1>|\ATool \"[^\"\n]*\" failed\. Additional guidance from \w+ hooks:.*",
+    r"<(system[-_]reminder|hook_context|session_context|current_datetime)>.*?</\1>"
+    r"|\ATool \"[^\"\n]*\" failed\. Additional guidance from \w+ hooks:.*",
     re.DOTALL,
 )
 """What hosts put into messages of the user beside the user's words."""
@@ -87,6 +89,8 @@ def read_turns(body: Mapping[str, object]) -> tuple[Turn, ...]:
     """The conversation of a request, oldest first; empty where the format is not known."""
     if "input" in body:
         return tuple(_responses_turns(body["input"]))
+    if "contents" in body:
+        return tuple(turn for content in as_list(body["contents"]) for turn in _gemini_turns(content))
     return tuple(turn for message in as_list(body.get("messages")) for turn in _message_turns(message))
 
 
@@ -139,3 +143,18 @@ def _responses_turns(items: object) -> Iterator[Turn]:
             )
         elif kind.endswith("_output"):
             yield Turn(role="tool", text=flat_text(fields.get("output")))
+
+
+def _gemini_turns(content: object) -> Iterator[Turn]:
+    """Turns of one content. Text beside function responses is the host's, as in `_message_turns`."""
+    fields = as_mapping(content)
+    responses = [
+        as_mapping(as_mapping(part).get("functionResponse"))
+        for part in as_list(fields.get("parts"))
+        if "functionResponse" in as_mapping(part)
+    ]
+    for response in responses:
+        result = as_mapping(response.get("response"))
+        yield Turn(role="tool", text=flat_text(result.get("output") or result.get("error")))
+    if not responses:
+        yield Turn(role=_ROLES.get(str(fields.get("role")), "user"), text=flat_text(fields.get("parts")))

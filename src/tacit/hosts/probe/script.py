@@ -28,10 +28,14 @@ class Say:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallTool:
-    """The model calls a tool of the host, by the host's own name."""
+    """The model calls a tool of the host, by the host's own name.
+
+    `namespace` = the group of tools that the name stands in, where a host of the Responses API has such groups.
+    """
 
     name: str
     input: dict[str, object] = field(default_factory=dict[str, object])
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

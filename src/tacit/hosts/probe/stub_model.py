@@ -55,7 +55,8 @@ __all__ = [
     "find_text",
 ]
 
-Api = Literal["anthropic", "chat", "responses", "other"]
+Api = Literal["anthropic", "chat", "responses", "gemini", "other"]
+_GEMINI_STREAM = ":streamGenerateContent"
 
 _SECRET_HEADERS = frozenset({"authorization", "x-api-key", "x-goog-api-key"})
 _MAX_BODY_BYTES = 64 * 1024 * 1024
@@ -87,22 +88,35 @@ class ModelRequest:
             return "anthropic"
         if self.path.endswith("/chat/completions"):
             return "chat"
+        if self.path.endswith((":generateContent", _GEMINI_STREAM)):
+            return "gemini"
         return "responses" if self.path.endswith("/responses") else "other"
 
     @property
     def model(self) -> str:
-        """The model asked for, or empty."""
+        """The model asked for, or empty. The Gemini API names it in the path."""
+        if self.api == "gemini":
+            return self.path.rpartition("/")[2].partition(":")[0]
         return str(self.body.get("model", ""))
+
+    @property
+    def stream(self) -> bool:
+        """Whether the answer is to come as a stream."""
+        return self.path.endswith(_GEMINI_STREAM) or bool(self.body.get("stream"))
 
     @property
     def offers_tools(self) -> bool:
         """Whether the model may call tools: true for an agent's own turns, false for titles and summaries."""
-        return bool(as_list(self.body.get("tools")))
+        tools = as_list(self.body.get("tools"))
+        if self.api == "gemini":
+            return any(as_list(as_mapping(each).get("functionDeclarations")) for each in tools)
+        return bool(tools)
 
     @property
     def messages(self) -> tuple[object, ...]:
-        """The conversation as sent: `messages`, or `input` of the Responses API."""
-        return tuple(as_list(self.body.get("messages") or self.body.get("input")))
+        """The conversation as sent: `messages`, `input` of the Responses API, or `contents` of the Gemini API."""
+        body = self.body
+        return tuple(as_list(body.get("messages") or body.get("input") or body.get("contents")))
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -163,7 +177,7 @@ class StubModel:
 
     @property
     def url(self) -> str:
-        """Base URL for ANTHROPIC_BASE_URL; OpenAI-compatible clients add `/v1`."""
+        """Base URL for ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL; OpenAI-compatible clients add `/v1`."""
         return f"http://127.0.0.1:{self.port}"
 
     @property
@@ -274,6 +288,9 @@ class _Handler(BaseHTTPRequestHandler):
         if path.endswith("/count_tokens"):
             self._send_json({"input_tokens": self.stub.usage_tokens})
             return
+        if path.endswith(":countTokens"):
+            self._send_json({"totalTokens": self.stub.usage_tokens})
+            return
         if request.api == "other":
             self._send_json(wire.error_object(404), status=404)
             return
@@ -284,16 +301,17 @@ class _Handler(BaseHTTPRequestHandler):
         self._send_answer(request, answer, usage)
 
     def _send_answer(self, request: ModelRequest, answer: Say | CallTool, usage: int) -> None:
-        stream = bool(request.body.get("stream"))
         model, number = request.model, request.number
         match request.api:
             case "anthropic":
                 whole, events, with_names, done = wire.anthropic_message, wire.anthropic_events, True, False
             case "chat":
                 whole, events, with_names, done = wire.chat_completion, wire.chat_events, False, True
+            case "gemini":
+                whole, events, with_names, done = wire.gemini_response, wire.gemini_events, False, False
             case _:
                 whole, events, with_names, done = wire.response_object, wire.response_events, True, False
-        if stream:
+        if request.stream:
             stream_events = events(answer, model=model, number=number, usage_tokens=usage)
             self._send(wire.encode_events(stream_events, named=with_names, done=done), "text/event-stream")
         else:

@@ -1,6 +1,6 @@
 """An answer in the words of a model API. In: an answer and the request. Out: a JSON object or server-sent events.
 
-Formats: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses. Never decides what to answer.
+Formats: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses, Gemini. Never decides what to answer.
 """
 
 from __future__ import annotations
@@ -137,6 +137,36 @@ def response_events(answer: Say | CallTool, *, model: str, number: int, usage_to
     return [{**event, "sequence_number": index} for index, event in enumerate(events)]
 
 
+def gemini_response(
+    answer: Say | CallTool,
+    *,
+    model: str,
+    number: int,  # noqa: ARG001 - one signature for all formats; a Gemini answer names no request
+    usage_tokens: int,
+) -> dict[str, object]:
+    """The whole reply of POST /v1beta/models/MODEL:generateContent."""
+    if isinstance(answer, CallTool):
+        part: dict[str, object] = {"functionCall": {"name": answer.name, "args": answer.input}}
+    else:
+        part = {"text": answer.text}
+    return {
+        "candidates": [
+            {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0},
+        ],
+        "usageMetadata": {
+            "promptTokenCount": usage_tokens,
+            "candidatesTokenCount": OUTPUT_TOKENS,
+            "totalTokenCount": usage_tokens + OUTPUT_TOKENS,
+        },
+        "modelVersion": model,
+    }
+
+
+def gemini_events(answer: Say | CallTool, *, model: str, number: int, usage_tokens: int) -> list[Event]:
+    """The same reply as a stream: one chunk that holds all of it."""
+    return [gemini_response(answer, model=model, number=number, usage_tokens=usage_tokens)]
+
+
 def error_object(status: int) -> dict[str, object]:
     """An error body that every client understands."""
     return {"type": "error", "error": {"type": "api_error", "message": f"the stub model answers {status}"}}
@@ -197,8 +227,10 @@ def _chat_usage(usage_tokens: int) -> dict[str, object]:
 
 def _response_item(answer: Say | CallTool, number: int) -> dict[str, object]:
     if isinstance(answer, CallTool):
+        namespace = {"namespace": answer.namespace} if answer.namespace else {}
         return {
             "type": "function_call",
+            **namespace,
             "id": f"fc_stub{number:04d}",
             "call_id": f"call_stub{number:04d}",
             "name": answer.name,

@@ -1,0 +1,114 @@
+"""Reads what a host notes in its own memory and follows its changes. In: a file of the host. Out: the changes made.
+
+The statements are the agent's (tier `assistant`): rules among them wait for the user, and the user's word ends them. A statement
+that is removed from the file retires its memory, a changed one supersedes it. Never writes the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+from tacit.capture.bootstrap.authorship import Authorship
+from tacit.capture.bootstrap.markdown import RuleLine, read_rules
+from tacit.capture.bootstrap.project_import import FileImport
+from tacit.capture.bootstrap.sources import MAX_BYTES, Source, kind_of_rule
+from tacit.capture.prepare import Preparer
+from tacit.capture.store import Reconciler
+from tacit.model.changes import Change, Draft
+from tacit.model.memory import Provenance, TrustTier
+from tacit.model.scope import Scope
+from tacit.ports.store import Store
+from tacit.reading.trigger import make_trigger
+from tacit.state.registry import HOST_MEMORY, file_key
+from tacit.text.lazy_regex import lazy_regex
+
+MIN_WORDS = 3
+_FENCED = lazy_regex(r"^(?P<marks>```+|~~~+).*?(?:^(?P=marks)|\Z)|<!--.*?-->", re.DOTALL | re.MULTILINE)
+_ITEM = lazy_regex(
+    r"^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*(?:\n[ \t]+(?![-*+] |\d{1,3}[.)] )\S.*)*)", re.MULTILINE
+)
+
+
+def import_host_memory(
+    file: Path,
+    *,
+    host: str,
+    scope: Scope,
+    store: Store,
+    preparer: Preparer,
+    reconciler: Reconciler,
+    now_ms: int,
+) -> tuple[Change, ...]:
+    """Bring the memories of one file up to date; a file that cannot be read changes nothing.
+
+    Args:
+        file: the file of the host, absolute.
+        host: its name.
+        scope: where its statements hold.
+        store: where they go.
+        preparer: redacts them.
+        reconciler: reconciles and writes.
+        now_ms: the time.
+
+    Raises:
+        StoreError: as the store.
+    """
+    key, name = file_key(str(file)), f"{host}:{file.name}"
+    before = HOST_MEMORY.find(store, host, key)
+    run = FileImport(
+        project_id="",
+        scope=scope,
+        stored_as=lambda state, _path: HOST_MEMORY.change(state, host, key),
+        store=store,
+        preparer=preparer,
+        reconciler=reconciler,
+        now_ms=now_ms,
+        states={} if before is None else {name: before},
+        confirmed=False,
+        followed=False,
+        authors=Authorship(file.parent),
+    )
+    try:
+        with file.open("rb") as opened:
+            raw = opened.read(MAX_BYTES)
+    except FileNotFoundError:
+        return run.forget(name) if before is not None else ()
+    except OSError:
+        return ()
+    return run.file(_source(name, raw, host=host, scope=scope))[1]
+
+
+def read_notes(text: str) -> tuple[RuleLine, ...]:
+    """The notes in a file: every rule in it, and every other item of a list, in order."""
+    rules = {line.line: line for line in read_rules(text).lines}
+    body = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), text.replace("\r\n", "\n"))
+    notes = dict(rules)
+    for item in _ITEM.finditer(body):
+        line = body.count("\n", 0, item.start()) + 1
+        content = " ".join(item["text"].replace("**", "").split())
+        if line not in rules and len(content.split()) >= MIN_WORDS and not content.endswith(":"):
+            notes[line] = RuleLine(content=content, line=line, span=item[0].strip())
+    return tuple(notes[line] for line in sorted(notes))
+
+
+def _source(name: str, raw: bytes, *, host: str, scope: Scope) -> Source:
+    def drafts(at_ms: int) -> tuple[Draft, ...]:
+        lines = read_notes(raw.decode("utf-8", "replace"))
+        return tuple(_draft(line, name, host=host, scope=scope, at_ms=at_ms) for line in lines)
+
+    return Source(path=name, digest=hashlib.sha256(raw).hexdigest()[:16], drafts=drafts)
+
+
+def _draft(line: RuleLine, name: str, *, host: str, scope: Scope, at_ms: int) -> Draft:
+    kind = "fact" if line.command else kind_of_rule(line.content)
+    return Draft(
+        content=line.content,
+        kind=kind,
+        scope=scope,
+        provenance=Provenance(tier=TrustTier.ASSISTANT, source=name, host=host, span=line.span),
+        at_ms=at_ms,
+        line=line.line,
+        trigger=make_trigger(line.content, kind=kind),
+    )

@@ -1,0 +1,300 @@
+"""Gemini CLI: hook payloads to signals, blocks to hook replies (measured on 0.61.0; docs/guide/gemini.md).
+
+In: the JSON that Gemini CLI writes to a hook's standard input. Out: one signal, or none; the JSON of a hook's answer, or
+nothing. Never: text for SessionStart (see below), an answer to AfterAgent (it makes the agent take another turn); a decision
+only as the refusal of a call that a rule of the user blocks.
+
+Only two events take text: BeforeAgent puts it behind the prompt, AfterTool behind the output of a call that did not fail. Text
+for SessionStart would do harm: without a terminal the client writes it before the words of the prompt, runs no slash command
+then, and drops the whole prompt when the session is resumed. So the blocks of other events wait for the next that takes text.
+
+Every hook of one event gets the same `timestamp`, so it names the event: it is in every idempotency key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, flatten, relative_paths
+from tacit.model.pack import Block, Surface
+from tacit.model.session import SessionKey
+from tacit.model.signal import (
+    MessageEnded,
+    PromptSubmitted,
+    SessionEnded,
+    SessionStarted,
+    Signal,
+    StartSource,
+    ToolCall,
+    ToolFailed,
+    ToolFinished,
+    ToolStarting,
+)
+from tacit.ports.host import Arrival, Delivery, HostCapabilities, MemoryFile
+from tacit.reading.prompts.machine_made import machine_made, typed_command
+from tacit.safety.escape import strip_blocks
+
+NAME = "gemini"
+CAP_CHARS = 60_000
+"""Gemini CLI has no cap of its own; this one only bounds a mistake."""
+_SOURCES: dict[str, StartSource] = {"startup": "startup", "resume": "resume", "clear": "clear"}
+_ARRIVAL: tuple[tuple[Surface, Arrival], ...] = (
+    (Surface.START, "before"),
+    (Surface.PROMPT, "before"),
+    (Surface.ACTION, "after"),
+    (Surface.FAILURE, "before"),
+    (Surface.COMPACTION, "before"),
+    (Surface.SUBAGENT, "never"),
+    (Surface.ON_DEMAND, "before"),
+)
+_DELIVERIES = (
+    Delivery(surface=Surface.START, where="`<hook_context>` behind the first prompt, in its message"),
+    Delivery(surface=Surface.PROMPT, where="`<hook_context>` behind the prompt, in its message"),
+    Delivery(
+        surface=Surface.ACTION,
+        where="`<hook_context>` behind the output of the call",
+        limit="the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call",
+    ),
+    Delivery(
+        surface=Surface.FAILURE,
+        where="`<hook_context>` behind the output of a command with an exit code",
+        limit="for a tool that failed, the client takes no text: the block goes with the next output or prompt",
+    ),
+    Delivery(
+        surface=Surface.COMPACTION,
+        where="`<hook_context>` behind the next output of a tool, or the next prompt",
+        limit="no hook runs after a compression: it is read from the chat file at the next event, and one step of the agent may pass before",
+    ),
+    Delivery(
+        surface=Surface.SUBAGENT,
+        limit="no hook runs when a subagent starts, and its calls look like the main agent's",
+    ),
+    Delivery(surface=Surface.ON_DEMAND, where="result of the MCP tool"),
+)
+_TOOLS = {
+    "read_file": "read", "read_many_files": "read", "replace": "edit", "write_file": "write",
+    "run_shell_command": "bash", "grep_search": "grep", "search_file_content": "grep", "glob": "glob",
+    "invoke_agent": "task", "web_fetch": "webfetch", "google_web_search": "websearch",
+}  # fmt: skip
+_PATHS = ("file_path", "absolute_path", "path", "dir_path")
+_WORDS = ("new_string", "content", "prompt", "pattern", "query", "description")
+_REFERENCES = re.compile(
+    r"\s*--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL
+)
+"""The files named by `@path` in a prompt, which the client adds to it."""
+_SHELL = re.compile(
+    r"(?:<untrusted_context>\n)?Output: (?P<output>.*?)(?:\nError: (?P<error>.*?))?\nExit Code: (?P<code>\d+)",
+    re.DOTALL,
+)
+_SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
+"""With these words of the model, which the client writes itself, a compressed conversation begins."""
+_COMPRESSED = (b'{"$set":{"messages":', _SUMMARY_TAKEN.encode())
+_JUST_NOW_S = 5.0
+
+
+class Gemini:
+    """The `Host` for Gemini CLI; also a `DeferringHost` and a `TranscriptHost`."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """`gemini`."""
+        return NAME
+
+    @property
+    def capabilities(self) -> HostCapabilities:
+        """Text goes behind a prompt or a tool's output and stays in the history."""
+        return HostCapabilities(
+            arrival=_ARRIVAL,
+            cap_chars=CAP_CHARS,
+            stored=True,
+            post_compaction=True,
+            loads_rule_files=("GEMINI.md",),
+            refuses=True,
+            memory_files=(
+                MemoryFile(path="../memory/MEMORY.md"),
+                MemoryFile(path="../../../GEMINI.md", universal=True),
+            ),
+            title="Gemini CLI",
+            basis="measured on version 0.61.0",
+            deliveries=_DELIVERIES,
+        )
+
+    def parse(self, payload: Mapping[str, object], *, at_ms: int) -> Signal | None:
+        """Read a hook payload; None for events that mean nothing to us, PreCompress among them: it precedes every model call.
+
+        Raises:
+            InvalidPayload: naming the field that is missing or wrong.
+        """
+        fields = Fields(NAME, payload)
+        event = fields.needed_identifier("hook_event_name")
+        match event:
+            case "SessionStart":
+                return _session_start(fields, at_ms)
+            case "BeforeAgent":
+                return _prompt(fields, at_ms)
+            case "BeforeTool" | "AfterTool":
+                return _tool(fields, event, at_ms)
+            case "AfterAgent":
+                return _message_end(fields, at_ms)
+            case "SessionEnd":
+                return _session_end(fields, at_ms)
+            case _:
+                return None
+
+    def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
+        """A hook answer with `additionalContext`, or the refusal of a call, and `systemMessage`; "" when there is nothing to say."""
+        event = payload.get("hook_event_name")
+        answer: dict[str, object] = {}
+        if block.refuses and event == "BeforeTool":
+            answer = {"decision": "deny", "reason": block.text}
+        elif not block.empty and self.carries(payload):
+            answer["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": block.text}
+        if notice and event in ("SessionStart", "BeforeAgent", "BeforeTool", "AfterTool"):
+            answer["systemMessage"] = notice
+        return json.dumps(answer) if answer else ""
+
+    def carries(self, payload: Mapping[str, object]) -> bool:
+        """Whether the client hands `additionalContext` of this event to the model; of a failed call it takes none."""
+        event = payload.get("hook_event_name")
+        if event == "AfterTool":
+            response = payload.get("tool_response")
+            return isinstance(response, Mapping) and not response.get("error")  # pyright: ignore[reportUnknownMemberType]
+        return event == "BeforeAgent"
+
+    def tells_compaction(self, row: bytes) -> bool:
+        """Whether a line of the chat file sets the messages anew because they were just compressed.
+
+        A resumed session sets them, too, with the summary in them, but that is older than the line.
+        """
+        if not all(mark in row for mark in _COMPRESSED):
+            return False
+        try:
+            changed = Fields(NAME, json.loads(row)).child("$set")
+            written = datetime.fromisoformat(changed.text("lastUpdated"))
+            return any(
+                message.text("type") == "gemini"
+                and _SUMMARY_TAKEN in flatten(message.raw("content"))
+                and abs((written - datetime.fromisoformat(message.text("timestamp"))).total_seconds())
+                < _JUST_NOW_S
+                for message in changed.children("messages")
+            )
+        except (ValueError, TypeError, RecursionError):
+            return False
+
+
+def _session(fields: Fields) -> SessionKey:
+    return SessionKey(host=NAME, session_id=fields.needed_identifier("session_id"))
+
+
+def _moment(fields: Fields, at_ms: int) -> str:
+    """What names the event among those of its session."""
+    return fields.identifier("timestamp") or str(at_ms)
+
+
+def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
+    source = fields.needed_identifier("source")
+    if source not in _SOURCES:
+        raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(_SOURCES)}")
+    return SessionStarted(
+        session=_session(fields),
+        key=f"start:{source}:{_moment(fields, at_ms)}",
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        transcript_path=fields.path("transcript_path"),
+        source=_SOURCES[source],
+        answered=fields.flag("tacit_answered"),
+    )
+
+
+def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
+    text = _REFERENCES.sub("", strip_blocks(fields.needed_text("prompt"))).strip()
+    return PromptSubmitted(
+        session=_session(fields),
+        key=f"prompt:{digest(_moment(fields, at_ms), text)}",
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        transcript_path=fields.path("transcript_path"),
+        text=text,
+        machine=machine_made(text),
+        command=typed_command(text),
+    )
+
+
+def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
+    session, call = _session(fields), _call(fields)
+    key = f"{event}:{digest(_moment(fields, at_ms), call.tool, call.paths, call.command, call.text)}"
+    cwd, transcript = fields.path("cwd"), fields.path("transcript_path")
+    if event == "BeforeTool":
+        return ToolStarting(
+            session=session, key=key, at_ms=at_ms, cwd=cwd, transcript_path=transcript, call=call
+        )
+    output, error = _result(fields.child("tool_response"), shell=call.tool == "bash")
+    if error:
+        return ToolFailed(
+            session=session, key=key, at_ms=at_ms, cwd=cwd, transcript_path=transcript, call=call, error=error
+        )
+    return ToolFinished(
+        session=session, key=key, at_ms=at_ms, cwd=cwd, transcript_path=transcript, call=call, output=output
+    )
+
+
+def _result(response: Fields, *, shell: bool) -> tuple[str, str]:
+    """The output of a call, and its error; a command's exit code stands in its output alone."""
+    output = strip_blocks(flatten(response.raw("llmContent")))
+    if response.raw("error") is not None:
+        return output, flatten(response.raw("error")) or output or "The call failed."
+    command = _SHELL.search(output) if shell else None
+    if command is None or command["code"] == "0":
+        return output, ""
+    said = "\n".join(part for part in (command["output"], command["error"]) if part)
+    return output, bounded(f"Exit code {command['code']}\n{said}", MAX_OUTPUT_CHARS)
+
+
+def _call(fields: Fields) -> ToolCall:
+    arguments = fields.child("tool_input")
+    name = fields.needed_identifier("tool_name")
+
+    def word(key: str) -> str:
+        """A text of the input; "" where the model gave something else."""
+        value = arguments.raw(key)
+        return arguments.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
+
+    tool = _TOOLS.get(name, name)
+    many = arguments.texts("include", most=100) if isinstance(arguments.raw("include"), list) else ()
+    return ToolCall(
+        tool=tool,
+        paths=relative_paths([*(word(key) for key in _PATHS), *many], cwd=fields.path("cwd")),
+        command=word("command"),
+        text=bounded("\n".join(text for key in _WORDS if (text := word(key))), MAX_OUTPUT_CHARS),
+        agent=word("agent_name") if tool == "task" else "",
+    )
+
+
+def _message_end(fields: Fields, at_ms: int) -> MessageEnded:
+    text = fields.text("prompt_response")
+    return MessageEnded(
+        session=_session(fields),
+        key=f"after-agent:{digest(_moment(fields, at_ms), text)}",
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        transcript_path=fields.path("transcript_path"),
+        text=text,
+        final=True,
+    )
+
+
+def _session_end(fields: Fields, at_ms: int) -> SessionEnded:
+    reason = fields.identifier("reason")
+    return SessionEnded(
+        session=_session(fields),
+        key=f"end:{digest(reason, _moment(fields, at_ms))}",
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        transcript_path=fields.path("transcript_path"),
+        reason=reason,
+    )

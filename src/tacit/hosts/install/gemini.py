@@ -1,0 +1,124 @@
+"""The edits for Gemini CLI: hooks and the MCP server, both in one settings file.
+
+In: folders and the launcher. Out: the target. The events and their forms were measured on 0.61.0 (docs/guide/gemini.md).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.errors import HostError
+from tacit.hosts.install import jsonc
+from tacit.hosts.install.hook_settings import HookSettings
+from tacit.hosts.install.target import STAMP, JsonMember, Target
+
+TOOLS = (
+    r"^(read_file|read_many_files|replace|write_file|run_shell_command|web_fetch|google_web_search|invoke_agent"
+    r"|mcp_(?!tacit_).+)$"
+)
+"""Calls that a rule may govern. Calls of our own tools are left out."""
+EVENTS: tuple[tuple[str, str, int], ...] = (
+    ("SessionStart", "", 10_000),
+    ("BeforeAgent", "", 5_000),
+    ("BeforeTool", TOOLS, 5_000),
+    ("AfterTool", TOOLS, 5_000),
+    ("AfterAgent", "", 5_000),
+    ("SessionEnd", "", 10_000),
+)
+"""(event, matcher, timeout in milliseconds). The hook client has its own, much shorter deadline; this one only bounds a mistake."""
+HOOK_NAME = "tacit"
+"""By this name `/hooks` of the client shows the hooks and switches them off."""
+
+
+def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
+    """The settings file of the user's scope, or of a project's."""
+    path = (user_home if project_root is None else project_root) / ".gemini" / "settings.json"
+    return (GeminiSettings(path=path, launcher=launcher),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeminiSettings:
+    """The hooks and the MCP server in a settings file of Gemini CLI."""
+
+    path: Path
+    launcher: Path
+    why: str = "calls Tacit when a session, prompt or tool call begins or ends (hooks), and gives Gemini the memory tools (MCP server)"
+
+    @property
+    def _hooks(self) -> HookSettings:
+        groups = tuple((event, self._group(matcher, timeout)) for event, matcher, timeout in EVENTS)
+        return HookSettings(path=self.path, groups=groups)
+
+    @property
+    def _server(self) -> JsonMember:
+        server = {"command": str(self.launcher), "args": ["mcp", "--host", "gemini"]}
+        return JsonMember(path=self.path, why="", keys=("mcpServers", "tacit"), value=server)
+
+    def _group(self, matcher: str, timeout: int) -> dict[str, object]:
+        handler = {
+            "type": "command",
+            "name": HOOK_NAME,
+            "command": f"{shlex.quote(str(self.launcher))} gemini {STAMP}",  # the client runs it in a shell
+            "timeout": timeout,
+        }
+        return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
+
+    def holds(self, text: str) -> bool:
+        """Whether hooks and server are in it, complete and up to date."""
+        return self._hooks.holds(text) and self._server.holds(text)
+
+    def present(self, text: str) -> bool:
+        """Whether a hook or the server is in it."""
+        return self._hooks.present(text) or self._server.present(text)
+
+    def version(self, text: str) -> int:
+        """The oldest version among our hooks."""
+        return self._hooks.version(text)
+
+    def add(self, text: str | None) -> str:
+        """The text with hooks and server."""
+        return self._server.add(self._hooks.add(text))
+
+    def remove(self, text: str) -> str | None:
+        """The text without ours, and without what is empty then; None = the file goes away."""
+        remaining = self._server.remove(text)
+        return None if remaining is None else self._hooks.remove(remaining)
+
+    def unread(self, path: Path, text: str) -> str:
+        """Why Gemini CLI would not run the hooks in this file; "" when it does.
+
+        It allows comments, but no closing commas: with one it does not start at all (measured on 0.61.0).
+        """
+        try:
+            settings = jsonc.read(text, path=path)
+        except HostError:
+            return ""  # whoever changes the file says it
+        try:
+            json.loads(_without_comments(text))
+        except ValueError as error:
+            line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+            return f"Gemini CLI does not start with {path}{line}: it takes no comma behind the last entry. Take it out."
+        enabled = jsonc.find(settings, ("hooksConfig", "enabled"))
+        if enabled is not None and enabled.value is False:
+            return f"Gemini CLI runs no hooks: hooksConfig.enabled is false in {path}. Set it to true."
+        disabled = jsonc.find(settings, ("hooksConfig", "disabled"))
+        if disabled is not None and any(item.value == HOOK_NAME for item in disabled.items):
+            return (
+                f"Gemini CLI does not run the hook {HOOK_NAME!r}: hooksConfig.disabled in {path} names it. "
+                "`/hooks enable tacit` in Gemini CLI switches it on."
+            )
+        return ""
+
+
+_COMMENT = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def _without_comments(text: str) -> str:
+    """The text with comments replaced by spaces, line breaks kept."""
+    return _COMMENT.sub(
+        lambda match: match[1] or re.sub(r"[^\r\n]", " ", match[0]), text.removeprefix("\ufeff")
+    )

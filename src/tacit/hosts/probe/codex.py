@@ -1,0 +1,141 @@
+"""Whether injected text reaches the model through Codex. In: the client, the installed `hooks.json`. Out: a result.
+
+Runs `codex exec` once in a throw-away home against the stub model, with the hooks exactly as the user's file holds them. Codex itself
+decides whether they are trusted: the user's approvals go along, under the path of the copy. The user's files are read, never written;
+nothing leaves the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tacit.errors import HostError
+from tacit.hosts.install import toml_tables
+from tacit.hosts.install.codex import STATE
+from tacit.hosts.probe.process import SEARCH_PATH, ProbeResult, clean_environment, judge, not_run, run_client
+from tacit.hosts.probe.stub_model import StubModel
+
+PROVIDER, MODEL = "stub", "gpt-5.4"
+PROMPT = "Say hello in one word."
+KEY_VARIABLE = "STUB_KEY"
+OPTIONS = ("exec", "--json", "--skip-git-repo-check")
+BYPASS = "--dangerously-bypass-hook-trust"
+
+
+def configuration(stub_url: str) -> str:
+    """A `config.toml` that knows only the stub model at the base URL `stub_url`."""
+    return f"""\
+model = "{MODEL}"
+model_provider = "{PROVIDER}"
+check_for_update_on_startup = false
+
+[analytics]
+enabled = false
+
+[model_providers.{PROVIDER}]
+name = "{PROVIDER}"
+base_url = "{stub_url}/v1"
+env_key = "{KEY_VARIABLE}"
+wire_api = "responses"
+"""
+
+
+def environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH_PATH) -> dict[str, str]:
+    """Variables of Codex with a key for the stub model."""
+    return {**clean_environment(home, tacit_home, search_path=search_path), KEY_VARIABLE: "dummy"}
+
+
+def approvals_of(config: Path, hooks: Path) -> Mapping[str, str]:
+    """What the user approved of the file `hooks`: the end of each key (`:session_start:0:0`) with its hash.
+
+    Raises:
+        HostError: if `config` is malformed.
+    """
+    text = config.read_text(encoding="utf-8") if config.is_file() else ""
+    approved: dict[str, str] = {}
+    for key, state in toml_tables.table(toml_tables.read(text, path=config), STATE).items():
+        value = toml_tables.find(state, ("trusted_hash",))
+        if key.startswith(f"{hooks}:") and isinstance(value, str):
+            approved[key.removeprefix(str(hooks))] = value
+    return approved
+
+
+def probe(
+    executable: Path,
+    *,
+    hooks: Path,
+    config: Path,
+    tacit_home: Path,
+    nonce: str,
+    launcher: Path,
+    search_path: str = SEARCH_PATH,
+    timeout_s: float = 60.0,
+) -> ProbeResult:
+    """Run Codex once and look for `nonce` in what it sends to the model.
+
+    Args:
+        executable: the `codex` client.
+        hooks: the `hooks.json` that holds our hooks (user or project scope). Read only.
+        config: the user's `config.toml`, for the approvals of these hooks. Read only.
+        tacit_home: a throw-away Tacit home whose store holds a memory with `nonce` that every session starts with.
+            The caller ends the daemon that may have been started for it (`tacit.client.daemon_facts.end_daemon`).
+        nonce: letters and digits that occur nowhere else.
+        launcher: the launcher that the hooks must call, for the advice.
+        search_path: PATH of the client.
+        timeout_s: longest wait for the client.
+    """
+    try:
+        content: object = json.loads(hooks.read_text(encoding="utf-8"))
+        approved = approvals_of(config, hooks)
+    except ValueError:
+        return not_run(
+            f"{hooks} is not plain JSON, so Codex ignores all of it. Take comments and closing commas out."
+        )
+    except (OSError, HostError) as error:
+        return not_run(f"{error} Run `tacit install codex`.")
+    if str(launcher) not in json.dumps(content, ensure_ascii=False):
+        return not_run(f"{hooks} has no hook that calls {launcher}. Run `tacit install codex`.")
+    if not launcher.exists():
+        return not_run(f"The launcher {launcher} is missing. Run `tacit install codex` again.")
+    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
+    try:
+        with StubModel() as stub:
+            home, project = folder / "home", folder / "project"
+            copy = home / ".codex" / "hooks.json"
+            copy.parent.mkdir(parents=True)
+            project.mkdir()
+            copy.write_text(json.dumps(content), encoding="utf-8")
+            settings = configuration(stub.url)
+            for end, trusted_hash in approved.items():
+                settings = toml_tables.add(
+                    settings, (*STATE, f"{copy}{end}"), {"trusted_hash": trusted_hash}, path=config
+                )
+            (copy.parent / "config.toml").write_text(settings, encoding="utf-8")
+            variables = environment(home, tacit_home, search_path=search_path)
+            finished = run_client(
+                [str(executable), *OPTIONS, PROMPT], environment=variables, cwd=project, timeout_s=timeout_s
+            )
+            result = judge(finished, stub, nonce=nonce, host="Codex")
+            if result.ok or not result.requests:
+                return result
+            stub.clear()
+            finished = run_client(
+                [str(executable), *OPTIONS, BYPASS, PROMPT],
+                environment=variables,
+                cwd=project,
+                timeout_s=timeout_s,
+            )
+            if judge(finished, stub, nonce=nonce, host="Codex").ok:
+                advice = (
+                    "The path is sound, but Codex skips the hooks until you trust them: start `codex`, enter `/hooks` and "
+                    "approve them, or run `tacit install codex --trust-hooks`."
+                )
+                return replace(result, advice=advice, output_end="")
+            return result
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

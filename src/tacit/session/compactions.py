@@ -1,0 +1,61 @@
+"""Compactions that a host tells of in its transcript alone. In: a signal and the host. Out: a session start after a compaction, or None.
+
+Reads the lines that were added to a transcript since the last signal of its session, a few of them on the hook path. Never
+reads what was there before the session was heard of, and never fails: a transcript that cannot be read tells nothing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+
+from tacit.model.signal import SessionEnded, SessionStarted, Signal
+from tacit.ports.host import TranscriptHost
+
+MAX_FILES = 256
+MAX_BYTES = 32 << 20
+"""Most bytes read at once; of a longer part the last ones."""
+
+
+class Compactions:
+    """Remembers how far each live transcript was read. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._offsets: OrderedDict[str, int] = OrderedDict()
+        self._lock = Lock()
+
+    def before(self, signal: Signal, host: TranscriptHost) -> SessionStarted | None:
+        """The start that a compaction since the last signal of this session stands for; None = there was none."""
+        if not signal.transcript_path:
+            return None
+        with self._lock:
+            rows = self._new_rows(signal.transcript_path)
+        told = any(host.tells_compaction(row) for row in rows)
+        if not told or isinstance(signal, SessionStarted | SessionEnded):
+            return None
+        return SessionStarted(
+            session=signal.session,
+            key=f"compact:{signal.key}",
+            at_ms=signal.at_ms,
+            cwd=signal.cwd,
+            agent=signal.agent,
+            transcript_path=signal.transcript_path,
+            source="compact",
+        )
+
+    def _new_rows(self, path: str) -> list[bytes]:
+        known = self._offsets.get(path)
+        try:
+            with open(path, "rb") as file:  # noqa: PTH123 - the hook path
+                size = file.seek(0, 2)
+                start = size if known is None else max(known if known <= size else 0, size - MAX_BYTES)
+                file.seek(start)
+                data = file.read(size - start)
+        except OSError:
+            return []
+        whole = data[: data.rfind(b"\n") + 1]
+        self._offsets[path] = start + len(whole)
+        self._offsets.move_to_end(path)
+        while len(self._offsets) > MAX_FILES:
+            self._offsets.popitem(last=False)
+        return whole.splitlines()

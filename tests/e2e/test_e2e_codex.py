@@ -1,0 +1,373 @@
+"""The real Codex client, the real daemon, hooks as `tacit install` writes them; only the model is a stub.
+
+Every test has a machine of its own. What is asserted is what the model was sent, in which order.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+
+from e2e.drivers.prefix import compare_prefixes
+from e2e.host_matrix import proves
+from tacit.hosts.probe.codex import BYPASS
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
+
+pytestmark = pytest.mark.e2e
+
+BLOCK = r"<tacit-memory"
+LINT = "We always run `make lint` before committing."
+CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."
+FIX = "`ModuleNotFoundError: No module named 'orders_schema'` goes away once `make generate` has run."
+SHELL = "exec_command"
+
+
+@pytest.fixture
+def installed(sandbox, codex):
+    codex.install("--trust-hooks")
+    sandbox.wake_daemon()  # how long its start takes is no question here
+    return codex
+
+
+@pytest.fixture
+def at_the_moment(sandbox, codex):
+    """Installed, and no session starts with what its prompts and calls need."""
+    sandbox.configure("recall:\n  budgets:\n    start: 0\n")
+    codex.install("--trust-hooks")
+    sandbox.wake_daemon()
+    return codex
+
+
+def newest(sandbox):
+    return sandbox.stub.agent_requests[-1]
+
+
+def order(request, *patterns: str) -> list[str]:
+    """In which order the messages of a request hold the patterns, each message once per pattern."""
+    texts = [json.dumps(message, ensure_ascii=False) for message in request.messages]
+    return [pattern for text in texts for pattern in patterns if re.search(pattern, text)]
+
+
+def role_of(request, pattern: str) -> str:
+    (place,) = find_places(request.body, pattern)
+    index = int(re.match(r"input\[(\d+)\]", place.path)[1])
+    return str(request.messages[index].get("role", request.messages[index]["type"]))
+
+
+def shell(command: str) -> CallTool:
+    return CallTool(name=SHELL, input={"cmd": command})
+
+
+@proves("codex", "start")
+def test_a_rule_stated_in_one_session_stands_before_the_first_prompt_of_the_next(sandbox, installed, report):
+    first = installed.ask("Remember that we always run `make lint` before committing.")
+    assert first.complaints == []
+    assert not newest(sandbox).find(BLOCK)
+    assert any("make lint" in text for text in sandbox.wait_for_memory("make lint"))
+    sandbox.stub.clear()
+    second = installed.ask("good morning")
+    (request,) = sandbox.stub.agent_requests
+    assert order(request, f"{BLOCK}[^>]*start", "good morning") == [f"{BLOCK}[^>]*start", "good morning"]
+    assert role_of(request, "make lint") == "developer"
+    report("codex turn with Tacit", f"{first.took_ms:.0f} ms, {second.took_ms:.0f} ms")
+
+
+@proves("codex", "prompt")
+def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, at_the_moment):
+    installed = at_the_moment
+    sandbox.remember(CHECKOUT, kind="decision")
+    session = installed.ask("good morning").session_id
+    for prompt in ("What is the capital of France?", "yes", "thanks, that is all"):
+        installed.ask(prompt, resume=session)
+        assert not newest(sandbox).find(BLOCK), prompt
+    asked = "Customers want to enter their credit card right on our page. Please build that."
+    installed.ask(asked, resume=session)
+    request = newest(sandbox)
+    assert order(request, "credit card right on", "Stripe Checkout") == [
+        "credit card right on",
+        "Stripe Checkout",
+    ]
+    assert role_of(request, "Stripe Checkout") == "developer"
+
+
+@proves("codex", "action")
+def test_a_rule_for_a_command_stands_between_that_command_and_its_result(sandbox, at_the_moment):
+    sandbox.stub.script.append(
+        Reply(
+            when="step five",
+            answers=(shell("git log --oneline -1"), shell("git commit --allow-empty -m x"), Say(text="done")),
+        )
+    )
+    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
+    sandbox.remember(rule, kind="preference", when="commit, about:commit message")
+    at_the_moment.ask("go on with step five of the list")
+    asked, after_log, after_commit = sandbox.stub.agent_requests
+    assert not asked.find("ORD-12")
+    assert not after_log.find("ORD-12"), "looking at the log is no commit"
+    call, result = r'"function_call", .*git commit', "function_call_output"
+    assert order(after_commit, call, "ORD-12", result)[-3:] == [call, "ORD-12", result]
+    assert role_of(after_commit, "ORD-12") == "developer"
+
+
+@proves("codex", "action")
+def test_a_rule_for_a_file_is_there_between_reading_and_patching_it(sandbox, at_the_moment):
+    file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
+    patch = (
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: app/payments.py\n@@\n"
+        "-    return sum(prices)\n+    return sum(prices, 0)\n*** End Patch\nEOF"
+    )
+    look = "sed -n '1,40p' app/payments.py"
+    sandbox.stub.script.append(
+        Reply(when="step three", answers=(shell(look), shell(patch), Say(text="patched")))
+    )
+    rule = "Amounts in app/payments.py are integer cents; floats are never used for money."
+    sandbox.remember(rule, kind="decision", files=("app/payments.py",))
+    at_the_moment.ask("go on with step three of the list")
+    asked, _, last = sandbox.stub.agent_requests
+    assert not asked.find("integer cents")
+    read, patched = '"function_call", .*sed -n', '"function_call", .*apply_patch'
+    result, success = "function_call_output.*return sum", "function_call_output.*Success"
+    found = order(last, read, "integer cents", result, patched, success)
+    assert found == [read, "integer cents", result, patched, success]
+    assert "sum(prices, 0)" in file.read_text()
+
+
+@proves("codex", "action")
+@pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
+def test_a_blocking_rule_refuses_its_call_once(sandbox, codex, allowed):
+    sandbox.configure(f"recall:\n  blocking: {str(allowed).lower()}\n  budgets:\n    start: 0\n")
+    codex.install("--trust-hooks")
+    sandbox.wake_daemon()
+    commit = shell(
+        "touch ran && git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release"
+    )
+    sandbox.stub.script.append(Reply(when="step seven", answers=(commit, commit, Say(text="done"))))
+    rule = "Nobody commits during the freeze without asking the release manager."
+    sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
+    turn = codex.ask("go on with step seven of the list")
+    first, second, third = sandbox.stub.agent_requests
+    ran = [
+        e for e in turn.events if e["type"] == "item.completed" and e["item"]["type"] == "command_execution"
+    ]
+    assert len(ran) == (1 if allowed else 2), "the first call is refused, the second runs"
+    assert not first.find("release manager")
+    assert len(second.find("release manager")) == 1, "with the reason"
+    assert len(third.find("release manager")) == 1, "said once"
+
+
+@proves("codex", "failure")
+def test_a_failing_command_gets_its_stored_fix_and_one_that_only_prints_the_error_does_not(
+    sandbox, at_the_moment
+):
+    error = "echo \"ModuleNotFoundError: No module named 'orders_schema'\""
+    sandbox.write("Makefile", f"schema:\n\t@{error} >&2; exit 1\n")
+    calls = (shell(error), shell("make schema"), Say(text="failed"))
+    sandbox.stub.script.append(Reply(when="step four", answers=calls))
+    sandbox.remember(FIX, kind="error_pattern")
+    at_the_moment.ask("go on with step four of the list")
+    before, after_echo, after_make = sandbox.stub.agent_requests
+    assert not before.find("make generate")
+    assert not after_echo.find("make generate"), "Codex tells of both calls in the same words"
+    assert len(after_make.find("make generate")) == 1
+    result = "function_call_output.*exited with code 2"
+    assert order(after_make, "make schema.*call_id", "make generate", result)[-2:] == [
+        "make generate",
+        result,
+    ]
+
+
+@proves("codex", "compaction")
+def test_after_a_compaction_the_context_is_there_again_once(sandbox, installed):
+    sandbox.remember(LINT, kind="preference")
+    session = installed.ask("good morning STUB_USAGE 190000").session_id
+    assert len(newest(sandbox).find("make lint")) == 1
+    sandbox.stub.clear()
+    installed.ask("go on with the list", resume=session)
+    assert len(sandbox.stub.model_requests) == 2, "Codex asked for a summary first"
+    request = newest(sandbox)
+    assert request.find("STUB-OK"), "the summary replaced the history"
+    assert len(request.find("make lint")) == 1
+    installed.ask("and on", resume=session)
+    assert len(newest(sandbox).find("make lint")) == 1
+
+
+@proves("codex", "subagent")
+def test_a_subagent_gets_the_rules_of_everybody_and_none_of_another_task(sandbox, at_the_moment):
+    task = "Publish version 2.4 of the library."
+    given = {"message": task, "agent_type": "worker"}
+    spawn = CallTool(name="spawn_agent", namespace="multi_agent_v1", input=given)
+    sandbox.stub.script += [
+        Reply(when="step nine", answers=(spawn, shell("sleep 2"), Say(text="spawned"))),
+        Reply(when=task, answers=(Say(text="reported"),)),
+    ]
+    sandbox.remember("Answer in short sentences.", kind="preference", when="always")
+    sandbox.remember("Rows of the price table are never deleted.", kind="decision")
+    at_the_moment.ask("go on with step nine of the list")
+    (request,) = [r for r in sandbox.stub.agent_requests if r.prompt == task]
+    block = f"{BLOCK}[^>]*subagent"
+    assert order(request, block, task) == [block, task]
+    assert len(request.find("short sentences")) == 1
+    assert not request.find("price table")
+    assert role_of(request, "short sentences") == "developer"
+
+
+@proves("codex", "on_demand")
+def test_the_model_asks_the_memory_with_its_tools(sandbox, installed):
+    sandbox.remember(CHECKOUT, kind="decision")
+    search = CallTool(
+        name="memory_search", namespace="mcp__tacit", input={"query": "how are credit cards charged"}
+    )
+    ready = shell("sleep 3")  # Codex asks the model before its servers have started
+    sandbox.stub.script.append(Reply(when="look it up", answers=(ready, search, Say(text="found"))))
+    assert installed.ask("please look it up").text == "found"
+    request = newest(sandbox)
+    result = "function_call_output.*Stripe Checkout"
+    assert order(request, "memory_search.*call_id", result) == ["memory_search.*call_id", result]
+
+
+def test_nothing_is_handed_over_twice_and_the_beginning_of_the_conversation_never_changes(
+    sandbox, installed, report
+):
+    sandbox.remember(LINT, kind="preference")
+    session = installed.ask("Commit what we have.").session_id
+    sandbox.remember(CHECKOUT, kind="decision")
+    for prompt in (
+        "Build the card form for payments on the checkout page.",
+        "Now the card form for payments in the mobile checkout, then commit.",
+        "Commit again.",
+    ):
+        installed.ask(prompt, resume=session)
+    request = newest(sandbox)
+    assert len(request.find("make lint")) == 1
+    assert len(request.find("Stripe Checkout")) == 1
+    prefixes = compare_prefixes(sandbox.stub.agent_requests)
+    report("requests that keep the earlier ones", f"{prefixes.kept_share:.2f}")
+    assert prefixes.kept_share == 1.0, prefixes.breaks
+
+
+def test_a_session_is_learned_from_when_it_ends_and_is_listed(sandbox, installed):
+    fix = Say(text="`make schema` works again after `make generate`: the generated module was missing.")
+    sandbox.write(
+        "Makefile",
+        "schema:\n\t@test -f generated || { echo \"No module named 'gen'\" >&2; exit 1; }\n\ngenerate:\n\t@touch generated\n",
+    )
+    calls = (shell("make schema"), shell("make generate"), shell("make schema"), fix)
+    sandbox.stub.script.append(Reply(when="schema", answers=calls))
+    turn = installed.ask("We decided that invoices are kept for ten years. Now get the schema built.")
+    learned = sandbox.wait_for_memory("make generate")
+    assert any("invoices are kept for ten years" in text for text in learned), learned
+    assert any("make generate" in text for text in learned), learned
+    listed = json.dumps(sandbox.ask_daemon("/v1/sessions"))
+    assert f"codex/{turn.session_id}" in listed
+
+
+def test_past_sessions_are_imported(sandbox, codex):
+    codex.ask("We decided that invoices are kept for ten years.")
+    assert sandbox.contents() == []
+    assert sandbox.daemon_pid() is None
+    sandbox.tacit("init", "--yes", "--backfill")
+    assert any("invoices are kept for ten years" in text for text in sandbox.contents())
+
+
+def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(sandbox, installed):
+    sandbox.remember(LINT, kind="preference")
+    installed.ask("good morning")
+    end = time.monotonic() + 90
+    while not any("make lint" in file.read_text() for file in (sandbox.tacit_home / "start").glob("*.json")):
+        assert time.monotonic() < end, "the daemon left no start block"
+        time.sleep(0.2)
+    sandbox.kill_daemon()
+    sandbox.stub.clear()
+    installed.ask("good morning", TACIT_HOOK_DEADLINE_MS="80")
+    assert len(newest(sandbox).find("make lint")) == 1
+
+
+def test_a_headless_run_of_our_own_recalls_and_learns_nothing(sandbox, codex):
+    codex.install("--trust-hooks")
+    sandbox.remember(LINT, kind="preference")
+    codex.ask("Remember that we write tests first. STUB_TEXT fine", TACIT_HEADLESS="1")
+    assert not newest(sandbox).find(BLOCK)
+    assert sandbox.contents() == [LINT]
+
+
+def test_hooks_run_only_after_the_user_trusts_them(sandbox, codex):
+    before = codex.config.read_bytes()
+    printed = codex.install()
+    assert "/hooks" in printed
+    assert b"trusted_hash" not in codex.config.read_bytes(), "Tacit never approves its own hooks"
+    sandbox.wake_daemon()
+    sandbox.remember(LINT, kind="preference")
+    codex.ask("good morning")
+    assert not newest(sandbox).find(BLOCK), "Codex skips them"
+    codex.ask("good morning", options=(BYPASS,))
+    assert newest(sandbox).find(BLOCK), "and nothing else is in their way"
+    assert "/hooks" in codex.install("--trust-hooks") or b"trusted_hash" in codex.config.read_bytes()
+    codex.ask("good morning")
+    assert newest(sandbox).find(BLOCK)
+    sandbox.tacit("uninstall", "codex", "--yes")
+    assert codex.config.read_bytes() == before
+    assert not codex.hooks.exists()
+
+
+def test_uninstall_gives_the_files_back_though_codex_wrote_into_them(sandbox, codex):
+    own = (
+        '{\n  "hooks": {\n    "SessionStart": [{"hooks": [{"type": "command", "command": "true"}]}]\n  }\n}\n'
+    )
+    codex.hooks.write_text(own)
+    codex.install("--trust-hooks")
+    server = '\n[mcp_servers.other]   # mine\ncommand = "true"\nenabled = false\n'
+    with codex.config.open("a") as config:
+        config.write(server)
+    expected = codex.config.read_text().partition("\n[mcp_servers.tacit]")[0] + server
+    sandbox.tacit("uninstall", "codex", "--yes")
+    assert codex.config.read_text() == expected
+    assert codex.hooks.read_text() == own
+    sandbox.wake_daemon()
+    assert codex.ask("good morning").complaints == []
+    assert not newest(sandbox).find(BLOCK)
+
+
+def test_a_project_of_its_own(sandbox, codex):
+    before = codex.config.read_bytes()
+    with codex.config.open("a") as config:
+        config.write(f'\n[projects."{sandbox.project}"]\ntrust_level = "trusted"\n')
+    trusted = codex.config.read_bytes()
+    codex.install("--project", "--trust-hooks")
+    assert (sandbox.project / ".codex" / "hooks.json").exists()
+    assert not codex.hooks.exists()
+    sandbox.wake_daemon()
+    sandbox.remember(LINT, kind="preference")
+    codex.ask("good morning")
+    assert len(newest(sandbox).find("make lint")) == 1
+    sandbox.tacit("uninstall", "codex", "--project", "--yes")
+    assert codex.config.read_bytes() == trusted != before
+    assert not (sandbox.project / ".codex").exists()
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_doctor_proves_the_path_and_says_whether_the_hooks_are_trusted(sandbox, codex, report, trusted):
+    codex.install(*(["--trust-hooks"] if trusted else []))
+    finished = sandbox.tacit("doctor", "codex", "--json", check=False)
+    findings = {each["name"]: each for each in json.loads(finished.stdout)["findings"]}
+    proof = findings["codex proof"]
+    report("codex proof", proof["detail"])
+    if trusted:
+        assert proof["state"] == "ok", proof
+        assert "codex trust" not in findings
+        return
+    assert findings["codex trust"]["state"] == "warn"
+    assert "/hooks" in findings["codex trust"]["advice"]
+    assert proof["state"] == "fail"
+    assert "The path is sound" in proof["advice"]
+
+
+def test_doctor_sees_a_launcher_that_says_nothing(sandbox, codex):
+    codex.install("--trust-hooks")
+    (sandbox.tacit_home / "bin" / "tacit-hook").write_text("#!/bin/sh\ncat >/dev/null\nexit 0\n")
+    finished = sandbox.tacit("doctor", "codex", "--json", check=False)
+    findings = {each["name"]: each for each in json.loads(finished.stdout)["findings"]}
+    assert findings["codex proof"]["state"] == "fail"
+    assert "without the memory" in findings["codex proof"]["advice"]

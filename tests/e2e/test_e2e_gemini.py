@@ -1,0 +1,396 @@
+"""The real Gemini CLI, the real daemon, hooks as `tacit install` writes them; only the model is a stub.
+
+Every test has a machine of its own. What is asserted is what the model was sent, not what anyone claims.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+
+from e2e.drivers.clients import require_client
+from e2e.drivers.gemini import OWN_SETTINGS, parts
+from e2e.drivers.prefix import compare_prefixes
+from e2e.host_matrix import proves
+from tacit.hosts.probe import gemini as gemini_probe
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+
+pytestmark = pytest.mark.e2e
+
+BLOCK = r"&lt;tacit-memory"
+"""The client writes `<` in what hooks give it as `&lt;`."""
+LINT = "We always run `make lint` before committing."
+CHECKOUT = "Payments go through Stripe Checkout; we never build card forms of our own."
+CENTS = "Amounts in app/payments.py are integer cents; floats are never used for money."
+FIX = "`ModuleNotFoundError: No module named 'orders_schema'` goes away once `make generate` has run."
+NO_START = "recall:\n  budgets:\n    start: 0\n"
+MAKEFILE = "schema:\n\t@echo \"ModuleNotFoundError: No module named 'orders_schema'\" >&2; exit 1\n"
+
+
+@pytest.fixture
+def installed(sandbox, gemini):
+    gemini.install()
+    sandbox.wake_daemon()  # how long its start takes is no question here
+    return gemini
+
+
+@pytest.fixture
+def silent_start(sandbox, installed):
+    """What a prompt or a call gets shows without a start pack, which would hold the few memories of a test."""
+    sandbox.configure(NO_START)
+    return installed
+
+
+def newest(sandbox):
+    return sandbox.stub.agent_requests[-1]
+
+
+def shell(command: str) -> CallTool:
+    return CallTool(name="run_shell_command", input={"command": command, "description": "run it"})
+
+
+@proves("gemini", "start")
+def test_the_start_block_stands_behind_the_first_prompt_and_nothing_before_it(sandbox, installed, report):
+    sandbox.remember(LINT, kind="preference")
+    turn = installed.ask("hello")
+    (request,) = sandbox.stub.agent_requests
+    last = parts(request.messages[-1])
+    assert last[-2] == "hello", (
+        "the words of the person stay as they are, for slash commands and for a later resume"
+    )
+    assert re.match(rf"<hook_context>{BLOCK}[^&]*start", last[-1])
+    assert len(request.find("make lint")) == 1
+    report("gemini turn with Tacit", f"{turn.took_ms:.0f} ms")
+
+
+def test_a_rule_stated_in_one_session_is_there_when_the_next_one_starts(sandbox, installed):
+    installed.ask("Remember that we always run `make lint` before committing.")
+    assert not newest(sandbox).find(BLOCK)
+    assert any("make lint" in text for text in sandbox.wait_for_memory("make lint"))
+    sandbox.stub.clear()
+    installed.ask("hello")
+    assert len(newest(sandbox).find("make lint")) == 1
+
+
+@proves("gemini", "prompt")
+def test_a_prompt_gets_the_decision_that_governs_it_and_others_get_nothing(sandbox, silent_start):
+    sandbox.remember(CHECKOUT, kind="decision")
+    for prompt in ("What is the capital of France?", "thanks, that is all"):
+        silent_start.ask(prompt)
+        assert not newest(sandbox).find(BLOCK), prompt
+    prompt = "Build the card form for payments on the checkout page."
+    silent_start.ask(prompt)
+    request = newest(sandbox)
+    last = parts(request.messages[-1])
+    assert last[-2] == prompt
+    assert "Stripe Checkout" in last[-1]
+    assert len(request.find("Stripe Checkout")) == 1
+
+
+@proves("gemini", "action")
+def test_a_rule_for_a_file_is_there_between_reading_and_editing_it(sandbox, silent_start):
+    file = sandbox.write("app/payments.py", "def total(prices):\n    return sum(prices)\n")
+    edit = {
+        "file_path": str(file), "old_string": "sum(prices)", "new_string": "sum(prices, 0)", "instruction": "add a start",
+    }  # fmt: skip
+    read = CallTool(name="read_file", input={"file_path": str(file)})
+    answers = (read, CallTool(name="replace", input=edit), Say(text="edited"))
+    sandbox.stub.script.append(Reply(when="step three", answers=answers))
+    sandbox.remember(CENTS, kind="decision", files=("app/payments.py",))
+    assert silent_start.ask("go on with step three of the list").text == "edited"
+    asked_first, before_edit, last = sandbox.stub.agent_requests
+    assert not asked_first.find("integer cents")
+    assert before_edit.find("integer cents"), "the rule has to be there when the model writes its edit"
+    said = [part for content in last.messages for part in parts(content)]
+    at = next(number for number, part in enumerate(said) if "integer cents" in part)
+    assert said[at - 1] == "call read_file"
+    assert "return sum(prices)" in said[at].partition("<hook_context>")[0], "behind what the call read"
+    assert said[at + 1] == "call replace"
+    assert len(last.find("integer cents")) == 1
+    assert "sum(prices, 0)" in file.read_text()
+
+
+@proves("gemini", "action")
+def test_a_rule_for_a_command_comes_with_that_command_and_no_other(sandbox, silent_start):
+    rule = "Commit messages end with the order number, e.g. `(ORD-12)`."
+    identity = "-c user.name=a -c user.email=a@localhost"
+    calls = (shell("git status --short"), shell(f"git {identity} commit --allow-empty -m x"))
+    sandbox.stub.script.append(Reply(when="step five", answers=(*calls, Say(text="done"))))
+    sandbox.remember(rule, kind="preference", when="commit, about:commit message")
+    silent_start.ask("go on with step five of the list")
+    asked, after_status, after_commit = sandbox.stub.agent_requests
+    assert not asked.find("ORD-12")
+    assert not after_status.find("ORD-12"), "looking at the state is no commit"
+    assert len(after_commit.find("ORD-12")) == 1
+    (output,) = parts(after_commit.messages[-1])
+    assert "ORD-12" in output.partition("<hook_context>")[2], (
+        "it reaches the model together with the result of the call"
+    )
+
+
+@proves("gemini", "failure")
+def test_a_failing_command_gets_its_stored_fix(sandbox, silent_start):
+    sandbox.write("Makefile", MAKEFILE)
+    sandbox.stub.script.append(Reply(when="step four", answers=(shell("make schema"), Say(text="failed"))))
+    sandbox.remember(FIX, kind="error_pattern")
+    silent_start.ask("go on with step four of the list")
+    before, after = sandbox.stub.agent_requests
+    assert not before.find("make generate")
+    assert len(after.find("make generate")) == 1
+    (output,) = parts(after.messages[-1])
+    said, _, given = output.partition("<hook_context>")
+    assert "Exit Code: 2" in said
+    assert "make generate" in given
+
+
+@proves("gemini", "failure")
+def test_the_block_for_a_call_that_takes_no_text_comes_with_the_next_one_that_does(sandbox, silent_start):
+    fix = "`File not found` for app/rates.toml goes away once `make rates` has written it."
+    missing = CallTool(name="read_file", input={"file_path": str(sandbox.project / "app/rates.toml")})
+    answers = (missing, shell("true"), Say(text="done"))
+    sandbox.stub.script.append(Reply(when="step eight", answers=answers))
+    sandbox.remember(fix, kind="error_pattern", files=("app/rates.toml",))
+    silent_start.ask("go on with step eight of the list")
+    _, after_failure, after_success = sandbox.stub.agent_requests
+    assert not after_failure.find("make rates"), "the client takes no text for a call that fails"
+    assert len(after_success.find("make rates")) == 1
+    assert "make rates" in parts(after_success.messages[-1])[0]
+
+
+@pytest.mark.parametrize("allowed", [True, False], ids=["where the person allows it", "not by itself"])
+@proves("gemini", "action")
+def test_a_blocking_rule_refuses_its_call_once(sandbox, installed, allowed):
+    sandbox.configure(NO_START + (f"  blocking: {str(allowed).lower()}\n"))
+    commit = shell("git -c user.name=a -c user.email=a@localhost commit --allow-empty -m release")
+    sandbox.stub.script.append(Reply(when="step seven", answers=(commit, commit, Say(text="done"))))
+    rule = "Nobody commits during the freeze without asking the release manager."
+    sandbox.remember(rule, kind="preference", when="cmd:git commit, blocking")
+    installed.ask("go on with step seven of the list")
+    asked, second, third = sandbox.stub.agent_requests
+    commits = (sandbox.project / ".git" / "logs" / "HEAD").read_text("utf-8").count("release")
+    assert commits == (1 if allowed else 2), "the first call is refused, the second runs"
+    assert not asked.find("release manager")
+    assert len(second.find("release manager")) == 1, "with the reason"
+    assert len(third.find("release manager")) == 1, "said once"
+
+
+def test_a_resumed_session_keeps_its_prompts_and_its_blocks_and_gets_only_what_is_new(
+    sandbox, installed, report
+):
+    sandbox.remember(LINT, kind="preference")
+    first = installed.ask("Look around. STUB_TEXT looked")
+    sandbox.remember(CHECKOUT, kind="decision")
+    installed.ask("Build the card form for payments on the checkout page.", resume=first.session_id)
+    sandbox.stub.script.append(Reply(when="step nine", answers=(shell("true"), Say(text="done"))))
+    installed.ask("Now step nine of the mobile checkout's card form.", resume=first.session_id)
+    request = newest(sandbox)
+    assert len(request.find("make lint")) == 1
+    assert len(request.find("Stripe Checkout")) == 1
+    assert len(request.find("^Look around")) == 1, "the first prompt is still there"
+    found = compare_prefixes(sandbox.stub.agent_requests)
+    report("prefix kept", f"{found.kept_share:.2f} of requests, {found.kept_bytes_share:.2f} of bytes")
+    assert found.kept_share == 1.0, found.breaks
+
+
+@proves("gemini", "compaction")
+def test_after_a_compression_the_context_is_there_again_once(sandbox, installed):
+    sandbox.remember(LINT, kind="preference")
+    first = installed.ask("hello")
+    big = "go on with step ten STUB_USAGE 900000"
+    answers = (shell("echo one"), shell("echo two"), shell("echo three"), Say(text="done"))
+    sandbox.stub.script.append(Reply(when="step ten", answers=answers))
+    sandbox.stub.clear()
+    installed.ask(big, resume=first.session_id)
+    summaries = [r for r in sandbox.stub.model_requests if r.find("Generate a new <state_snapshot>")]
+    assert summaries, "the client compressed the conversation"
+    assert not any(request.find(BLOCK) and request.offers_tools for request in summaries)
+    held = [len(request.find("make lint")) for request in sandbox.stub.agent_requests]
+    compressed = [
+        bool(r.find("Got it. Thanks for the additional context!")) for r in sandbox.stub.agent_requests
+    ]
+    assert compressed[0] is False
+    first_after = compressed.index(True)
+    assert held[first_after : first_after + 2] == [0, 1], (
+        "what the summary dropped came with the next tool's output"
+    )
+    installed.ask("and on", resume=first.session_id)  # gets what the last compression of that turn dropped
+    installed.ask("and further", resume=first.session_id)
+    assert parts(newest(sandbox).messages[-1]) == ["and further"], "a resume is no compression"
+
+
+def test_a_session_is_learned_from_when_it_ends(sandbox, installed):
+    sandbox.configure("capture:\n  explicit: false\n")
+    installed.ask("Remember that invoices are archived after ninety days.")
+    assert any("ninety days" in text for text in sandbox.wait_for_memory("ninety days"))
+    (memory,) = sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
+    assert memory["provenance"]["host"] == "gemini"
+
+
+def test_past_sessions_are_imported(sandbox, gemini):
+    gemini.ask("Remember that invoices are archived after ninety days.")
+    found = sandbox.tacit_json("import", "transcripts", "--host", "gemini")
+    assert (found["failed"], [file["host"] for file in found["files"]]) == (0, ["gemini"])
+    assert any("ninety days" in text for text in sandbox.contents())
+    assert sandbox.tacit_json("import", "transcripts", "--host", "gemini")["added"] == 0
+
+
+def test_what_was_injected_is_never_learned_back(sandbox, installed):
+    sandbox.remember(LINT, kind="preference")
+    echo = Say(text="Noted: we always run `make lint` before committing.")
+    sandbox.stub.script.append(Reply(when="^hello", answers=(echo,)))
+    installed.ask("hello")
+    assert newest(sandbox).find("make lint")
+    installed.ask("Remember that releases happen on Tuesdays.")
+    assert any("Tuesdays" in text for text in sandbox.wait_for_memory("Tuesdays"))
+    assert len([text for text in sandbox.contents() if "make lint" in text]) == 1
+
+
+def test_what_the_client_remembers_by_itself_is_read_followed_and_never_said_twice(sandbox, installed):
+    """The agent notes things in `~/.gemini/GEMINI.md` and in the project's private `MEMORY.md`; the client loads both."""
+    note = "Deploys go out from the release branch on Tuesdays."
+    taste = "The person's name for the staging database is Ox."
+    (installed.folder / "GEMINI.md").write_text(f"## Preferences\n\n- {taste}\n", encoding="utf-8")
+    installed.ask("hello")
+    folder = installed.chats()[0].parent.parent / "memory"
+    write = CallTool(
+        name="write_file", input={"file_path": str(folder / "MEMORY.md"), "content": f"# Notes\n\n- {note}\n"}
+    )
+    sandbox.stub.script.append(Reply(when="step two", answers=(write, Say(text="noted"))))
+    installed.ask("go on with step two of the list")
+    assert (folder / "MEMORY.md").is_file()
+    assert any("release branch" in text for text in sandbox.wait_for_memory("release branch"))
+    noted = [
+        (memory["content"].rstrip("."), memory["provenance"]["tier"], memory["scope"])
+        for memory in sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
+        if memory["provenance"]["source"].startswith("gemini:")
+    ]
+    assert sorted(words for words, _, _ in noted) == sorted(text.rstrip(".") for text in (note, taste))
+    assert {tier for _, tier, _ in noted} == {"assistant"}
+    assert ("universal" in {scope for words, _, scope in noted if "Ox" in words}) is True
+    sandbox.stub.clear()
+    installed.ask("When do deploys go out, and from which branch?")
+    request = newest(sandbox)
+    assert len(request.find("release branch")) == 1, "the client loads it: once is enough"
+    assert not request.find(BLOCK)
+    (folder / "MEMORY.md").write_text("# Notes\n", encoding="utf-8")
+    installed.ask("hello again")
+    end = time.monotonic() + 60
+    while note in sandbox.contents() and time.monotonic() < end:
+        time.sleep(0.3)
+    assert note not in sandbox.contents(), "what the agent takes out of its notes ends"
+    assert json.loads(OWN_SETTINGS.partition("\n")[2]).items() <= _settings(installed).items()
+
+
+@proves("gemini", "on_demand")
+def test_the_tools_of_the_server_are_offered_and_answer_for_the_project(sandbox, installed):
+    sandbox.remember(CHECKOUT, kind="decision")
+    search = CallTool(name="mcp_tacit_memory_search", input={"query": "card form for payments"})
+    sandbox.stub.script.append(Reply(when="step one", answers=(search, Say(text="found"))))
+    installed.ask("go on with step one of the list")
+    offered, answered = sandbox.stub.agent_requests
+    assert offered.find("^mcp_tacit_memory_search$")
+    assert "Stripe Checkout" in parts(answered.messages[-1])[0]
+
+
+def test_a_headless_run_of_tacit_itself_gets_and_teaches_nothing(sandbox, installed):
+    sandbox.remember(LINT, kind="preference")
+    installed.ask("Remember that invoices are archived after ninety days.", TACIT_HEADLESS="1")
+    assert not sandbox.stub.agent_requests[-1].find(BLOCK)
+    installed.ask("hello")
+    assert sandbox.stub.agent_requests[-1].find(BLOCK)
+    time.sleep(2)
+    assert sandbox.contents() == [LINT]
+
+
+def test_a_killed_daemon_harms_no_turn_and_memory_comes_back(sandbox, installed):
+    first = installed.ask("hello STUB_TEXT one")
+    killed = sandbox.kill_daemon()
+    assert installed.ask("hello again STUB_TEXT two", resume=first.session_id).text == "two"
+    sandbox.remember(CHECKOUT, kind="decision")
+    assert sandbox.wait_for_daemon() != killed
+    installed.ask("Build the card form for payments on the checkout page.", resume=first.session_id)
+    assert len(newest(sandbox).find("Stripe Checkout")) == 1
+
+
+def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier_once(sandbox, installed):
+    sandbox.remember(LINT, kind="preference")
+    installed.ask("hello")
+    end = time.monotonic() + 90
+    while not any("make lint" in file.read_text() for file in (sandbox.tacit_home / "start").glob("*.json")):
+        assert time.monotonic() < end, "the daemon left no start block"
+        time.sleep(0.2)
+    sandbox.kill_daemon()
+    sandbox.stub.clear()
+    turn = installed.ask("hello", TACIT_HOOK_DEADLINE_MS="80")
+    assert "make lint" in parts(newest(sandbox).messages[-1])[-1]
+    sandbox.wait_for_daemon()
+    installed.ask("go on", resume=turn.session_id)
+    assert len(newest(sandbox).find("make lint")) == 1, "the daemon was told that the session has it"
+
+
+def test_a_damaged_database_harms_no_turn(sandbox, installed):
+    sandbox.remember(LINT, kind="preference")
+    database = sandbox.tacit_home / "tacit.db"
+    for side in ("-wal", "-shm"):
+        database.with_name(database.name + side).unlink(missing_ok=True)
+    database.write_bytes(b"not a database " * 4096)
+    assert installed.ask("hello STUB_TEXT fine").text == "fine"
+
+
+def test_the_probe_of_doctor_finds_its_nonce_with_the_real_client(sandbox, installed, report):
+    from tacit.model.scope import UNIVERSAL
+
+    nonce = "nonce7c31e8"
+    sandbox.remember(f"The release word is {nonce}.", kind="preference", when="always", scope=UNIVERSAL)
+    result = gemini_probe.probe(
+        require_client("gemini"),
+        settings=installed.settings,
+        tacit_home=sandbox.tacit_home,
+        nonce=nonce,
+        launcher=sandbox.tacit_home / "bin" / "tacit-hook",
+    )
+    report("probe of Gemini CLI", f"{result.took_ms:.0f} ms at {result.where}")
+    assert result.ok, f"{result.advice}\n{result.output_end}"
+
+
+def test_doctor_proves_the_installation_and_names_hooks_that_are_switched_off(sandbox, installed, report):
+    finished = sandbox.tacit("doctor", "gemini", "--json")
+    proof = _finding(finished, "gemini proof")
+    assert proof["state"] == "ok"
+    report("gemini proof", proof["detail"])
+    text = installed.settings.read_text(encoding="utf-8")
+    installed.settings.write_text(
+        text.replace("{", '{\n    "hooksConfig": {"enabled": false},', 1), encoding="utf-8"
+    )
+    finished = sandbox.tacit("doctor", "gemini", "--json", check=False)
+    assert finished.returncode == 10
+    assert "hooksConfig.enabled is false" in _finding(finished, "gemini")["detail"]
+    assert _finding(finished, "gemini proof")["state"] == "fail"
+
+
+@pytest.mark.parametrize("in_project", [False, True], ids=["for the person", "for the project"])
+def test_uninstall_leaves_the_settings_as_they_were_and_nothing_that_runs(sandbox, gemini, in_project):
+    how = ("--project",) if in_project else ()
+    before = gemini.settings.read_bytes()
+    gemini.install(*how)
+    sandbox.remember(LINT, kind="preference")
+    sandbox.wake_daemon()
+    gemini.ask("hello")
+    assert len(newest(sandbox).find("make lint")) == 1
+    sandbox.tacit("uninstall", "gemini", "--yes", *how)
+    assert gemini.settings.read_bytes() == before
+    assert not (sandbox.project / ".gemini").exists()
+    sandbox.stub.clear()
+    assert gemini.ask("hello STUB_TEXT fine").text == "fine"
+    assert not newest(sandbox).find("make lint")
+
+
+def _settings(client) -> dict:
+    return json.loads(client.settings.read_text(encoding="utf-8").partition("\n")[2])
+
+
+def _finding(finished, name: str) -> dict:
+    return next(each for each in json.loads(finished.stdout)["findings"] if each["name"] == name)

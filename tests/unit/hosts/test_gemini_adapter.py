@@ -1,0 +1,160 @@
+"""Keys, prompts, results, and what waits: the Gemini CLI adapter."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tacit.errors import InvalidPayload
+from tacit.hosts.gemini import Gemini
+from tacit.model.pack import Block, Surface
+from tacit.model.signal import PromptSubmitted, SessionStarted, Signal, ToolFailed, ToolFinished
+
+HOST = Gemini()
+AT = 1_795_704_539_019
+BASE: dict[str, Any] = {
+    "session_id": "s",
+    "cwd": "/w/app",
+    "transcript_path": "/home/u/.gemini/tmp/app/chats/session-1.jsonl",
+    "timestamp": "2026-11-26T14:48:59.019Z",
+}
+BLOCK = Block(surface=Surface.ACTION, text="Amounts are cents.")
+
+
+def parse(at_ms: int = AT, **fields: Any) -> Signal:
+    signal = HOST.parse({**BASE, **fields}, at_ms=at_ms)
+    assert signal is not None
+    return signal
+
+
+def after(name: str, response: dict[str, Any], **given: Any) -> Signal:
+    return parse(hook_event_name="AfterTool", tool_name=name, tool_input=given, tool_response=response)
+
+
+def test_an_event_that_two_hooks_tell_of_has_one_key_and_the_next_one_another() -> None:
+    def key(stamp: str, at_ms: int) -> str:
+        return parse(at_ms, hook_event_name="BeforeAgent", prompt="yes", timestamp=stamp).key
+
+    assert key("2026-11-26T14:48:59.019Z", AT) == key("2026-11-26T14:48:59.019Z", AT + 7_000)
+    assert key("2026-11-26T14:48:59.019Z", AT) != key("2026-11-26T14:48:59.020Z", AT)
+
+
+def test_a_prompt_is_what_the_person_wrote() -> None:
+    prompt = (
+        "<hook_context>&lt;mark&gt; of another hook</hook_context>\n\nexplain @a.py\n"
+        "--- Content from referenced files ---\nContent from @a.py:\nNever round.\n--- End of content ---"
+    )
+    signal = parse(hook_event_name="BeforeAgent", prompt=prompt)
+    assert isinstance(signal, PromptSubmitted)
+    assert signal.text == "explain @a.py"
+
+
+def test_a_command_failed_when_its_exit_code_says_so() -> None:
+    said = "<untrusted_context>\nOutput: no rule to make target\nExit Code: 2\nProcess Group PGID: 9\n</untrusted_context>"
+    failed = after("run_shell_command", {"llmContent": said, "returnDisplay": ""}, command="make x")
+    assert isinstance(failed, ToolFailed)
+    assert failed.error == "Exit code 2\nno rule to make target"
+    assert (failed.call.tool, failed.call.command) == ("bash", "make x")
+    read = after("read_file", {"llmContent": "Output: x\nExit Code: 2"}, file_path="/w/app/log.txt")
+    assert isinstance(read, ToolFinished), "only a command has an exit code"
+    assert read.call.paths == ("log.txt",)
+    parts = after("run_shell_command", {"llmContent": [{"text": said}]}, command="make x")
+    assert isinstance(parts, ToolFailed)
+
+
+def test_a_tools_error_is_the_error_and_takes_no_text() -> None:
+    payload = {
+        **BASE,
+        "hook_event_name": "AfterTool",
+        "tool_name": "replace",
+        "tool_input": {"file_path": "/w/app/a.py", "new_string": "x"},
+        "tool_response": {"llmContent": "long", "error": {"message": "0 occurrences found", "type": "edit"}},
+    }
+    failed = HOST.parse(payload, at_ms=AT)
+    assert isinstance(failed, ToolFailed)
+    assert "0 occurrences found" in failed.error
+    assert not HOST.carries(payload)
+    assert HOST.encode(payload, BLOCK) == ""
+
+
+def test_text_goes_with_prompts_and_results_alone() -> None:
+    for event in ("SessionStart", "BeforeTool", "AfterAgent", "SessionEnd", "PreCompress"):
+        assert HOST.encode({"hook_event_name": event}, BLOCK) == "", event
+    answer = json.loads(HOST.encode({"hook_event_name": "BeforeAgent"}, BLOCK, notice="new here"))
+    assert answer == {
+        "hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": "Amounts are cents."},
+        "systemMessage": "new here",
+    }
+    refusal = Block(surface=Surface.ACTION, text="Not on main.", refuses=True)
+    assert json.loads(HOST.encode({"hook_event_name": "BeforeTool"}, refusal)) == {
+        "decision": "deny",
+        "reason": "Not on main.",
+    }
+
+
+def test_a_compression_event_means_nothing_because_it_precedes_every_request() -> None:
+    assert HOST.parse({**BASE, "hook_event_name": "PreCompress", "trigger": "auto"}, at_ms=AT) is None
+
+
+def row(*, taken_at: str, written: str = "2026-11-26T15:00:01.000Z") -> bytes:
+    messages = [
+        {"id": "a", "timestamp": taken_at, "type": "user", "content": [{"text": "<state_snapshot>"}]},
+        {
+            "id": "b",
+            "timestamp": taken_at,
+            "type": "gemini",
+            "content": [{"text": "Got it. Thanks for the additional context!"}],
+        },
+    ]
+    return json.dumps(
+        {"$set": {"messages": messages, "lastUpdated": written}}, separators=(",", ":")
+    ).encode()
+
+
+def test_a_compression_is_told_from_a_resumed_conversation_that_had_one() -> None:
+    assert HOST.tells_compaction(row(taken_at="2026-11-26T15:00:00.998Z"))
+    assert not HOST.tells_compaction(row(taken_at="2026-11-26T14:10:00.000Z"))
+    assert not HOST.tells_compaction(row(taken_at=""))
+    assert not HOST.tells_compaction(b'{"$set":{"messages":[],"lastUpdated":"2026-11-26T15:00:01.000Z"}}')
+    assert not HOST.tells_compaction(
+        b'{"$set":{"messages": broken "Got it. Thanks for the additional context!"'
+    )
+
+
+def test_its_own_memory_lies_beside_its_transcripts() -> None:
+    files = [file.at(str(BASE["transcript_path"])) for file in HOST.capabilities.memory_files]
+    assert files == ["/home/u/.gemini/tmp/app/memory/MEMORY.md", "/home/u/.gemini/GEMINI.md"]
+    assert [file.at("") for file in HOST.capabilities.memory_files] == ["", ""]
+
+
+def test_a_start_that_the_hook_client_answered_says_so() -> None:
+    start = parse(hook_event_name="SessionStart", source="startup", tacit_answered=True)
+    assert isinstance(start, SessionStarted)
+    assert start.answered
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"hook_event_name": "SessionStart", "source": "compact"},
+        {"hook_event_name": "BeforeAgent"},
+        {"hook_event_name": "AfterTool", "tool_name": "x", "tool_input": "text"},
+        {"hook_event_name": "AfterTool", "tool_name": "x", "tool_response": "text"},
+        {"hook_event_name": ""},
+    ],
+)
+def test_a_payload_of_another_form_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidPayload, match="gemini"):
+        HOST.parse({**BASE, **fields}, at_ms=AT)
+
+
+@pytest.mark.parametrize("text", [None, 1, [1], {"a": []}])
+def test_odd_arguments_of_a_call_are_left_out(text: object) -> None:
+    signal = parse(
+        hook_event_name="BeforeTool",
+        tool_name="read_many_files",
+        tool_input={"command": text, "file_path": text, "include": ["src/a.py", 1]},
+    )
+    assert signal.key
