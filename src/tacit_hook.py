@@ -50,7 +50,6 @@ _KEPT = (
     "end",
     "message_end",
     "sessionEnd",
-    "agentStop",
     "afterAgentResponse",
 )
 _AT_PROMPT = (
@@ -699,6 +698,11 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
     return b""
 
 
+def in_header(path: bytes) -> str:
+    """A path as it can stand in a header."""
+    return "".join(chr(b) if 32 <= b < 127 and b != 37 else f"%{b:02X}" for b in path)
+
+
 def is_first_prompt(payload: bytes) -> bool:
     """Whether the transcript holds no answer of the model yet; True where there is no transcript."""
     import json
@@ -719,11 +723,6 @@ def as_start(payload: bytes) -> bytes:
     return json.dumps(
         dict(given, hook_event_name="SessionStart", source="startup", tacit_answered=True)
     ).encode()
-
-
-def in_header(path: bytes) -> str:
-    """A path as it can stand in a header."""
-    return "".join(chr(b) if 32 <= b < 127 and b != 37 else f"%{b:02X}" for b in path)
 
 
 class Pipe:

@@ -75,6 +75,7 @@ def gemini(sandbox):
     return Gemini(sandbox, _on_path(sandbox, require_client("gemini")))
 
 
+@pytest.fixture
 def copilot(sandbox):
     from e2e.drivers.copilot import Copilot
 

@@ -118,6 +118,24 @@ def test_rules_and_fixes_come_with_results_and_nothing_comes_where_no_text_can_g
     assert again == "", "nothing is handed over twice"
 
 
+def test_the_memory_for_a_prompt_and_for_a_failed_tool_comes_with_the_next_result(cursor):
+    talk = Conversation(cursor)
+    talk.start()
+    cursor.remember("Never commit without a ticket number.", kind="preference", when="commit")
+    assert talk.says("Commit what we have and push it.") == {}
+    _, after = talk.ran("Grep", {"pattern": "total"}, {"content": "none"})
+    assert after.count("ticket number") == 1
+    cursor.remember(FIX, kind="error_pattern")
+    error = "ModuleNotFoundError: No module named 'orders_schema'"
+    call = {"tool_name": "Shell", "tool_input": {"command": "make schema"}, "tool_use_id": "failing"}
+    failed = talk.send("postToolUseFailure", **call, error_message=error, failure_type="error", duration=5)
+    assert failed == {}
+    _, after = talk.ran("Grep", {"pattern": "total"}, {"content": "none"})
+    assert after.count("make generate") == 1
+    _, after = talk.ran("Grep", {"pattern": "other"}, {"content": "none"})
+    assert after == "", "said once"
+
+
 def test_a_blocking_rule_refuses_its_call_once(cursor):
     cursor.configure("recall:\n  blocking: true\n")
     talk = Conversation(cursor)

@@ -22,10 +22,10 @@ HOSTS = {
     "claude-code": ClaudeCode(),
     "codex": Codex(),
     "opencode": OpenCode(),
-    "plain": Plain(),
-    "gemini": Gemini(),
     "copilot": Copilot(),
     "cursor": Cursor(),
+    "plain": Plain(),
+    "gemini": Gemini(),
 }
 BLOCK = Block(
     surface=Surface.PROMPT, text="<memory>\n- [DEC] Größe stays in mm\n</memory>", memory_ids=("mem_1",)

@@ -167,9 +167,9 @@ class SignalHandler:
             if not acquired:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
+            dropped = self._dropped_by_compaction(signal, capabilities, settings, remaining)
             if carries and self._lacks_start(signal):
                 self._start_late(signal, capabilities, settings, remaining)
-            dropped = self._dropped_by_compaction(signal, capabilities, settings, remaining)
             handled = self._handle(signal, capabilities, settings, remaining, log, carries=carries)
         if dropped:
             handled = replace(handled, delivery=_behind(dropped, handled.delivery))

@@ -31,8 +31,8 @@ WRITER_TITLES = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CL
 Hosts = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Coding agents (claude-code, opencode, codex, gemini, copilot, cursor) and MCP clients (windsurf, cline, zed, vscode, jetbrains, "
-        "claude-desktop); default: all that are found.",
+        help="Coding agents (claude-code, opencode, codex, gemini, copilot, cursor) and MCP clients (windsurf, cline, zed, vscode, "
+        "jetbrains, claude-desktop); default: all that are found.",
         show_default=False,
     ),
 ]

@@ -4,7 +4,8 @@ In: the JSON that Cursor writes to a hook's standard input. Out: one signal, or 
 nothing. Never: a follow-up message (text there makes the agent take another turn), a permission; a decision only as the refusal of a
 call that a rule of the user blocks.
 
-Only two events take text for the model: `sessionStart` and `postToolUse`. The others still keep the record and lead to capture.
+Only two events take text for the model: `sessionStart` and `postToolUse`. The block for a prompt or for a tool that failed by itself waits for
+the next result of a tool. The other events keep the record and lead to capture.
 """
 
 from __future__ import annotations
@@ -42,16 +43,14 @@ _TOOLS = {
 }  # fmt: skip
 _PATHS = ("file_path", "path", "target_file", "absolute_file_path")
 _WORDS = ("new_string", "content", "contents", "description", "prompt", "pattern", "query", "url")
-_PROMPT_LIMIT = (
-    "`beforeSubmitPrompt` takes no text; a project's rule file tells the agent to search the memory"
-)
+_PROMPT_LIMIT = "`beforeSubmitPrompt` takes no text: the block goes with the next result of a tool, and with none where the agent calls no tool"
 _DELIVERIES = (
     Delivery(
         surface=Surface.START,
         where="initial system context",
         limit="Cursor does not wait for the hook: a late answer can miss the first request",
     ),
-    Delivery(surface=Surface.PROMPT, limit=_PROMPT_LIMIT),
+    Delivery(surface=Surface.PROMPT, where="after the first result of a tool", limit=_PROMPT_LIMIT),
     Delivery(
         surface=Surface.ACTION,
         where="after the result of the call",
@@ -60,7 +59,7 @@ _DELIVERIES = (
     Delivery(
         surface=Surface.FAILURE,
         where="after the result of a command with an exit code",
-        limit="`postToolUseFailure` takes no text, so a tool that fails by itself gets none",
+        limit="`postToolUseFailure` takes no text: the block for a tool that fails by itself goes with the next result of a tool",
     ),
     Delivery(surface=Surface.COMPACTION, limit="no event comes after a compaction"),
     Delivery(surface=Surface.SUBAGENT, limit="`subagentStart` takes no text"),
@@ -84,7 +83,7 @@ class Cursor:
         return HostCapabilities(
             arrival=(
                 (Surface.START, "before"),
-                (Surface.PROMPT, "never"),
+                (Surface.PROMPT, "after"),
                 (Surface.ACTION, "after"),
                 (Surface.FAILURE, "before"),
                 (Surface.COMPACTION, "never"),
@@ -141,7 +140,11 @@ class Cursor:
         if event == "preToolUse" and block.refuses:
             message = "A rule in your Tacit memory refuses this call once."
             return json.dumps({"permission": "deny", "agent_message": block.text, "user_message": message})
-        return json.dumps({"additional_context": block.text}) if event in _TAKES_CONTEXT else ""
+        return json.dumps({"additional_context": block.text}) if self.carries(payload) else ""
+
+    def carries(self, payload: Mapping[str, object]) -> bool:
+        """Whether Cursor hands the text of this event's answer to the model."""
+        return payload.get("hook_event_name") in _TAKES_CONTEXT
 
 
 def _session(fields: Fields) -> SessionKey:
@@ -189,7 +192,7 @@ def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished
         )  # fmt: skip
     if event == "postToolUseFailure":
         return ToolFailed(
-            session=session, key=key, at_ms=at_ms, cwd=cwd, transcript_path=transcript, takes_no_text=True, call=call,
+            session=session, key=key, at_ms=at_ms, cwd=cwd, transcript_path=transcript, call=call,
             error=fields.needed_text("error_message", limit=MAX_OUTPUT_CHARS),
         )  # fmt: skip
     exit_code, output = _output(fields)

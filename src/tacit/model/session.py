@@ -138,8 +138,8 @@ class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
     `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
-    blocks that go with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and nothing was handed over
-    after it yet.
+    blocks that go with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and nothing was
+    handed over after it yet.
     """
 
     key: SessionKey

@@ -68,9 +68,9 @@ class HostCapabilities:
         answers_again: whether an event that comes again with its key asks for the same answer, because the first one was lost;
             else it is the same event from two of our hooks, and only the first one is answered.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
-        memory_files: files of its own memory.
         start_stays: whether a session that resumes still has the block of its start in context; else it is given the same bytes again.
         compaction_at_prompt: whether what a compaction dropped goes with the next prompt, because no signal comes after one.
+        memory_files: files of its own memory.
         title: the name of the host for people; empty = no program that people know by a name.
         basis: what these statements rest on, such as `measured on version 1.2.3` or `read in its documentation, not run`.
         deliveries: where blocks land, and what limits them, for the surfaces that the host says something about.
@@ -84,9 +84,9 @@ class HostCapabilities:
     rule_file_fallbacks: tuple[str, ...] = ()
     system_prompt: bool = False
     refuses: bool = False
-    memory_files: tuple[MemoryFile, ...] = ()
     start_stays: bool = True
     compaction_at_prompt: bool = False
+    memory_files: tuple[MemoryFile, ...] = ()
     title: str = ""
     basis: str = ""
     deliveries: tuple[Delivery, ...] = ()

@@ -71,13 +71,15 @@ def test_the_exit_code_stands_in_the_text_of_the_output(output: str, kind: type)
         assert not signal.takes_no_text
 
 
-def test_events_that_take_no_text_say_so() -> None:
+def test_blocks_of_events_that_take_no_text_wait_and_a_call_has_its_result() -> None:
     starting = parse("preToolUse", **TOOL)
     failed = parse("postToolUseFailure", **TOOL, error_message="timed out", failure_type="timeout")
     assert isinstance(starting, ToolStarting)
     assert isinstance(failed, ToolFailed)
     assert starting.takes_no_text
-    assert failed.takes_no_text
+    assert not failed.takes_no_text, "no result of this call comes: its block waits"
+    assert [event for event in ("sessionStart", "beforeSubmitPrompt", "postToolUse", "postToolUseFailure")
+            if HOST.carries(payload(event))] == ["sessionStart", "postToolUse"]  # fmt: skip
     for event in (
         "beforeSubmitPrompt",
         "postToolUseFailure",

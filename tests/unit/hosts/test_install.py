@@ -84,13 +84,9 @@ SETTINGS_FILES = {
     "cursor": ".cursor/hooks.json",
 }
 PROJECT_FOLDERS = {
-    "claude-code": ".claude",
-    "opencode": ".opencode",
-    "codex": ".codex",
-    "gemini": ".gemini",
-    "copilot": ".github",
-    "cursor": ".cursor",
-}
+    "claude-code": ".claude", "opencode": ".opencode", "codex": ".codex", "gemini": ".gemini",
+    "copilot": ".github", "cursor": ".cursor",
+}  # fmt: skip
 
 both = pytest.mark.parametrize("host", HOSTS)
 scopes = pytest.mark.parametrize("in_project", [False, True], ids=["user", "project"])

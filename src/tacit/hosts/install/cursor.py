@@ -19,7 +19,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("sessionStart", "", 10),
     ("beforeSubmitPrompt", "", 5),
     ("preToolUse", "Shell|Write|Delete|Task", 5),
-    ("postToolUse", "Shell|Read|Write|Delete", 5),
+    ("postToolUse", "", 5),
     ("postToolUseFailure", "", 5),
     ("afterAgentResponse", "", 5),
     ("preCompact", "", 5),

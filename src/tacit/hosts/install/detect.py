@@ -61,10 +61,7 @@ _HOST_PROGRAMS = (
         places=(".local/bin/gemini", ".npm-global/bin/gemini"),
     ),
     _HostProgram(
-        name="copilot",
-        binary="copilot",
-        packages=("@github/copilot",),
-        places=(".local/bin/copilot",),
+        name="copilot", binary="copilot", packages=("@github/copilot",), places=(".local/bin/copilot",)
     ),
     _HostProgram(
         name="cursor",

@@ -22,7 +22,8 @@ _ROLES: dict[str, Role] = {
 }
 
 _REMINDER = re.compile(
-    r"<(system[-_]reminder|hook_context|session_context|current_datetime)>.*?</\1>|\ATool \"[^\"\n]*\" failed\. Additional guidance from \w+ hooks:.*",
+    r"<(system[-_]reminder|hook_context|session_context|current_datetime)>.*?</\1>"
+    r"|\ATool \"[^\"\n]*\" failed\. Additional guidance from \w+ hooks:.*",
     re.DOTALL,
 )
 """What hosts put into messages of the user beside the user's words."""
