@@ -384,8 +384,8 @@ class SignalHandler:
         """Count what the host loads of its own memory as exposed, as far as it was read (`import_host_memory`)."""
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         for file in capabilities.memory_files:
-            path = file.at(signal.transcript_path)
-            known = HOST_MEMORY.find(self._store, signal.session.host, file_key(path)) if path else None
+            name = file.key(signal.transcript_path, project.root if project else "")
+            known = HOST_MEMORY.find(self._store, signal.session.host, file_key(name)) if name else None
             if known is not None:
                 ids = [memory_id for memory_id in known.items.values() if memory_id]
                 memories = self._store.get(ids, scope=scope)

@@ -37,7 +37,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities
+from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
 from tacit.reading.prompts.machine_made import machine_made, typed_command
 
 NAME = "codex"
@@ -111,6 +111,7 @@ class Codex:
             loads_rule_files=("AGENTS.override.md",),
             rule_file_fallbacks=("AGENTS.md",),
             refuses=True,
+            memory_files=(MemoryFile(path="../../../../memories/MEMORY.md", form="codex"),),
             title="Codex",
             basis="measured on version 0.169.0",
             deliveries=_DELIVERIES,

@@ -27,15 +27,23 @@ class MemoryFile:
     Attributes:
         path: relative to the folder of the session's transcript.
         universal: whether it holds for all projects; else for the session's.
+        form: `notes` = all of it are notes; `codex` = notes of all projects, of which those of the session's are read, if
+            Codex' settings switch its memory on.
     """
 
     path: str
     universal: bool = False
+    form: Literal["notes", "codex"] = "notes"
 
     def at(self, transcript_path: str) -> str:
         """The absolute path of the file in a session with this transcript; "" where the host names none."""
         folder = os.path.dirname(transcript_path)  # noqa: PTH120 - no file is touched
         return os.path.normpath(os.path.join(folder, self.path)) if os.path.isabs(folder) else ""  # noqa: PTH117, PTH118
+
+    def key(self, transcript_path: str, root: str) -> str:
+        """What names the notes of the project at `root` in a session with this transcript; "" where the host names none."""
+        path = self.at(transcript_path)
+        return f"{path}#{root}" if path and self.form == "codex" else path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
