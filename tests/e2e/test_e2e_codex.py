@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import time
 
 import pytest
@@ -59,6 +60,21 @@ def role_of(request, pattern: str) -> str:
 
 def shell(command: str) -> CallTool:
     return CallTool(name=SHELL, input={"cmd": command})
+
+
+def of_another_host(sandbox, prompt: str) -> str:
+    """What the hook of an agent that has no notes of its own gets for a prompt."""
+    told = {"event": "prompt", "session": "another", "cwd": str(sandbox.project), "text": prompt}
+    finished = subprocess.run(
+        [str(sandbox.tacit_home / "bin" / "tacit-hook"), "plain"],
+        input=json.dumps(told),
+        env=sandbox.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return finished.stdout
 
 
 @proves("codex", "start")
@@ -282,8 +298,10 @@ def test_what_codex_itself_remembers_of_the_project_is_followed_and_never_said_t
     (memory,) = sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
     assert memory["provenance"]["tier"] == "assistant"
     assert memory["provenance"]["source"] == "codex:MEMORY.md"
-    codex.ask("Where do the sums on the bills come from?")
+    asked = "Which job makes the totals of the invoices?"
+    codex.ask(asked)
     assert not newest(sandbox).find(BLOCK), "Codex finds its own notes itself"
+    assert "bill-run" in of_another_host(sandbox, asked), "another agent does not have them"
     assert (folder / "MEMORY.md").read_text() == notes
     codex.config.write_text(codex.config.read_text().replace("memories = true", "memories = false"))
     codex.ask("good morning")
@@ -333,7 +351,7 @@ def test_hooks_run_only_after_the_user_trusts_them(sandbox, codex):
     assert not newest(sandbox).find(BLOCK), "Codex skips them"
     codex.ask("good morning", options=(BYPASS,))
     assert newest(sandbox).find(BLOCK), "and nothing else is in their way"
-    assert "/hooks" in codex.install("--trust-hooks") or b"trusted_hash" in codex.config.read_bytes()
+    assert "/hooks" not in codex.install("--trust-hooks")
     codex.ask("good morning")
     assert newest(sandbox).find(BLOCK)
     sandbox.tacit("uninstall", "codex", "--yes")

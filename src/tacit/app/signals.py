@@ -439,6 +439,7 @@ class SignalHandler:
             ),
             pinned_in_context=_pinned_held(state, surface, capabilities, settings),
             cap_chars=capabilities.cap_chars,
+            fits=capabilities.holds,
             remaining_ms=remaining,
             turn=state.turn,
             epoch=state.epoch,
@@ -527,7 +528,7 @@ class SignalHandler:
             state,
             prompt=signal.text if isinstance(signal, PromptSubmitted) else "",
             budget_tokens=query.budget_tokens,
-            cap_chars=capabilities.cap_chars,
+            holds=capabilities.holds,
             settings=settings.recall,
         )
         if carried is not block:

@@ -68,6 +68,7 @@ class HostCapabilities:
     Attributes:
         arrival: per surface, whether the block reaches the model before the action it is for.
         cap_chars: most characters of one block.
+        cap_bytes: most bytes of one block in UTF-8, where the host counts these; 0 = no such cap.
         stored: whether handed-over text stays in the host's history (then the ledger sends only what is new).
         post_compaction: whether a signal comes after a compaction.
         loads_rule_files: names of rule files the host itself puts into context, looked up from the working folder upward.
@@ -88,10 +89,18 @@ class HostCapabilities:
     rule_file_fallbacks: tuple[str, ...] = ()
     system_prompt: bool = False
     refuses: bool = False
+    cap_bytes: int = 0
     memory_files: tuple[MemoryFile, ...] = ()
     title: str = ""
     basis: str = ""
     deliveries: tuple[Delivery, ...] = ()
+
+    def holds(self, text: str) -> bool:
+        """Whether a block that reads `text` is within the host's caps; 0 = no cap."""
+        if self.cap_chars and len(text) > self.cap_chars:
+            return False
+        # Most blocks are so short that no letters could take that many bytes.
+        return not self.cap_bytes or 4 * len(text) <= self.cap_bytes or _bytes(text) <= self.cap_bytes
 
     def arrives(self, surface: Surface) -> Arrival:
         """Return when a block of `surface` reaches the model; `never` where not declared."""
@@ -103,6 +112,10 @@ class HostCapabilities:
     def delivery(self, surface: Surface) -> Delivery:
         """Return what is said about `surface`; nothing where nothing is declared."""
         return next((each for each in self.deliveries if each.surface is surface), Delivery(surface=surface))
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 class Host(Protocol):
