@@ -22,7 +22,6 @@ from tacit.app.asking.prompt_judge import PromptJudge, prompt_ms
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.nudges import Nudges
-from tacit.app.outcomes import Outcomes
 from tacit.app.parts import Parts
 from tacit.app.prerender import HookDeadline, StartBlocks
 from tacit.app.projects import Projects
@@ -63,6 +62,7 @@ from tacit.recall.stage import Context, Outcome, Tools
 from tacit.recall.stage_log import StageLog
 from tacit.safety.authority import require
 from tacit.session.compactions import Compactions
+from tacit.session.outcomes import Outcomes
 from tacit.text.lazy_regex import compile_all
 
 if TYPE_CHECKING:  # see `LazyWriting`

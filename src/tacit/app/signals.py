@@ -404,8 +404,9 @@ class SignalHandler:
         remaining: Callable[[], float],
         log: StageLog,
     ) -> tuple[Delivery, SessionState]:
-        # A host that keeps what it was given never asks for the bytes again.
-        message_id = "" if capabilities.stored else _message_id(signal)
+        message_id = (
+            "" if capabilities.stored else _message_id(signal)
+        )  # who keeps the bytes never asks for them
         surface = surface_for(signal, state, settings.recall)
         kept_text = ledger.kept_block(state, message_id)
         if kept_text is not None and not isinstance(surface, SilenceReason):

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from tacit.app.outcomes import Outcomes
 from tacit.errors import InvalidInput
 from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.codex import Codex
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import Signal, ToolFailed, ToolFinished
+from tacit.session.outcomes import Outcomes
 
 AT = 1_795_169_545_696
 HOST = Codex()
