@@ -16,8 +16,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import datetime
 
+from tacit.errors import InvalidPayload
 from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, flatten, relative_paths
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
@@ -92,7 +92,6 @@ _SHELL = re.compile(
 _SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
 """With these words of the model, which the client writes itself, a compressed conversation begins."""
 _COMPRESSED = (b'{"$set":{"messages":', _SUMMARY_TAKEN.encode())
-_JUST_NOW_S = 5.0
 
 
 class Gemini:
@@ -166,25 +165,20 @@ class Gemini:
             return isinstance(response, Mapping) and not response.get("error")  # pyright: ignore[reportUnknownMemberType]
         return event == "BeforeAgent"
 
-    def tells_compaction(self, row: bytes) -> bool:
-        """Whether a line of the chat file sets the messages anew because they were just compressed.
+    def compaction_in(self, row: bytes) -> str:
+        """The id of the words that follow the summary of a compressed conversation, in a line of the chat file that sets its messages.
 
-        A resumed session sets them, too, with the summary in them, but that is older than the line.
+        Each compression gives them another id. A resumed session sets the same messages again, with the same ids and other times.
         """
         if not all(mark in row for mark in _COMPRESSED):
-            return False
+            return ""
         try:
-            changed = Fields(NAME, json.loads(row)).child("$set")
-            written = datetime.fromisoformat(changed.text("lastUpdated"))
-            return any(
-                message.text("type") == "gemini"
-                and _SUMMARY_TAKEN in flatten(message.raw("content"))
-                and abs((written - datetime.fromisoformat(message.text("timestamp"))).total_seconds())
-                < _JUST_NOW_S
-                for message in changed.children("messages")
+            messages = Fields(NAME, json.loads(row)).child("$set").children("messages")
+            return next(
+                (m.identifier("id") for m in messages if _SUMMARY_TAKEN in flatten(m.raw("content"))), ""
             )
-        except (ValueError, TypeError, RecursionError):
-            return False
+        except (ValueError, RecursionError, InvalidPayload):
+            return ""
 
 
 def _session(fields: Fields) -> SessionKey:

@@ -29,8 +29,7 @@ class Compactions:
         if not signal.transcript_path:
             return None
         with self._lock:
-            rows = self._new_rows(signal.transcript_path)
-        told = any(host.tells_compaction(row) for row in rows)
+            told = self._told(signal.transcript_path, host)
         if not told or isinstance(signal, SessionStarted | SessionEnded):
             return None
         return SessionStarted(
@@ -43,7 +42,8 @@ class Compactions:
             source="compact",
         )
 
-    def _new_rows(self, path: str) -> list[bytes]:
+    def _told(self, path: str, host: TranscriptHost) -> bool:
+        """Whether a line that was added tells of a compaction that no line before it told of."""
         known = self._offsets.get(path)
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - the hook path
@@ -51,11 +51,14 @@ class Compactions:
                 start = size if known is None else max(known if known <= size else 0, size - MAX_BYTES)
                 file.seek(start)
                 data = file.read(size - start)
+                rows = data[: data.rfind(b"\n") + 1]
+                names = {name.encode() for row in rows.splitlines() if (name := host.compaction_in(row))}
+                file.seek(0)
+                earlier = file.read(start) if names else b""
         except OSError:
-            return []
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offsets[path] = start + len(whole)
+            return False
+        self._offsets[path] = start + len(rows)
         self._offsets.move_to_end(path)
         while len(self._offsets) > MAX_FILES:
             self._offsets.popitem(last=False)
-        return whole.splitlines()
+        return any(name not in earlier for name in names)
