@@ -16,7 +16,7 @@ from e2e.drivers.gemini import OWN_SETTINGS, parts
 from e2e.drivers.prefix import compare_prefixes
 from e2e.host_matrix import proves
 from tacit.hosts.probe import gemini as gemini_probe
-from tacit.hosts.probe.stub_model import CallTool, Reply, Say
+from tacit.hosts.probe.stub_model import CallTool, Reply, Say, find_places
 
 pytestmark = pytest.mark.e2e
 
@@ -193,6 +193,35 @@ def test_a_resumed_session_keeps_its_prompts_and_its_blocks_and_gets_only_what_i
     found = compare_prefixes(sandbox.stub.agent_requests)
     report("prefix kept", f"{found.kept_share:.2f} of requests, {found.kept_bytes_share:.2f} of bytes")
     assert found.kept_share == 1.0, found.breaks
+
+
+@proves("gemini", "start", "compaction")
+def test_on_a_terminal_a_start_a_compression_and_a_cleared_session_get_the_context_once_each(
+    sandbox, installed
+):
+    sandbox.remember(LINT, kind="preference")
+    with installed.terminal() as terminal:
+        for line, held in (
+            ("hello there", 1),
+            ("and on", 1),  # in the history
+            ("/compress", None),
+            ("go on", 1),
+            ("and further", 1),
+            ("/clear", None),
+            ("hello again", 1),
+        ):
+            terminal.type(line)
+            if held is not None:
+                request = sandbox.stub.wait_for(f"^{line}$", timeout_s=60)
+                assert request is not None, line
+                assert len(newest(sandbox).find("make lint")) == held, line
+    texts = {
+        place.text
+        for request in sandbox.stub.agent_requests
+        for place in find_places(request.body, "make lint")
+    }
+    assert any('surface="start"' in text for text in texts)
+    assert sum('surface="compaction"' in text for text in texts) == 1
 
 
 @proves("gemini", "compaction")

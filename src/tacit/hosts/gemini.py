@@ -34,6 +34,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import Arrival, Delivery, HostCapabilities, MemoryFile
+from tacit.reading.prompts.gemini_cli import SUMMARY_TAKEN, without_added_files
 from tacit.reading.prompts.machine_made import machine_made, typed_command
 from tacit.safety.escape import strip_blocks
 
@@ -81,17 +82,11 @@ _TOOLS = {
 }  # fmt: skip
 _PATHS = ("file_path", "absolute_path", "path", "dir_path")
 _WORDS = ("new_string", "content", "prompt", "pattern", "query", "description")
-_REFERENCES = re.compile(
-    r"\s*--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL
-)
-"""The files named by `@path` in a prompt, which the client adds to it."""
 _SHELL = re.compile(
     r"(?:<untrusted_context>\n)?Output: (?P<output>.*?)(?:\nError: (?P<error>.*?))?\nExit Code: (?P<code>\d+)",
     re.DOTALL,
 )
-_SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
-"""With these words of the model, which the client writes itself, a compressed conversation begins."""
-_COMPRESSED = (b'{"$set":{"messages":', _SUMMARY_TAKEN.encode())
+_COMPRESSED = (b'{"$set":{"messages":', SUMMARY_TAKEN.encode())
 
 
 class Gemini:
@@ -175,7 +170,7 @@ class Gemini:
         try:
             messages = Fields(NAME, json.loads(row)).child("$set").children("messages")
             return next(
-                (m.identifier("id") for m in messages if _SUMMARY_TAKEN in flatten(m.raw("content"))), ""
+                (m.identifier("id") for m in messages if SUMMARY_TAKEN in flatten(m.raw("content"))), ""
             )
         except (ValueError, RecursionError, InvalidPayload):
             return ""
@@ -206,7 +201,7 @@ def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
 
 
 def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
-    text = _REFERENCES.sub("", strip_blocks(fields.needed_text("prompt"))).strip()
+    text = without_added_files(strip_blocks(fields.needed_text("prompt"))).strip()
     return PromptSubmitted(
         session=_session(fields),
         key=f"prompt:{digest(_moment(fields, at_ms), text)}",

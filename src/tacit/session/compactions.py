@@ -6,7 +6,9 @@ reads what was there before the session was heard of, and never fails: a transcr
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
+from stat import S_ISREG
 from threading import Lock
 
 from tacit.model.signal import SessionEnded, SessionStarted, Signal
@@ -46,7 +48,9 @@ class Compactions:
         """Whether a line that was added tells of a compaction that no line before it told of."""
         known = self._offsets.get(path)
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - the hook path
+            if not S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - the hook path
+                return False  # reading anything else could wait
+            with open(path, "rb") as file:  # noqa: PTH123 - as above
                 size = file.seek(0, 2)
                 start = size if known is None else max(known if known <= size else 0, size - MAX_BYTES)
                 file.seek(start)

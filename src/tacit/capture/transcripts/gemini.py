@@ -25,17 +25,13 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Transcript
+from tacit.reading.prompts.gemini_cli import SUMMARY_TAKEN, without_added_files
 from tacit.safety.escape import strip_blocks
 from tacit.state.captured import Position
 from tacit.text.lazy_regex import lazy_regex
 
 _CONTEXT = lazy_regex(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
 _EXIT = lazy_regex(r"^Exit Code: (\d+)", re.MULTILINE)
-_REFERENCES = lazy_regex(
-    r"\s*--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL
-)
-_SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
-"""The host's own words behind the summary of a compressed conversation."""
 
 
 def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
@@ -101,7 +97,7 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
 
 def _new_in(messages: list[Fields]) -> list[Fields]:
     """Those of a list that may be new: nothing in a compressed conversation is, but it has other ids and times."""
-    compressed = any(text_of(message.get("content")).startswith(_SUMMARY_TAKEN) for message in messages)
+    compressed = any(text_of(message.get("content")).startswith(SUMMARY_TAKEN) for message in messages)
     return [] if compressed else messages
 
 
@@ -109,7 +105,7 @@ def _take(builder: TurnBuilder, message: Fields) -> None:
     at_ms = time_of(message.get("timestamp"))
     content = message.get("content", message.get("message"))
     if message.get("type") == "user":
-        words = _REFERENCES.sub("", text_of(content))
+        words = without_added_files(text_of(content))
         if not _CONTEXT.match(words):
             builder.user(words, at_ms)
     elif message.get("type") == "gemini":
