@@ -102,7 +102,8 @@ def test_a_muted_session_gets_nothing_of_what_waited(gemini) -> None:
 def test_the_rule_for_a_call_comes_with_its_result(without_start) -> None:
     without_start.remember("Commit messages end with the order number.", kind="preference", when="commit")
     assert without_start("BeforeTool", **COMMIT) == ""
-    assert "order number" in without_start("AfterTool", **COMMIT, **ENDED)
+    failed = {"tool_response": {"llmContent": "Output: nothing to commit\nExit Code: 1"}}
+    assert "order number" in without_start("AfterTool", **COMMIT, **failed)
     assert without_start("AfterTool", **COMMIT, **ENDED) == ""
 
 
