@@ -207,6 +207,9 @@ class DeferringHost(Protocol):
 class TranscriptHost(Protocol):
     """A host that tells of a compaction in its transcript alone."""
 
-    def tells_compaction(self, row: bytes) -> bool:
-        """Whether a line of the transcript was written because the conversation has just been compacted."""
+    def compaction_in(self, row: bytes) -> str:
+        """The name of the compaction that a line of the transcript tells of; "" = of none.
+
+        A later line may tell of the same one again, under the same name.
+        """
         ...

@@ -75,10 +75,12 @@ def import_host_memory(
         authors=Authorship(file.parent),
     )
     try:
+        if not file.exists():
+            return run.forget(name) if before is not None else ()
+        if not file.is_file():
+            return ()
         with file.open("rb") as opened:
             raw = opened.read(MAX_BYTES)
-    except FileNotFoundError:
-        return run.forget(name) if before is not None else ()
     except OSError:
         return ()
     if codex_root:
