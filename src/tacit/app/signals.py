@@ -404,9 +404,8 @@ class SignalHandler:
         remaining: Callable[[], float],
         log: StageLog,
     ) -> tuple[Delivery, SessionState]:
-        message_id = (
-            "" if capabilities.stored else _message_id(signal)
-        )  # who keeps the bytes never asks for them
+        # A host that keeps what it was given never asks for the bytes again.
+        message_id = "" if capabilities.stored else _message_id(signal)
         surface = surface_for(signal, state, settings.recall)
         kept_text = ledger.kept_block(state, message_id)
         if kept_text is not None and not isinstance(surface, SilenceReason):
@@ -419,10 +418,7 @@ class SignalHandler:
             return _silent(), state
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         outcome = self._asked(signal, state, surface, settings, project, files)
-        # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
-        refreshed = surface in _SYSTEM_SURFACES and (
-            capabilities.system_prompt or surface is not Surface.PROMPT
-        )
+        refreshed = _may_be_refreshed(surface, capabilities)
         before = carried_start_pack(signal, state) if capabilities.stored else None
         if settings.recall.placement == "system_every_call" and refreshed and before is None:
             log.note("query", facts=outcome.facts)
@@ -669,6 +665,14 @@ def query_of(
     )
     query = replace(outcome.kept, branches=projects.branches.view(project, bound=settings.capture.branches))
     return replace(outcome, kept=adjust_query_budget(query, signal, state, settings.recall))
+
+
+def _may_be_refreshed(surface: Surface, capabilities: HostCapabilities) -> bool:
+    """Whether a block of `surface` may stand in the system prompt and be renewed.
+
+    Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
+    """
+    return surface in _SYSTEM_SURFACES and (capabilities.system_prompt or surface is not Surface.PROMPT)
 
 
 def _silent() -> Delivery:
