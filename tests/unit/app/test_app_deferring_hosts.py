@@ -145,6 +145,16 @@ def test_a_transcript_that_cannot_be_read_harms_nothing(gemini) -> None:
     assert "make lint" in gemini("BeforeAgent", prompt="hello there")
 
 
+def test_the_rule_file_that_the_client_loads_is_in_the_context_already(gemini) -> None:
+    (gemini.project / "GEMINI.md").write_text("- Always answer in British English.\n")
+    gemini.engine.init_project(str(gemini.project))
+    gemini.remember(LINT, kind="preference", when="always")
+    gemini("SessionStart", source="startup")
+    start = gemini("BeforeAgent", prompt="What is the capital of France?")
+    assert "make lint" in start
+    assert "British" not in start
+
+
 def known(gemini) -> dict[str, tuple[TrustTier, bool]]:
     """Tier, and whether it holds for all projects, of every active memory."""
     gemini.engine.flush()
