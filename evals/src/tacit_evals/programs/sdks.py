@@ -1,4 +1,4 @@
-"""What the SDK middleware costs a request: `python -m tacit_evals.sdks [--turns N] [--rounds N] [--daemon]`.
+"""What the SDK middleware costs a request: `python -m tacit_evals.programs.sdks [--turns N] [--rounds N] [--daemon]`.
 
 In: nothing; a server on the loopback stands in for the model. Out: per API, in milliseconds, what a request takes in the middleware besides
 the questions to the memory, what those take, and whole requests with and without it, in turn. Target: overhead p50 <= 2 ms.
