@@ -42,14 +42,17 @@ MAX_REUSE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """A request that went out with its conversation; `Exchange.heard` wants it back with the answer."""
+    """A request that went out with its conversation; `Exchange.heard` wants it back with the answer.
+
+    `by_words` = the conversation was found by what is said, and neither named nor kept by the API.
+    """
 
     api: Api
     known: KnownConversation
     space: Space
     said: tuple[MessageFacts, ...]
     stored: bool
-    continues: bool
+    by_words: bool
 
 
 class Exchange:
@@ -103,14 +106,13 @@ class Exchange:
             space=space,
             said=messages,
             stored=conversation.api == "responses",
-            continues=bool(conversation.continues),
+            by_words=not (self._name(headers) or conversation.continues),
         )
 
     def _known(
         self, conversation: RequestConversation, headers: Mapping[str, str], space: Space
     ) -> KnownConversation:
-        name = headers.get(SESSION_HEADER, "") or self._session
-        if name:
+        if name := self._name(headers):
             return self._conversations.named(name, space)
         if conversation.continues:
             lasting = bool(conversation.body.get("conversation"))
@@ -118,13 +120,16 @@ class Exchange:
             return found or self._conversations.new(space)
         return self._conversations.found(conversation.said, space)
 
+    def _name(self, headers: Mapping[str, str]) -> str:
+        return headers.get(SESSION_HEADER, "") or self._session
+
     def heard(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
         """Take in the answer to a request."""
         try:
             reply = read_reply(sent.api, content, stream=stream) if len(content) <= MAX_REPLY_BYTES else None
             if reply is not None:
                 self._take(sent, reply)
-            elif not sent.continues:
+            elif sent.by_words:
                 self._conversations.answered(sent.known, sent.said, sent.space)
         except Exception as error:  # noqa: BLE001 - the middleware's boundary: the answer is the program's already
             _LOG.warning("an answer is not learned from: %s", type(error).__name__)
@@ -132,7 +137,7 @@ class Exchange:
     def _take(self, sent: SentRequest, reply: Reply) -> None:
         known = sent.known
         messages = (*sent.said, reply.said)
-        if not sent.continues:
+        if sent.by_words:
             self._conversations.answered(known, messages, sent.space)
         if sent.stored:
             known.said = messages[-MAX_SAID:]
