@@ -13,7 +13,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -146,13 +146,16 @@ class ProxyServer:
             self._server.should_exit = True
         self._stopped = True
 
+    def _on_signal(self, *_: object) -> None:
+        self.stop()
+
     @contextlib.contextmanager
-    def _stopped_by_signals(self) -> Iterator[None]:
+    def _stopped_by_signals(self) -> Generator[None]:
         """Let Ctrl-C and SIGTERM stop the server, so that what was heard last is told before the process ends."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        former = {number: signal.signal(number, lambda *_: self.stop()) for number in _SIGNALS}
+        former = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
         try:
             yield
         finally:
@@ -164,7 +167,7 @@ class _Server(uvicorn.Server):
     """uvicorn's own would end the process by the signal as soon as it has served, before anything is closed."""
 
     @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None]:
         """Leave signals to `ProxyServer`."""
         yield
 

@@ -46,7 +46,7 @@ class Times:
     @property
     def own(self) -> list[float]:
         return [
-            max(0.0, through - direct - recall)
+            through - direct - recall
             for direct, through, recall in zip(self.direct, self.through, self.recall, strict=True)
         ]
 

@@ -48,7 +48,7 @@ class TimedWay:
         try:
             return self.way.hook(payload, deadline_ms)
         finally:
-            # What is told behind the answers is not waited for; a replay is the middleware's own way of bounding blocks.
+            # What is told behind the answers is not waited for; a replay asks for no recall.
             if payload["event"] not in ("message_end", "replay"):
                 self.waited_s += time.perf_counter() - began
 
