@@ -34,7 +34,7 @@ def proxy(sandbox):
         yield json.loads(text)["url"]
     finally:
         started.terminate()
-        assert started.wait(30) is not None
+        assert started.wait(30) == 0
         started.stdout.close()
 
 

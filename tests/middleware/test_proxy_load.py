@@ -8,8 +8,11 @@ import threading
 from pathlib import Path
 
 import httpx
+import pytest
 
 from proxies import ScriptedMemory, api, proxy, without_blocks
+
+pytestmark = pytest.mark.slow
 
 STREAMS = 50
 PIECES = 20

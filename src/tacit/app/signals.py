@@ -711,6 +711,8 @@ def _with_last_words(signal: Signal) -> Signal:
     from tacit.capture.transcripts.copilot import last_reply  # noqa: PLC0415 - most hosts hand the words over
 
     return replace(signal, text=last_reply(Path(signal.transcript_path)))
+
+
 def _may_be_refreshed(surface: Surface, capabilities: HostCapabilities) -> bool:
     """Whether a block of `surface` may stand in the system prompt and be renewed.
 

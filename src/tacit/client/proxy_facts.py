@@ -64,11 +64,14 @@ def read_proxies(home: Home) -> tuple[ProxyFacts, ...]:
 
 
 def write_proxy(home: Home, facts: ProxyFacts) -> None:
-    """Write the facts of a proxy that serves.
+    """Write the facts of a proxy that serves, and remove those of proxies that are gone.
 
     Raises:
         OSError: if the home cannot be written.
     """
+    serving = {home.proxy_file(proxy.port) for proxy in read_proxies(home)}
+    for left in set(home.run_dir.glob("proxy-*.json")) - serving:
+        left.unlink(missing_ok=True)
     path = home.proxy_file(facts.port)
     path.write_text(json.dumps(asdict(facts)), encoding="utf-8")
     path.chmod(0o600)

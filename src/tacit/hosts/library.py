@@ -2,7 +2,8 @@
 
 In: what `Plain` reads (docs there), and two things more: `sent` at the end of a message (what its requests were like), and
 `{"event": "replay", "session", "message_ids": [...]}`. Out: `{"system": text}` for what stands in the system prompt,
-`{"text": text}` for what goes with the message or the tool result it was asked for; `{"texts": {id: text}}`. Never: a decision.
+`{"text": text}` for what goes with the message or the tool result it was asked for; `{"history": [message ids]}` (of all texts only these stay);
+`{"texts": {id: text}}`. Never: a decision.
 
 The program sends its whole list with every request, so nothing that was handed over is stored for us: the same bytes go
 out again each time, and a process that has lost them asks for a replay.
@@ -91,12 +92,14 @@ class Library:
     def encode(self, payload: Mapping[str, object], block: Block, *, notice: str = "") -> str:
         """The reply as JSON; "" when there is nothing to say or the event takes no text."""
         event = payload.get("event")
-        answer: dict[str, str] = {}
+        answer: dict[str, object] = {}
         if event not in _SYSTEM_EVENTS | _TEXT_EVENTS:
             return ""
         if not block.empty:
             in_system = event in _SYSTEM_EVENTS or block.placement == "system"
             answer["system" if in_system else "text"] = block.text
+        if block.history is not None:
+            answer["history"] = block.history
         if notice:
             answer["notice"] = notice
         return json.dumps(answer) if answer else ""

@@ -247,8 +247,6 @@ class Conversations:
     def _note(
         self, known: KnownConversation, *, places: tuple[bytes, ...] = (), missed: tuple[str, ...] = ()
     ) -> None:
-        if self._journal is None:
-            return
         entry = JournalEntry(
             session=known.session.id,
             places=places,
@@ -256,7 +254,8 @@ class Conversations:
             missed=missed,
             start_with=known.start_with,
         )
-        self._journal.note(entry)
+        if self._journal is not None:
+            self._journal.note(entry)
         self._remember(entry)
 
     def _restore(self, entry: JournalEntry) -> None:

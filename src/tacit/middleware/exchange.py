@@ -54,13 +54,16 @@ MAX_REUSE = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """A request that went out with its conversation; `Exchange.heard` or `answered` wants it back with the answer."""
+    """A request that went out with its conversation; `Exchange.heard` or `answered` wants it back with the answer.
+
+    `by_words` = the conversation was found by what is said, and neither named nor kept by the API.
+    """
 
     known: KnownConversation
     space: Space
     said: tuple[MessageFacts, ...]
     stored: bool
-    continues: bool
+    by_words: bool
     api: Api
 
 
@@ -140,7 +143,8 @@ class Exchange:
             api: the API of the request.
             until: reading of `time.monotonic` after which the memory is not asked any more.
         """
-        known = self._known(said, session or self._session, space, continues, lasting=lasting)
+        name = session or self._session
+        known = self._known(said, name, space, continues, lasting=lasting)
         before = known.said if continues else ()
         messages = (*before, *said)
         placed = known.session.place(messages, whole=not continues, until=until)
@@ -151,7 +155,7 @@ class Exchange:
             space=space,
             said=messages,
             stored=api == "responses",
-            continues=bool(continues),
+            by_words=not (name or continues),
             api=api,
         )
         return sent, replace(placed, texts=texts)
@@ -174,14 +178,14 @@ class Exchange:
         reply = read_reply(sent.api, content, stream=stream) if len(content) <= MAX_REPLY_BYTES else None
         if reply is not None:
             self.answered(sent, reply)
-        elif not sent.continues:
+        elif sent.by_words:
             self._conversations.answered(sent.known, sent.said, sent.space)
 
     def answered(self, sent: SentRequest, reply: Reply) -> None:
         """Take in an answer that was read already."""
         known = sent.known
         messages = (*sent.said, reply.said)
-        if not sent.continues:
+        if sent.by_words:
             self._conversations.answered(known, messages, sent.space)
         if sent.stored:
             known.said = messages[-MAX_SAID:]

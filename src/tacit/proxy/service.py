@@ -10,8 +10,10 @@ import asyncio
 import contextlib
 import errno
 import os
+import signal
 import socket
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +34,7 @@ from tacit.proxy.upstreams import Upstreams
 CONNECT_S = 30.0
 BACKLOG = 512
 SHUTDOWN_S = 5
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,22 +127,49 @@ class ProxyServer:
                 timeout_graceful_shutdown=SHUTDOWN_S,
                 backlog=BACKLOG,
             )
-            self._server = uvicorn.Server(config)
+            self._server = _Server(config)
             self._server.should_exit = self._stopped
             write_proxy(self._home, self.facts)
             try:
-                ready()
-                await self._server.serve(sockets=[self._socket])
+                with self._stopped_by_signals():
+                    ready()
+                    await self._server.serve(sockets=[self._socket])
             finally:
                 with contextlib.suppress(OSError):
                     self._home.proxy_file(self.port).unlink()
                 await asyncio.to_thread(proxy.close)
 
     def stop(self) -> None:
-        """End `run` soon; streams that are under way get a few seconds. Safe to call from another thread."""
-        self._stopped = True
+        """End `run` soon; streams that are under way get a few seconds, at a second call none. Safe to call from another thread."""
         if self._server is not None:
+            self._server.force_exit = self._stopped
             self._server.should_exit = True
+        self._stopped = True
+
+    def _on_signal(self, *_: object) -> None:
+        self.stop()
+
+    @contextlib.contextmanager
+    def _stopped_by_signals(self) -> Generator[None]:
+        """Let Ctrl-C and SIGTERM stop the server, so that what was heard last is told before the process ends."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        former = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in former.items():
+                signal.signal(number, handler)
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's own would end the process by the signal as soon as it has served, before anything is closed."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Leave signals to `ProxyServer`."""
+        yield
 
 
 def _listen(port: int) -> socket.socket:

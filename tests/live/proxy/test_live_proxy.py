@@ -47,7 +47,9 @@ def proxy(machine: Machine, model: StubModel, *options: str) -> Iterator[str]:
         yield json.loads(text)["url"]
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 0, errors
+        assert not list(machine.home.run_dir.glob("proxy-*.json"))
 
 
 class Program:

@@ -14,7 +14,7 @@ from tacit.app.library.session import Session
 from tacit.hosts.probe import wire
 from tacit.hosts.probe.script import CallTool, Say
 from tacit.middleware.bodies import api_of, read_conversation, with_blocks
-from tacit.middleware.conversations import Conversations
+from tacit.middleware.conversations import MAX_CONVERSATIONS, Conversations
 from tacit.middleware.exchange import Exchange
 from tacit.middleware.items import RESPONSE_ITEMS
 from tacit.middleware.replies import read_reply
@@ -231,3 +231,31 @@ def test_items_of_the_responses_api() -> None:
     assert shell.calls[0].tool == "shell"
     assert RESPONSE_ITEMS.read({"type": "reasoning", "summary": []}).role == ""
     assert RESPONSE_ITEMS.read({"type": "message", "role": "user", "content": "hi"}).text == "hi"
+
+
+def test_a_named_conversation_is_not_found_by_its_words() -> None:
+    exchange = Exchange(Conversations(silent), session="")
+    body = json.dumps({"messages": [user("a")]}).encode()
+    answer = b'{"type": "message", "content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"}'
+    sessions = []
+    for headers in ({"x-tacit-session": "mine"}, {}, {"x-session-id": "s"}, {"x-tacit-project": "/p"}):
+        _, sent = exchange.outgoing("/v1/messages", headers, body)
+        assert sent is not None
+        exchange.heard(sent, answer, stream=False)
+        sessions.append(sent.known.session.id)
+    assert sessions[0] == "mine"
+    assert len(set(sessions)) == 4
+    goes_on = json.dumps({"messages": [user("a"), agent("x"), user("b")]}).encode()
+    _, sent = exchange.outgoing("/v1/messages", {"x-session-id": "s"}, goes_on)
+    assert sent is not None
+    assert sent.known.session.id == sessions[2]
+
+
+def test_a_conversation_that_was_let_go_is_opened_again() -> None:
+    talks = Conversations(silent)
+    first = talks.found(said("a"))
+    for number in range(MAX_CONVERSATIONS):
+        talks.found(said(f"b{number}"))
+    again = talks.found(said("a", "c"))
+    assert again is not first
+    assert again.session.id == first.session.id

@@ -202,18 +202,15 @@ class Conversation:
         if isinstance(system, str):  # the sections of the `refresh` preset: written anew with every prompt
             self.system, self._every_call = system, True
         self._decide(slot, (answer or {}).get("text"))
-        self._bound(slot)
+        self._bound(slot, (answer or {}).get("history"))
 
-    def _bound(self, newest: str) -> None:
-        """Let go the blocks that may not stay any longer."""
-        lasting = (newest, self._start_with)
-        older = [slot for slot, text in self._decided.items() if text and slot not in lasting][-MAX_REPLAY:]
-        answer = self._say("replay", message_ids=older) if older else None
-        if answer is None:
+    def _bound(self, newest: str, staying: object) -> None:
+        """Let go the blocks that may not stay any longer; `staying` = the names of those that do, None = all."""
+        if not isinstance(staying, list):
             return
-        staying = _texts(answer)
-        for slot in older:
-            if slot not in staying:
+        lasting = {newest, self._start_with, *cast("list[object]", staying)}
+        for slot in self._decided:
+            if slot not in lasting:
                 self._decided[slot] = ""
 
     def _tool(

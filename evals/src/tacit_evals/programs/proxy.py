@@ -1,4 +1,4 @@
-"""What the proxy costs: `python -m tacit_evals.proxying [--turns N] [--rounds N] [--streams N]`.
+"""What the proxy costs: `python -m tacit_evals.programs.proxy [--turns N] [--rounds N] [--streams N]`.
 
 In: nothing; a server on the loopback stands in for the model, a real daemon with the shipped model is asked. Out: per API the time until the
 first byte of a stream directly and through the proxy, in turn, and the proxy's own time: what is left of the difference without the recall
@@ -26,7 +26,7 @@ from tacit.config.home import Home
 from tacit.hosts.probe.stub_model import StubModel
 from tacit.proxy.service import ProxyOptions, ProxyServer
 from tacit.proxy.upstreams import Upstreams
-from tacit_evals.sdks import THINK_S, TOPICS, TimedWay, opened
+from tacit_evals.programs.sdks import THINK_S, TOPICS, TimedWay, opened
 from tacit_evals.timing import Row, median, paired_ratio, percentile, print_rows, write_json
 
 TARGET = 0.2
@@ -46,7 +46,7 @@ class Times:
     @property
     def own(self) -> list[float]:
         return [
-            max(0.0, through - direct - recall)
+            through - direct - recall
             for direct, through, recall in zip(self.direct, self.through, self.recall, strict=True)
         ]
 
@@ -132,7 +132,7 @@ def at_once(port: int, streams: int) -> tuple[list[float], int]:
 def model_process() -> Iterator[int]:
     """The stub model in a process of its own; its port."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "tacit_evals.proxying", "--model"],
+        [sys.executable, "-m", "tacit_evals.programs.proxy", "--model"],
         stdout=subprocess.PIPE,
         stdin=subprocess.PIPE,
         text=True,

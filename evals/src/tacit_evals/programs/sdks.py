@@ -1,4 +1,4 @@
-"""What the SDK middleware costs a request: `python -m tacit_evals.sdks [--turns N] [--rounds N] [--daemon]`.
+"""What the SDK middleware costs a request: `python -m tacit_evals.programs.sdks [--turns N] [--rounds N] [--daemon]`.
 
 In: nothing; a server on the loopback stands in for the model. Out: per API, in milliseconds, what a request takes in the middleware besides
 the questions to the memory, what those take, and whole requests with and without it, in turn. Target: overhead p50 <= 2 ms.
@@ -48,7 +48,7 @@ class TimedWay:
         try:
             return self.way.hook(payload, deadline_ms)
         finally:
-            # What is told behind the answers is not waited for; a replay is the middleware's own way of bounding blocks.
+            # What is told behind the answers is not waited for; a replay asks for no recall.
             if payload["event"] not in ("message_end", "replay"):
                 self.waited_s += time.perf_counter() - began
 
