@@ -121,6 +121,15 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple(word_of.values())
 
 
+LEADING_CHARS = 5
+"""Source: McNamee, Nicholas and Mayfield, Addressing morphological variation in alphabetic languages, SIGIR 2009."""
+
+
+def leading_letters(text: str) -> tuple[str, ...]:
+    """The first letters of the content words of `text`, where no stemmer knows their endings; without repeats, in order."""
+    return tuple(dict.fromkeys(word[:LEADING_CHARS] for word in content_words(text)))
+
+
 @lru_cache(maxsize=8192)
 def _stem_or_nothing(word: str) -> str:
     return "" if word in _LEFT_OUT or is_ending(word) else porter_stem(word)

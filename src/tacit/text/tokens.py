@@ -55,6 +55,8 @@ _CODE_SHAPE = re.compile(r"[_/\\]|\w\.\w|::|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\W\d_]\d|
 
 
 _CLOSED_UP = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_WITHOUT_BLANKS = re.compile("[\u3040-\u30ff\u3400-\u9fff]+")
+"""Chinese and Japanese; Korean has blanks."""
 _ENDINGS = re.compile("[\u3040-\u309f]+")
 
 
@@ -70,6 +72,14 @@ def segmented(text: str) -> str:
 
 def _bigrams(run: str) -> str:
     return " ".join(run[at : at + 2] for at in range(len(run) - 1)) or run
+
+
+def count_words(text: str) -> float:
+    """Words of `text`; where they are written without blanks, two characters count as one."""
+    if text.isascii() or not _CLOSED_UP.search(text):
+        return len(text.split())
+    words = len(_WITHOUT_BLANKS.sub(" ", text).split())
+    return words + sum(len(run) for run in _WITHOUT_BLANKS.findall(text)) / 2
 
 
 def is_closed_up(word: str) -> bool:
