@@ -18,6 +18,8 @@ NAMES = {
     "zh": "Chinese", "ja": "Japanese", "ko": "Korean",
 }  # fmt: skip
 """English names of the languages that are told apart, by their ISO 639-1 codes."""
+WITHOUT_BLANKS = frozenset({"zh", "ja"})
+"""Codes of the languages that put no blanks between their words."""
 READ_CHARS = 2000
 """So much of a text is looked at."""
 

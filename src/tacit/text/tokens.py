@@ -57,7 +57,7 @@ _CODE_SHAPE = re.compile(r"[_/\\]|\w\.\w|::|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\W\d_]\d|
 _CLOSED_UP = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _WITHOUT_BLANKS = re.compile("[\u3040-\u30ff\u3400-\u9fff]+")
 """Chinese and Japanese; Korean has blanks."""
-_ENDINGS = re.compile("[\u3040-\u309f]+")
+_GRAMMAR = re.compile("[\u3040-\u309f]+|.*[的了吗呢吧把给个们这那请和一我你是在也就]")
 
 
 def segmented(text: str) -> str:
@@ -87,9 +87,9 @@ def is_closed_up(word: str) -> bool:
     return _CLOSED_UP.match(word) is not None
 
 
-def is_ending(word: str) -> bool:
-    """Whether `word` is hiragana alone: a particle or an ending, which says nothing about a topic."""
-    return _ENDINGS.fullmatch(word) is not None
+def is_grammar(word: str) -> bool:
+    """Whether `word` is hiragana alone, or holds a particle or pronoun of Chinese: such a pair says nothing about a topic."""
+    return not word.isascii() and _GRAMMAR.match(word) is not None and is_closed_up(word)
 
 
 def index_words(text: str) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def query_words(text: str) -> tuple[str, ...]:
     words = (
         word
         for word in index_words(text[:QUERY_CHARS])
-        if fold_word(word) not in FUNCTION_WORDS and word.lower() not in left_out and not is_ending(word)
+        if fold_word(word) not in FUNCTION_WORDS and word.lower() not in left_out and not is_grammar(word)
     )
     return tuple(dict.fromkeys(words))
 

@@ -81,9 +81,14 @@ def measure(query: Query, shortlist: Shortlist) -> Mapping[str, float]:
     """Closeness of the query's words and each memory's content."""
     memories = shortlist.memories
     # Of English the fitted gate knows how many 3-grams any two texts share.
-    only = _topical if natural_language_of(query.text) != ENGLISH else str
-    scores = closest(only(query.text), [only(memory.content) for memory in memories]).tolist()
+    compare = closest if natural_language_of(query.text) == ENGLISH else closest_topics
+    scores = compare(query.text, [memory.content for memory in memories]).tolist()
     return {memory.id: score for memory, score in zip(memories, scores, strict=True)}
+
+
+def closest_topics(text: str, others: Sequence[str]) -> NDArray[np.float64]:
+    """`closest` of the content words alone."""
+    return closest(_topical(text), [_topical(other) for other in others])
 
 
 def _topical(text: str) -> str:
