@@ -80,7 +80,7 @@ class Phrases:
 @lru_cache(maxsize=len(LANGUAGES))
 def phrases_of(code: str) -> Phrases:
     """The table of a language of `LANGUAGES`, read from the package once."""
-    table = tomllib.loads((files(__package__) / "phrases" / f"{code}.toml").read_text("utf-8"))
+    table = tomllib.loads((files("tacit.capture.extract") / "phrases" / f"{code}.toml").read_text("utf-8"))
 
     def regex(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern, re.IGNORECASE | re.DOTALL)
