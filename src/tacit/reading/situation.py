@@ -22,7 +22,7 @@ from tacit.reading.prompts.proposals import Reply, asks_for_leave, proposal_in, 
 from tacit.reading.terms import find_paths, objects_of, prose_of
 from tacit.reading.words.action_words import QUESTION_OPENERS, REQUEST_OPENERS
 from tacit.reading.words.lexicon import Evidence, read_words
-from tacit.text.tokens import ENGLISH_WORD
+from tacit.text.tokens import ENGLISH_WORD, count_words
 
 HEAD_CHARS = 3_000
 TAIL_CHARS = 1_500
@@ -219,7 +219,7 @@ def _read_words(
     )
     if actions:
         return situation
-    if _REPORTS.search(text) or (len(text.split()) <= 3 and not named_paths and not previous_end):
+    if _REPORTS.search(text) or (count_words(text) <= 3 and not named_paths and not previous_end):
         return replace(situation, nothing_coming=True, notes=(Note(cause=NoteCause.NO_ACTION),))
     return replace(
         situation,

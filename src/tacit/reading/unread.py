@@ -21,7 +21,5 @@ def unread_language(embedder: Embedder, text: str) -> str:
 
 def languages_read(embedder: Embedder) -> frozenset[str] | None:
     """The codes of the languages that an embedder reads (of the one behind a cache, where there is one); None = it does not say."""
-    inner: object = embedder
-    while hasattr(inner, "inner"):
-        inner = inner.inner  # pyright: ignore[reportAttributeAccessIssue]
+    inner: object = getattr(embedder, "inner", embedder)
     return inner.languages if isinstance(inner, LanguageBound) else None

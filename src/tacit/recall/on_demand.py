@@ -33,12 +33,13 @@ from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder
-from tacit.ports.store import SearchableStore
+from tacit.ports.store import MemoryFilter, SearchableStore
 from tacit.reading.unread import unread_language
 from tacit.recall.ended import find_replaced
 from tacit.recall.fuse import truncate_fused
 from tacit.recall.retrieve import ask, embed_query
 from tacit.recall.spaces import late
+from tacit.recall.spaces.character import closest_topics
 from tacit.recall.spaces.late import token_matches_of
 from tacit.recall.spaces.sequence import (
     NEIGHBOR_DECAY,
@@ -48,7 +49,8 @@ from tacit.recall.spaces.sequence import (
     session_position,
 )
 from tacit.recall.stage import Outcome, RecallState, Tools
-from tacit.text.stemming import content_words, stems
+from tacit.text.natural_language import WITHOUT_BLANKS, natural_language_of
+from tacit.text.stemming import content_words, leading_letters, stems
 
 CANDIDATES_PER_SPACE = 128
 """Most memories that each space proposes."""
@@ -68,6 +70,9 @@ HEADING_CHARS = 200
 
 WORDS_SHARE = 0.5
 """What the share of the question's words counts beside the cosine. Chosen with the cut (`answer_cut`)."""
+
+PAIRS_PER_WORD = 2.0
+"""Of words that are written without blanks: every other pair of characters spans two of them, and no memory need hold it."""
 
 SESSION_SHARE = 0.5
 """What the session counts beside one part."""
@@ -118,6 +123,8 @@ def answer(
     remaining_ms: Callable[[], float] = lambda: 1e9,
 ) -> Outcome[Answer]:
     """Weigh all memories that share a word with the query or are among the nearest by meaning; losses name what missed the deadline."""
+    if unread_language(embedder, query.text):
+        return Outcome(kept=_by_words(query, rankings, store))
     asked_words = _read(query.text)
     losses: list[Loss] = []
     meanings = [_by_name(rankings, "semantic")]
@@ -160,8 +167,7 @@ def answer(
     spread = add_neighbor_scores(cosines, near)
     shares += [_share(spread[:, column]) for column, cosines_by_id in enumerate(meanings) if cosines_by_id]
     scores = {"lexical": dict(zip(names, word_scores.sum(axis=1).tolist(), strict=True))}
-    unread = bool(unread_language(embedder, query.text))
-    matches = token_matches_of(embedder) if "late" in spaces and not unread else None
+    matches = token_matches_of(embedder) if "late" in spaces else None
     if matches is not None and remaining_ms() <= 0:
         losses.append(Loss(source="late", cause="late"))
     elif matches is not None:
@@ -185,6 +191,41 @@ def answer(
             scores=scores,
         ),
         losses=tuple(losses),
+    )
+
+
+def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore) -> Answer:
+    """The answer where the embedder does not read the question: by the first letters of its words, and by runs of letters.
+
+    score = mean of both, each as a share of the best one;  match = share of the question's words that a memory holds, by their idf
+    """
+    words = leading_letters(query.text)
+    active = MemoryFilter(statuses=("active",), kinds=query.kinds)
+    limit = breadth(query, MAX_POOL)
+    hits = store.find_memories(" ".join(words), active, scope=query.scope, limit=limit) if words else ()
+    found = {hit.memory_id: hit.score for hit in hits}
+    others = [hit.memory_id for ranking in rankings for hit in ranking.hits if hit.memory_id not in found]
+    memories = store.get([*found, *dict.fromkeys(others)], scope=query.scope)
+    if not memories:
+        return Answer()
+    contents = [memory.content.lower() for memory in memories]
+    holding = np.array([[word in content for word in words] for content in contents], np.float32)
+    holders = holding.sum(axis=0)
+    idf = np.log1p(len(memories) / (1 + holders))
+    # A word that no memory holds may be any verb of a request: it counts no more than the commonest word that one holds.
+    idf = np.where(holders > 0, idf, min(idf[holders > 0], default=0.0))
+    coverage = (holding * idf).sum(axis=1) / max(float(idf.sum()), 1e-6) if words else np.zeros(len(memories))
+    if natural_language_of(query.text) in WITHOUT_BLANKS:
+        coverage = np.minimum(1.0, PAIRS_PER_WORD * coverage)
+    lexical = np.array([found.get(memory.id, 0.0) for memory in memories])
+    runs = closest_topics(query.text, [memory.content for memory in memories])
+    scores = (lexical / max(float(lexical.max()), 1e-6) + runs / max(float(runs.max()), 1e-6)) / 2
+    order = zip((memory.id for memory in memories), map(float, scores), strict=True)
+    return Answer(
+        order=tuple(sorted(order, key=lambda entry: (-entry[1], entry[0]))),
+        memories={memory.id: memory for memory in memories},
+        matches={memory.id: float(share) for memory, share in zip(memories, coverage, strict=True)},
+        scores={"lexical": found},
     )
 
 

@@ -34,6 +34,7 @@ from tacit.reading.errors import error_signature
 from tacit.reading.moments.calls import acts_asked, acts_proposed, keys_of_acts, keys_of_call, read_call_facts
 from tacit.reading.situation import is_whole_question, read_call, read_finished, read_situation
 from tacit.recall.stage import Outcome
+from tacit.text.tokens import count_words
 
 MAX_TEXT_CHARS = 4000
 SHORT_PROMPT_WORDS = 6
@@ -254,7 +255,7 @@ def _ask_prompt(
         facts.append(Note(cause=NoteCause.PROPOSAL_READ))
     elif (
         follow_ups
-        and len(signal.text.split()) <= SHORT_PROMPT_WORDS
+        and count_words(signal.text) <= SHORT_PROMPT_WORDS
         and len(state.recent_prompts) > 1
         and not situation.nothing_coming
         and not is_whole_question(signal.text)

@@ -25,6 +25,7 @@ from tacit.recall.ended import rank_ended
 from tacit.recall.spaces import SPACES, SpaceQuery
 from tacit.recall.spaces.character import closeness
 from tacit.recall.stage import Outcome, RecallState, Tools
+from tacit.text.stemming import leading_letters
 
 QUERY_CHARS = 480
 """About 100 tokens: a longer prompt costs more time to embed than it gains (feasibility, section 6)."""
@@ -173,6 +174,8 @@ def ask(
             query=query, limit=most, vector=state.vector, identity=tools.embedder.identity
         )
         by_space[name] = space.retrieve(search, space_query)
+    if state.unread and not {"semantic", "lexical"}.isdisjoint({*state.spaces} - {*besides}):
+        by_space["lexical"] = _by_leading_letters(tools, query, limit=max(limit, wide))
     order = ("error", "moment", *SPACES)
     rankings = (*(by_space[name] for name in order if name in by_space), *state.rankings)
     scores: dict[str, dict[str, float]] = {}
@@ -190,6 +193,14 @@ def ask(
         ),
         losses=tuple(losses),
     )
+
+
+def _by_leading_letters(tools: Tools, query: Query, *, limit: int) -> Ranking:
+    """The lexical ranking in a language whose endings no stemmer here knows: by the first letters of words."""
+    active = MemoryFilter(statuses=("active",), kinds=query.kinds)
+    words = " ".join(leading_letters(query.text))
+    hits = tools.store.find_memories(words, active, scope=query.scope, limit=limit) if words else ()
+    return Ranking(space="lexical", hits=hits)
 
 
 def rank_unconfirmed(query: Query, *, store: MemoryStore, embedder: Embedder) -> Ranking:

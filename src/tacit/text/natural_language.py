@@ -18,6 +18,8 @@ NAMES = {
     "zh": "Chinese", "ja": "Japanese", "ko": "Korean",
 }  # fmt: skip
 """English names of the languages that are told apart, by their ISO 639-1 codes."""
+WITHOUT_BLANKS = frozenset({"zh", "ja"})
+"""Codes of the languages that put no blanks between their words."""
 READ_CHARS = 2000
 """So much of a text is looked at."""
 
@@ -41,29 +43,29 @@ _WORDS_TEXT = {
         kannst kein keine keinen können könnte könntest mal man mein meine mich mir mit mach nach nicht nichts noch nur ob oder
         ohne schon sei sein seine sich sie sind so soll sollen sollte sollten um und uns unser unsere unter vom von vor wann war
         waren warum was weil welche welchen welcher wenn wer werden wie wieder will wir wird wo wurde würde würden zeig zu zum zur
-        zwischen über""",
+        zwischen über immer nie niemals stets statt verwende verwenden verwendet benutze benutzen benutzt nutze nutzen nutzt""",
     "fr": """
         alors au aucun aucune aussi autre aux avant avec avoir car ce ceci cela ces cet cette chez comme comment dans de
         des donc dont du elle elles en encore est et être eux fait fais faire faut il ils ici j'ai je jamais juste la le les leur leurs
         lui là ma mais me mes moi mon même ne nos notre nous on ont ou où par parce pas pendant peux peut plus plutôt pour pourquoi
         pourrais qu qu'on que quel quelle quand qui quoi sa sans se ses si son sont suis sur ta te tes toi ton toujours tous tout
-        toute toutes trop très tu un une vers voici vos votre vous y à ça c'est d'abord n'est s'il était""",
+        toute toutes trop très tu un une vers voici vos votre vous y à ça c'est d'abord n'est s'il était jamais utilise utiliser utilisez utilisons""",
     "es": """
         al algo algún aquí así aún bien cada como con cual cuando cuándo cuál cuáles cuánto de del desde donde dónde el él ella
         ellos en entre era es esa ese eso esta estas este esto estos está están fue ha hace hacer han has hasta hay haz he la las le les
         lo los mal mi mis mucho muy más nada ni no nos nosotros nuestra nuestro nunca o otra otro para pero pon por porque puede
         puedes podrías que quién qué se sea ser si sin sobre solo son soy su sus sí también tan te tener tengo tiene todo todos todas
-        tu tus un una unas uno unos usted va vez y ya yo""",
+        tu tus un una unas uno unos usted va vez y ya yo siempre nunca jamás usa usar usamos use utiliza""",
     "pt": """
         agora ainda ao aos aqui até bem cada com como da das de dele dessa desse desta deste do dos e ela ele eles em entre era
         essa esse esta este está estão eu faz fazer foi há isso isto já la lá mais mas me mesmo meu minha muito na nada nas nem nesta
         neste no nos nossa nosso nova novo nunca não né o onde os ou para pela pelo pode podemos por porque pra quais qual quando
-        quanto que quem se sem sempre ser seu si são sobre sua também te tem ter tinha tudo um uma umas uns você vocês à às é""",
+        quanto que quem se sem sempre ser seu si são sobre sua também te tem ter tinha tudo um uma umas uns você vocês à às é jamais usa usar usamos utiliza""",
     "ru": """
         а без бы был была были было быть в вам вас весь во вот все всё всего вы где да даже для до его ее её ей если есть еще ещё
         же за здесь и из или им их к как какая какие какой когда кто ли либо лишь меня мне может можешь мой моя мы на над надо нам нас
         наш наша не него нее неё нет ни них но ну о об однако он она они оно от по под при про с сам себя со так также такой там
-        те тебе тем то того тоже той только том ты тут у уже что чтобы чем эта эти это этой этом этот я""",
+        те тебе тем то того тоже той только том ты тут у уже что чтобы чем эта эти это этой этом этот я всегда никогда использовать используй используем используйте нужно""",
 }  # fmt: skip
 _WORDS = {code: frozenset(text.split()) for code, text in _WORDS_TEXT.items()}
 _TYPICAL_TEXT = {

@@ -22,7 +22,7 @@ from typing import Protocol, cast
 
 from tacit.text.natural_language import function_words_of
 from tacit.text.stop_words import CONTRACTION_ENDS, FUNCTION_WORDS
-from tacit.text.tokens import WORD, is_ending, segmented
+from tacit.text.tokens import WORD, is_grammar, segmented
 
 _LEFT_OUT = FUNCTION_WORDS | CONTRACTION_ENDS
 MAX_CHARS = 2000
@@ -116,14 +116,23 @@ def content_words(text: str) -> tuple[str, ...]:
     text = text[:MAX_CHARS]
     left_out = _LEFT_OUT | function_words_of(text)
     for word in words_of(text):
-        if word not in left_out and not is_ending(word):
+        if word not in left_out and not is_grammar(word):
             word_of.setdefault(_stem_or_nothing(word), word)
     return tuple(word_of.values())
 
 
+LEADING_CHARS = 5
+"""Source: McNamee, Nicholas and Mayfield, Addressing morphological variation in alphabetic languages, SIGIR 2009."""
+
+
+def leading_letters(text: str) -> tuple[str, ...]:
+    """The first letters of the content words of `text`, where no stemmer knows their endings; without repeats, in order."""
+    return tuple(dict.fromkeys(word[:LEADING_CHARS] for word in content_words(text)))
+
+
 @lru_cache(maxsize=8192)
 def _stem_or_nothing(word: str) -> str:
-    return "" if word in _LEFT_OUT or is_ending(word) else porter_stem(word)
+    return "" if word in _LEFT_OUT or is_grammar(word) else porter_stem(word)
 
 
 def porter_stem(word: str) -> str:

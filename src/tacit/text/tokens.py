@@ -55,7 +55,9 @@ _CODE_SHAPE = re.compile(r"[_/\\]|\w\.\w|::|[a-z][A-Z]|[A-Z]{2}[a-z]|[^\W\d_]\d|
 
 
 _CLOSED_UP = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-_ENDINGS = re.compile("[\u3040-\u309f]+")
+_WITHOUT_BLANKS = re.compile("[\u3040-\u30ff\u3400-\u9fff]+")
+"""Chinese and Japanese; Korean has blanks."""
+_GRAMMAR = re.compile("[\u3040-\u309f]+|.*[的了吗呢吧把给个们这那请和一我你是在也就]")
 
 
 def segmented(text: str) -> str:
@@ -72,14 +74,22 @@ def _bigrams(run: str) -> str:
     return " ".join(run[at : at + 2] for at in range(len(run) - 1)) or run
 
 
+def count_words(text: str) -> float:
+    """Words of `text`; where they are written without blanks, two characters count as one."""
+    if text.isascii() or not _CLOSED_UP.search(text):
+        return len(text.split())
+    words = len(_WITHOUT_BLANKS.sub(" ", text).split())
+    return words + sum(len(run) for run in _WITHOUT_BLANKS.findall(text)) / 2
+
+
 def is_closed_up(word: str) -> bool:
     """Whether `word` is of a script whose words `segmented` cuts: two characters of it say as much as a word."""
     return _CLOSED_UP.match(word) is not None
 
 
-def is_ending(word: str) -> bool:
-    """Whether `word` is hiragana alone: a particle or an ending, which says nothing about a topic."""
-    return _ENDINGS.fullmatch(word) is not None
+def is_grammar(word: str) -> bool:
+    """Whether `word` is hiragana alone, or holds a particle or pronoun of Chinese: such a pair says nothing about a topic."""
+    return not word.isascii() and _GRAMMAR.match(word) is not None and is_closed_up(word)
 
 
 def index_words(text: str) -> tuple[str, ...]:
@@ -93,7 +103,7 @@ def query_words(text: str) -> tuple[str, ...]:
     words = (
         word
         for word in index_words(text[:QUERY_CHARS])
-        if fold_word(word) not in FUNCTION_WORDS and word.lower() not in left_out and not is_ending(word)
+        if fold_word(word) not in FUNCTION_WORDS and word.lower() not in left_out and not is_grammar(word)
     )
     return tuple(dict.fromkeys(words))
 

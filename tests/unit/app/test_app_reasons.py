@@ -94,11 +94,12 @@ def test_an_old_trace_keeps_its_own_words() -> None:
 NOTE_DETAILS = {
     NoteCause.SURFACE, NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED, NoteCause.KINDS_ASKED,
     NoteCause.SAYS, NoteCause.DENIES, NoteCause.CALL, NoteCause.COMMAND, NoteCause.ARMED, NoteCause.JUDGED,
-    NoteCause.JUDGE_LATE, NoteCause.JUDGE_FAILED,
+    NoteCause.JUDGE_LATE, NoteCause.JUDGE_FAILED, NoteCause.NOT_READ, NoteCause.MEMORIES_NOT_READ,
 }  # fmt: skip
 NOTE_COUNTS = {
     NoteCause.WHOLE_STORE,
     NoteCause.SPACE_ASKED, NoteCause.LISTED, NoteCause.SHORTENED, NoteCause.ARMED, NoteCause.JUDGED,
+    NoteCause.MEMORIES_NOT_READ,
 }  # fmt: skip
 
 

@@ -33,15 +33,15 @@ from functools import lru_cache
 from importlib.resources import files
 
 from tacit.text.natural_language import natural_language_of
+from tacit.text.tokens import count_words
 
 Found = tuple[str, str, float, str]
 """Content, kind, confidence (0-1), cue."""
 
 LANGUAGES = ("de", "es", "fr", "ja", "ko", "pt", "ru", "zh")
 """The languages that have a table."""
-LEAST_UNITS, MOST_UNITS = 3, 60
-"""Words of a statement; two characters count as one where words have no blanks between them."""
-_CLOSED_UP = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+LEAST_WORDS, MOST_WORDS = 3, 60
+"""Words of a statement."""
 _ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BREAK = r"[\s,.:;!\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
 _MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]\s*|\s+[-\u2013\u2014]\s*"
@@ -80,7 +80,7 @@ class Phrases:
 @lru_cache(maxsize=len(LANGUAGES))
 def phrases_of(code: str) -> Phrases:
     """The table of a language of `LANGUAGES`, read from the package once."""
-    table = tomllib.loads((files(__package__) / "phrases" / f"{code}.toml").read_text("utf-8"))
+    table = tomllib.loads((files("tacit.capture.extract") / "phrases" / f"{code}.toml").read_text("utf-8"))
 
     def regex(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern, re.IGNORECASE | re.DOTALL)
@@ -135,15 +135,9 @@ def statements_in(sentences: Sequence[str], code: str) -> tuple[tuple[int, Found
         if stated is None:
             continue
         content = _ENDS.sub("", _show(stated[0].strip(), quotes))
-        if LEAST_UNITS <= units(content) <= MOST_UNITS:
+        if LEAST_WORDS <= count_words(content) <= MOST_WORDS:
             found.append((place, (content[:1].upper() + content[1:], *stated[1:])))
     return tuple(found)
-
-
-def units(text: str) -> float:
-    """Words; where words are written without blanks, two characters count as one."""
-    closed_up = len(_CLOSED_UP.findall(text))
-    return len(_CLOSED_UP.sub(" ", text).split()) + closed_up / 2
 
 
 def _after(body: str, opening: str, phrases: Phrases) -> Found | None:

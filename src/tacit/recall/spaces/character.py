@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Shortlist
 from tacit.model.query import Query
 from tacit.recall.spaces.space import SPACE_THRESHOLDS, Space
+from tacit.text.natural_language import ENGLISH, natural_language_of
+from tacit.text.stemming import content_words
+from tacit.text.tokens import segmented
 
 LOW, HIGH = SPACE_THRESHOLDS["character"]
 _MAX_CHARS = 320
@@ -32,7 +35,7 @@ _FACTORS = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F))
 
 def grams(texts: Sequence[str]) -> NDArray[np.uint64]:
     """The 3-grams of every text (its first 320 characters): number of the text and a 40-bit code, sorted, without repeats."""
-    plain = (text[:_MAX_CHARS].casefold().replace(_BETWEEN_TEXTS, " ") for text in texts)
+    plain = (segmented(text[:_MAX_CHARS]).casefold().replace(_BETWEEN_TEXTS, " ") for text in texts)
     joined = _BETWEEN_TEXTS.join(f" {text} " for text in plain)
     points = _letters(joined)
     if len(points) < 3:  # no 3-gram at all
@@ -77,8 +80,20 @@ def closeness(left: str, right: str) -> float:
 def measure(query: Query, shortlist: Shortlist) -> Mapping[str, float]:
     """Closeness of the query's words and each memory's content."""
     memories = shortlist.memories
-    scores = closest(query.text, [memory.content for memory in memories]).tolist()
+    # Of English the fitted gate knows how many 3-grams any two texts share.
+    compare = closest if natural_language_of(query.text) == ENGLISH else closest_topics
+    scores = compare(query.text, [memory.content for memory in memories]).tolist()
     return {memory.id: score for memory, score in zip(memories, scores, strict=True)}
+
+
+def closest_topics(text: str, others: Sequence[str]) -> NDArray[np.float64]:
+    """`closest` of the content words alone."""
+    return closest(_topical(text), [_topical(other) for other in others])
+
+
+def _topical(text: str) -> str:
+    """The content words of a text: of a language without a stemmer the others share as many 3-grams as a topic does."""
+    return " ".join(content_words(text))
 
 
 SPACE = Space(

@@ -11,7 +11,8 @@
     nearness       deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.domain_similarity_z`): a
                    prompt that this project has nothing to say to is far from all of it; the same for all candidates
 
-A cosine with a text in a language that the embedder does not read is no evidence: its cosine is that of the mean candidate.
+A cosine with a text in a language that the embedder does not read is no evidence. Its place takes what a pair with so many shared runs of
+letters has in English (`expected_cosine`).
 
 Only `rare` looks at the list: which words are usual in a project is best told by what it has to say on this matter.
 
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 from tacit.model.evidence import Candidate
 from tacit.model.query import Query
 from tacit.text.natural_language import ENGLISH, natural_language_of
-from tacit.text.stemming import stem_list
+from tacit.text.stemming import leading_letters, stem_list
 from tacit.text.tokens import is_closed_up
 
 Row = NDArray[np.float64]
@@ -48,13 +49,15 @@ PROMPT_CHARS = 480
 """So much of a prompt is looked at for words: what is embedded of it."""
 LEAST_CHARS = 3
 """Of a stem; a shorter one stands in too many other words."""
-LEADING_CHARS = 5
-"""So many first letters of a word are looked for where no stemmer knows its endings (McNamee, Nicholas and Mayfield, SIGIR 2009)."""
 LEAST_LIST = 4
 """In a shorter list every word that is shared would be a usual one."""
 
 MEAN_CANDIDATE = (0.18, 1.3)
 """Character and cosine of the mean candidate of the judged short lists."""
+COSINE_PER_CHARACTER, UNRELATED_CHARACTER = 3.9, 0.1
+"""Of `expected_cosine`."""
+MEAN_INTENT = -1.7
+"""The same of the intent: where the words of a language are not read, that nothing is known of an action is no evidence against one."""
 MEAN_DOMAIN_SIMILARITY = 2.5
 """Of a mean prompt in its own project; taken where nothing is known."""
 
@@ -78,20 +81,26 @@ def evidence_of(
             else (scores.get("character", 0.0), candidate.similarity_z)
         )
         if cosine is None:
-            cosine = MEAN_CANDIDATE[1]
+            cosine = expected_cosine(character * CHARACTER_SCALE)
         logit = math.log((intent + MIN_DOUBT) / (1 + MIN_DOUBT - intent))
+        if candidate.similarity_z is None:
+            logit = max(logit, MEAN_INTENT)
         breadth = candidate.memory.trigger.breadth / GREATEST_BREADTH
         rows.append((logit, breadth, character * CHARACTER_SCALE, cosine, rarity, near))
     return np.array(rows)
 
 
+def expected_cosine(character: float) -> float:
+    """The deviations above the usual cosine that a pair of English texts with this character evidence has.
+
+    A line through what unrelated pairs have (0 by definition) and what the judged pairs of two projects with an evidence above 1.2 have (5).
+    """
+    return COSINE_PER_CHARACTER * (character - UNRELATED_CHARACTER)
+
+
 def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
     """How rare, among `contents`, the rarest word of `text` is that each of them holds; 0 where they share none."""
-    words = {
-        stem for stem in stem_list(text[:PROMPT_CHARS]) if len(stem) >= LEAST_CHARS or is_closed_up(stem)
-    }
-    if natural_language_of(text[:PROMPT_CHARS]) != ENGLISH:
-        words = {word[:LEADING_CHARS] for word in words}
+    words = _shared_parts(text[:PROMPT_CHARS])
     rarities = [0.0] * len(contents)
     lowered = [content.lower() for content in contents]
     longest = math.log(max(len(contents), LEAST_LIST) + 1)
@@ -102,3 +111,9 @@ def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
             for at in holding:
                 rarities[at] = max(rarities[at], rarity)
     return rarities
+
+
+def _shared_parts(text: str) -> set[str]:
+    """What of the words of `text` is looked for in memories: stems of English, first letters elsewhere."""
+    parts = stem_list(text) if natural_language_of(text) == ENGLISH else leading_letters(text)
+    return {part for part in parts if len(part) >= LEAST_CHARS or is_closed_up(part)}

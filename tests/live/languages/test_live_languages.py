@@ -1,0 +1,113 @@
+"""Statements and prompts in other languages than English, through hook client, daemon and shipped model, which reads none of them.
+
+What is said in one session comes back in another one, at a prompt that shares some of its words and not all; other prompts get nothing.
+`tacit why` says that the model does not read the language.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+
+from e2e.drivers.session import Session
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """What is said in a language: statements, a prompt that needs the first of them with a part of it, and one that needs none."""
+
+    language: str
+    statements: tuple[str, ...]
+    needs: str
+    part: str
+    unrelated: str
+
+
+LANGUAGES = (
+    Spoken(
+        language="German",
+        statements=(
+            "Merk dir: Migrationen der Datenbank laufen von Hand, nie beim Deployment.",
+            "Ich bevorzuge kurze Funktionsnamen ohne Abkürzungen.",
+            "Rechnungen bekommen immer eine fortlaufende Nummer.",
+            "Wir haben beschlossen, die Suche mit Meilisearch zu bauen statt mit Elasticsearch.",
+        ),
+        needs="Baue eine Migration für die Datenbank, die den Kunden eine Spalte gibt",
+        part="nie beim Deployment",
+        unrelated="Wie spät ist es eigentlich in Tokio?",
+    ),
+    Spoken(
+        language="Russian",
+        statements=(
+            "Запомни: миграции базы данных запускаем вручную, никогда при деплое.",
+            "Я предпочитаю короткие имена функций без сокращений.",
+            "Номера счетов всегда должны идти по порядку.",
+            "Мы решили делать поиск на Meilisearch вместо Elasticsearch.",
+        ),
+        needs="Сделай миграцию базы данных с новой колонкой у клиентов",
+        part="никогда при деплое",
+        unrelated="Который сейчас час в Токио?",
+    ),
+    Spoken(
+        language="Chinese",
+        statements=(
+            "记住：数据库迁移必须手动执行，部署时绝不能自动运行。",
+            "我更喜欢简短的函数名，不要缩写。",
+            "发票号码必须始终连续。",
+            "我们决定用 Meilisearch 做搜索，不用 Elasticsearch。",
+        ),
+        needs="写一个数据库迁移，给客户表加一列",
+        part="绝不能自动运行",
+        unrelated="东京现在几点了？",
+    ),
+    Spoken(
+        language="Japanese",
+        statements=(
+            "覚えておいて：データベースのマイグレーションは手動で実行し、デプロイ時には絶対に走らせない。",
+            "関数名は省略せずに短いほうが好きです。",
+            "請求書の番号は必ず連番にしてください。",
+            "検索は Elasticsearch ではなく Meilisearch で作ることに決めました。",
+        ),
+        needs="顧客テーブルに列を足すデータベースのマイグレーションを書いて",
+        part="絶対に走らせない",
+        unrelated="東京は今何時ですか？",
+    ),
+)
+
+
+@pytest.fixture(params=LANGUAGES, ids=lambda spoken: spoken.language)
+def spoken(request) -> Spoken:
+    return request.param
+
+
+@pytest.fixture
+def machine(live, spoken):
+    """A machine on which the statements were said in a session of their own."""
+    machine = live("preset: focused")
+    machine.wake()
+    first = Session(machine, "first")
+    for statement in spoken.statements:
+        first.say(statement)
+    return machine
+
+
+def test_what_was_said_comes_back_by_some_of_its_words(machine, spoken):
+    assert len(machine.ask("list")["memories"]) == len(spoken.statements)
+    given = Session(machine, "second").say(spoken.needs)
+    assert spoken.part in given
+
+
+def test_a_prompt_on_something_else_gets_nothing(machine, spoken):
+    assert Session(machine, "second").say(spoken.unrelated) == ""
+
+
+def test_why_says_that_the_model_does_not_read_it(machine, spoken):
+    Session(machine, "second").say(spoken.needs)
+    assert f"no reading of {spoken.language}" in json.dumps(machine.ask("why"), ensure_ascii=False)
+
+
+def test_a_search_falls_back_to_words(machine, spoken):
+    found = machine.ask("recall", spoken.needs)
+    assert spoken.part in json.dumps(found, ensure_ascii=False)
