@@ -37,7 +37,7 @@ EXCUSED = {
     "daemon/allocator.py": {"ctypes"},  # glibc's malloc; the module does nothing elsewhere
     "config/home.py": {
         "os.getuid"
-    },  # the name of the socket's folder below /tmp, where there are Unix sockets
+    },  # a folder below /tmp where there are Unix sockets; whose a folder is, in a message
 }
 
 
