@@ -23,6 +23,7 @@ const START_MS = NAMED_MS > 0 ? NAMED_MS : 800
 const TOOL_MS = NAMED_MS > 0 ? NAMED_MS : 400
 const REST_MS = 300 // after an unanswered request nothing is asked for so long ...
 const REST_LONG_MS = 3000 // ... and so long when it was not the first one in a row
+const BUSY_MS = 900 // with a silence of so long before its proof this process was busy, and the daemon gave up
 const SPAWN_AGAIN_MS = 30000
 const MAX_SESSIONS = 200
 const WINDOWS = process.platform === "win32"
@@ -115,7 +116,9 @@ function sendOverTcp({ port, key }, headers, body, ms) {
     const connection = connect({ port, host: "127.0.0.1", noDelay: true })
     const fail = (error) => { clearTimeout(timer); connection.destroy(); reject(error) }
     const absent = () => fail(Object.assign(new Error("another program has the daemon's port"), { code: "ENOENT" }))
-    const timer = setTimeout(() => fail(Object.assign(new Error("timed out"), { name: "TimeoutError" })), ms)
+    const late = () => fail(Object.assign(new Error("timed out"), { name: "TimeoutError" }))
+    const timer = setTimeout(late, ms)
+    const began = Date.now()
     let data = Buffer.alloc(0)
     let proven = false
     connection.on("error", fail)
@@ -130,7 +133,7 @@ function sendOverTcp({ port, key }, headers, body, ms) {
       connection.write([proof("client", theirs), ...lines, "", ""].join("\r\n").replace("\r", "") + body)
     })
     connection.on("end", () => {
-      if (!proven) return absent()
+      if (!proven) return Date.now() - began > BUSY_MS ? late() : absent() // a daemon waits for the proof only so long
       const end = data.indexOf("\r\n\r\n")
       const head = data.toString("latin1", 0, Math.max(end, 0))
       const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(head) ?? []

@@ -23,7 +23,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast, get_args
@@ -62,6 +62,8 @@ _WARM_S, _WARM_MS = 120.0, 500.0
 _PAUSE_S = 0.2
 """Between two measurements. The daemon writes when nobody has asked for 100 ms; nothing else must meet that work."""
 
+TCP_TARGET = 1.2
+"""The whole hook process over TCP, with the exchange of proofs, beside the same one over the Unix socket."""
 HOOK_YARDSTICK = "import json,socket"
 
 
@@ -301,6 +303,47 @@ def measure_hook_process(bench: Bench, case: Case) -> list[Row]:
     ]
 
 
+def measure_transports(bench: Bench) -> list[Row]:
+    """A hook over TCP beside the same hook over the Unix socket: two daemons with empty homes, asked in turn."""
+    base, hook_file = _base_python(bench), bench.work / "tacit-hook.py"
+    hook = [base, "-I", "-S", "-E", str(hook_file), "claude-code"]
+    processes: dict[str, list[float]] = {"unix": [], "tcp": []}
+    requests: dict[str, list[float]] = {"unix": [], "tcp": []}
+    with ExitStack() as stack:
+        daemons: dict[str, DaemonUnderTest] = {}
+        for name in processes:
+            environment = {"TACIT_TRANSPORT": name, "TACIT_EMBEDDER__PROVIDER": "fake"}
+            daemon = DaemonUnderTest(
+                bench.python, bench.work / f"home-{name}-{bench.run}", environment=environment
+            )
+            daemons[name] = stack.enter_context(daemon)
+        for daemon in daemons.values():
+            daemon.wait_warm()
+            daemon.hook(bench.started("transports"))
+        for number in range(PAIRS):
+            for name, daemon in sorted(daemons.items(), reverse=bool(number % 2)):
+                event = bench.prompted("transports", PROMPTS[number % len(PROMPTS)], number)
+                environment = {**os.environ, "TACIT_HOME": str(daemon.home.root)}
+                processes[name].append(_whole_process(hook, json.dumps(event).encode(), environment))
+                time.sleep(_PAUSE_S / 2)
+                event = bench.prompted("transports", PROMPTS[number % len(PROMPTS)], number + PAIRS)
+                requests[name].append(daemon.hook(event).took_ms)
+                time.sleep(_PAUSE_S / 2)
+    return [
+        Row(
+            name=f"{what} over TCP, median of pairs to the Unix socket",
+            value=paired_ratio(times["tcp"], times["unix"]),
+            unit="x",
+            target=target,
+            note=f"{median(times['tcp']):.2f} ms to {median(times['unix']):.2f} ms, {PAIRS} pairs",
+        )
+        for what, times, target in (
+            ("hook process", processes, TCP_TARGET),
+            ("request alone", requests, None),
+        )
+    ]
+
+
 def _base_python(bench: Bench) -> str:
     """What the `python` of the environment is a link to."""
     code = "import sys; print(sys._base_executable)"
@@ -422,6 +465,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 rows += measured[-1].rows()
         if options.only != "recall":
             rows += measure_hook_process(bench, cases[0])
+            rows += measure_transports(bench)
             rows += measure_cold_start(bench, cases[0])
             rows += measure_import(bench)
     print_rows(

@@ -21,7 +21,8 @@ _INTRODUCTION = f"""\
 Made from `src/tacit/api/` by `python -m tacit.api.reference`; do not edit by hand.
 
 The daemon serves the API on the socket `run/daemon.sock` of the home, without a token, because the folder's mode protects it. It also
-serves it over loopback TCP if `daemon.http_port` is set or requested (`Authorization: Bearer TOKEN`, from `run/daemon.json`):
+serves it over loopback TCP if `daemon.http_port` is set or requested (`Authorization: Bearer TOKEN`, from `run/daemon.json`). On Windows
+there is no such socket, so programs use that port ([platforms](../guide/platforms.md)):
 
 ```
 curl --unix-socket ~/.tacit/run/daemon.sock http://tacit/v1/status

@@ -40,6 +40,8 @@ HEALTH = b"GET /health"
 """A program that starts a daemon asks for it repeatedly, often before the ASGI server is loaded."""
 HEAD_S = 1.0
 """A client that connects and sends nothing for this long is handed over to the ASGI server."""
+ADMISSION_S = 5.0
+"""A client has so long for what the transport asks before a request; a host's own process is busy while it starts."""
 
 AT_ONCE_S = 0.02
 """A thread of the listener waits this long for the rest of a request; a hook sends all of it before it is accepted."""
@@ -208,7 +210,11 @@ class HookListener:
 
     def _serve_slowly(self, request: _Request) -> None:
         try:
-            state = request.read(until=time.monotonic() + HEAD_S) if not request.head else "unfinished"
+            state: State = "unfinished"
+            if not request.admitted:
+                state = request.read(until=time.monotonic() + ADMISSION_S)
+            if state == "unfinished" and not request.head:
+                state = request.read(until=time.monotonic() + HEAD_S)
             if state == "unfinished" and request.head:
                 state = request.read(until=time.monotonic() + REQUEST_S)
             self._finish(request, state)

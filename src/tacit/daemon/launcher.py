@@ -60,15 +60,15 @@ exit 0
 
 _MAIN = """\
 # Tacit's launcher, {stamp}. Hosts call it; it prints what is to be injected, or nothing.
-import os
 import sys
+from os import _exit, environ
 
 # A host may not have the variable that the installation had: this launcher belongs to this home.
-os.environ["TACIT_HOME"] = os.environ.get("TACIT_HOME") or {home!r}
+environ["TACIT_HOME"] = environ.get("TACIT_HOME") or {home!r}
 try:
     from tacit_hook import main
 except BaseException:
-    os._exit(0)
+    _exit(0)
 main(sys.argv[1:])
 """
 _AS_OF = (1980, 1, 1, 0, 0, 0)
