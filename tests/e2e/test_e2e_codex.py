@@ -328,7 +328,7 @@ def test_a_session_that_cannot_wait_for_a_daemon_gets_the_block_made_earlier(san
         time.sleep(0.2)
     sandbox.kill_daemon()
     sandbox.stub.clear()
-    installed.ask("good morning", TACIT_HOOK_DEADLINE_MS="80")
+    installed.ask("good morning", TACIT_HOOK_DEADLINE_MS="200")
     assert len(newest(sandbox).find("make lint")) == 1
 
 
@@ -343,7 +343,7 @@ def test_a_headless_run_of_our_own_recalls_and_learns_nothing(sandbox, codex):
 def test_hooks_run_only_after_the_user_trusts_them(sandbox, codex):
     before = codex.config.read_bytes()
     printed = codex.install()
-    assert "/hooks" in printed
+    assert "enter `/hooks`" in printed
     assert b"trusted_hash" not in codex.config.read_bytes(), "Tacit never approves its own hooks"
     sandbox.wake_daemon()
     sandbox.remember(LINT, kind="preference")
@@ -351,7 +351,7 @@ def test_hooks_run_only_after_the_user_trusts_them(sandbox, codex):
     assert not newest(sandbox).find(BLOCK), "Codex skips them"
     codex.ask("good morning", options=(BYPASS,))
     assert newest(sandbox).find(BLOCK), "and nothing else is in their way"
-    assert "/hooks" not in codex.install("--trust-hooks")
+    assert "enter `/hooks`" not in codex.install("--trust-hooks")
     codex.ask("good morning")
     assert newest(sandbox).find(BLOCK)
     sandbox.tacit("uninstall", "codex", "--yes")
