@@ -97,7 +97,7 @@ def _facts(name: str, can: HostCapabilities) -> str:
         f"- {line}"
         for line in (
             f"{basis} Name for commands and settings: `{name}`.",
-            f"A block has at most {can.cap_chars:,} characters.",
+            f"A block has at most {can.cap_chars:,} characters{f' and {can.cap_bytes:,} bytes' if can.cap_bytes else ''}.",
             "The host keeps what it was given and sends it again with every request."
             if can.stored
             else "The host keeps nothing of what it was given: Tacit adds the same bytes to every request.",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import time
 
 import pytest
@@ -59,6 +60,21 @@ def role_of(request, pattern: str) -> str:
 
 def shell(command: str) -> CallTool:
     return CallTool(name=SHELL, input={"cmd": command})
+
+
+def of_another_host(sandbox, prompt: str) -> str:
+    """What the hook of an agent that has no notes of its own gets for a prompt."""
+    told = {"event": "prompt", "session": "another", "cwd": str(sandbox.project), "text": prompt}
+    finished = subprocess.run(
+        [str(sandbox.tacit_home / "bin" / "tacit-hook"), "plain"],
+        input=json.dumps(told),
+        env=sandbox.environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return finished.stdout
 
 
 @proves("codex", "start")
@@ -264,6 +280,37 @@ def test_a_session_is_learned_from_when_it_ends_and_is_listed(sandbox, installed
     assert f"codex/{turn.session_id}" in listed
 
 
+def test_what_codex_itself_remembers_of_the_project_is_followed_and_never_said_twice(sandbox, codex):
+    """Codex keeps notes of its own, if the user switches that on; they are the agent's word, and stay where they are."""
+    note = "The invoice totals come from the nightly job `bill-run`."
+    other = "The blog is built with hugo."
+    folder = codex.folder / "memories"
+    folder.mkdir()
+    group = "# Task Group: {0}\n\nscope: x\napplies_to: cwd={1}; reuse_rule=safe\n\n## Reusable knowledge\n\n- {2} [Task 1]\n\n"
+    notes = group.format("shop", sandbox.project, note) + group.format("blog", "/home/ada/blog", other)
+    (folder / "MEMORY.md").write_text(notes)
+    with codex.config.open("a") as config:
+        config.write("\n[features]\nmemories = true\n\n[memories]\ngenerate_memories = false\n")
+    codex.install("--trust-hooks")
+    sandbox.wake_daemon()
+    codex.ask("good morning")
+    assert any("bill-run" in text for text in sandbox.wait_for_memory("bill-run"))
+    (memory,) = sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
+    assert memory["provenance"]["tier"] == "assistant"
+    assert memory["provenance"]["source"] == "codex:MEMORY.md"
+    asked = "Which job makes the totals of the invoices?"
+    codex.ask(asked)
+    assert not newest(sandbox).find(BLOCK), "Codex finds its own notes itself"
+    assert "bill-run" in of_another_host(sandbox, asked), "another agent does not have them"
+    assert (folder / "MEMORY.md").read_text() == notes
+    codex.config.write_text(codex.config.read_text().replace("memories = true", "memories = false"))
+    codex.ask("good morning")
+    end = time.monotonic() + 60
+    while sandbox.contents() and time.monotonic() < end:
+        time.sleep(0.3)
+    assert sandbox.contents() == [], "what the user switched off does not go on"
+
+
 def test_past_sessions_are_imported(sandbox, codex):
     codex.ask("We decided that invoices are kept for ten years.")
     assert sandbox.contents() == []
@@ -304,7 +351,7 @@ def test_hooks_run_only_after_the_user_trusts_them(sandbox, codex):
     assert not newest(sandbox).find(BLOCK), "Codex skips them"
     codex.ask("good morning", options=(BYPASS,))
     assert newest(sandbox).find(BLOCK), "and nothing else is in their way"
-    assert "/hooks" in codex.install("--trust-hooks") or b"trusted_hash" in codex.config.read_bytes()
+    assert "/hooks" not in codex.install("--trust-hooks")
     codex.ask("good morning")
     assert newest(sandbox).find(BLOCK)
     sandbox.tacit("uninstall", "codex", "--yes")

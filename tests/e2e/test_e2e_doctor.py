@@ -1,4 +1,4 @@
-"""`tacit install` and `tacit doctor` as a person runs them, with both real clients on PATH."""
+"""`tacit install` and `tacit doctor` as a person runs them, with the real clients on PATH."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def both(sandbox, claude, opencode):
+def all_hosts(sandbox, claude, opencode, gemini):
     sandbox.tacit("install", "--yes")
     return sandbox
 
@@ -20,31 +20,32 @@ def proofs(finished) -> dict[str, dict]:
     return {each["name"]: each for each in findings if each["name"].endswith("proof")}
 
 
-def test_install_finds_both_hosts_and_doctor_proves_both(both, report):
-    finished = both.tacit("doctor", "--json")
+def test_install_finds_every_host_and_doctor_proves_each(all_hosts, report):
+    finished = all_hosts.tacit("doctor", "--json")
     assert json.loads(finished.stdout)["ok"] is True
     found = proofs(finished)
     assert {name: each["state"] for name, each in found.items()} == {
         "claude-code proof": "ok",
         "opencode proof": "ok",
+        "gemini proof": "ok",
     }
     for name, each in found.items():
         report(name, each["detail"])
 
 
-def test_doctor_sees_a_path_that_is_dead_although_every_file_is_in_place(both):
-    launcher = both.tacit_home / "bin" / "tacit-hook"
+def test_doctor_sees_a_path_that_is_dead_although_every_file_is_in_place(all_hosts):
+    launcher = all_hosts.tacit_home / "bin" / "tacit-hook"
     launcher.write_text("#!/bin/sh\ncat >/dev/null\nexit 0\n")
-    finished = both.tacit("doctor", "--host", "claude-code", "--json", check=False)
+    finished = all_hosts.tacit("doctor", "--host", "claude-code", "--json", check=False)
     assert finished.returncode == 10
     proof = proofs(finished)["claude-code proof"]
     assert proof["state"] == "fail"
     assert "without the memory" in proof["advice"]
 
 
-def test_uninstall_leaves_nothing_that_runs(both, claude):
-    both.tacit("uninstall", "--yes")
-    both.stub.clear()
+def test_uninstall_leaves_nothing_that_runs(all_hosts, claude):
+    all_hosts.tacit("uninstall", "--yes")
+    all_hosts.stub.clear()
     assert claude.ask("hello STUB_TEXT fine").text == "fine"
-    assert both.daemon_pid() is None
-    assert not list((both.home / ".config" / "opencode").rglob("tacit*.js"))
+    assert all_hosts.daemon_pid() is None
+    assert not list((all_hosts.home / ".config" / "opencode").rglob("tacit*.js"))

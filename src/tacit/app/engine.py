@@ -167,7 +167,8 @@ class Engine:
         )
         self._outcomes = Outcomes()
         self._replaying: dict[str, ReplayingHost | None] = {}
-        self._special: dict[str, tuple[DeferringHost | None, TranscriptHost | None]] = {}
+        self._deferring: dict[str, DeferringHost | None] = {}
+        self._telling: dict[str, TranscriptHost | None] = {}
         self._compactions = Compactions()
         self._hook_deadline = HookDeadline(parts.home)
 
@@ -260,22 +261,25 @@ class Engine:
         signal = self._outcomes.told(adapter, signal)
         if isinstance(signal, SessionStarted):
             self._hook_deadline.tell(prompt_ms(self._settings_at(signal.cwd, signal.agent).recall))
-        if host not in self._special:  # as above
-            self._special[host] = (
-                adapter if isinstance(adapter, DeferringHost) else None,
-                adapter if isinstance(adapter, TranscriptHost) else None,
-            )
-        deferring, telling = self._special[host]
-        capabilities, carries = adapter.capabilities, deferring.carries(payload) if deferring else None
+        if host not in self._deferring:  # as above
+            self._deferring[host] = adapter if isinstance(adapter, DeferringHost) else None
+            self._telling[host] = adapter if isinstance(adapter, TranscriptHost) else None
+        capabilities, deferring, telling = adapter.capabilities, self._deferring[host], self._telling[host]
+        ends = self._parts.clock.monotonic_ms() + deadline_ms
         compaction = self._compactions.before(signal, telling) if telling else None
         if compaction is not None:
             self.handle(
                 compaction,
                 capabilities=capabilities,
-                deadline_ms=deadline_ms,
-                carries=None if carries is None else False,
+                deadline_ms=deadline_ms / 2,
+                carries=False if deferring else None,
             )
-        delivery = self.handle(signal, capabilities=capabilities, deadline_ms=deadline_ms, carries=carries)
+        delivery = self.handle(
+            signal,
+            capabilities=capabilities,
+            deadline_ms=ends - self._parts.clock.monotonic_ms(),
+            carries=deferring.carries(payload) if deferring else None,
+        )
         return adapter.encode(payload, delivery.block, notice=delivery.notice)
 
     def handle(

@@ -166,11 +166,14 @@ class Learning:
             path = file.at(signal.transcript_path)
             if path and (file.universal or project is not None):
                 where = None if file.universal else project
-                self._submit(partial(self._read_host_memory, Path(path), host.name, where))
+                root = where.root if where is not None and file.form == "codex" else ""
+                self._submit(partial(self._read_host_memory, Path(path), host.name, where, codex_root=root))
 
-    def _read_host_memory(self, path: Path, host: str, project: ProjectRecord | None) -> None:
+    def _read_host_memory(
+        self, path: Path, host: str, project: ProjectRecord | None, *, codex_root: str
+    ) -> None:
         scope = UNIVERSAL if project is None else project_scope(self._projects.register(project).id)
-        if self.capture.import_host_memory(path, host=host, scope=scope):
+        if self.capture.import_host_memory(path, host=host, scope=scope, codex_root=codex_root):
             self._changed()
 
     def _look_at_branches(self, project: ProjectRecord) -> None:

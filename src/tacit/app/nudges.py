@@ -106,7 +106,7 @@ class Nudges:
         *,
         prompt: str,
         budget_tokens: int,
-        cap_chars: int,
+        holds: Callable[[str], bool],
         settings: RecallSettings,
     ) -> tuple[Block, SessionState]:
         """`block` with a sentence as its last line, and the record of that; both as they are where nothing is to be said.
@@ -119,7 +119,7 @@ class Nudges:
             state: the session's record.
             prompt: the prompt that the block is for, or "": where nothing else is to be said, it is looked into now.
             budget_tokens: most tokens of the block without the sentence.
-            cap_chars: the host's cap; 0 = none.
+            holds: whether a block that reads so is within the host's caps.
             settings: of recall.
         """
         if block.empty:
@@ -127,7 +127,7 @@ class Nudges:
         if not sentence and prompt and block.tokens + self.cost(NUDGE) <= budget_tokens:
             state = self._with_due_at_once(state, prompt, settings)
             sentence = self.sentence(Surface.PROMPT, state, settings) if _due(state) else ""
-        fits = not cap_chars or len(block.text) + len(sentence) + 1 <= cap_chars
+        fits = holds(f"{block.text}\n{sentence}")
         carried = self.with_line(block, sentence) if fits else block
         if sentence == NUDGE and carried is not block:
             state = _with_given(state, at_ms=self._clock.now_ms())

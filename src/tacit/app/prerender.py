@@ -83,7 +83,7 @@ class StartBlocks:
             replies = {
                 name: self._hosts[name].encode(START_PAYLOADS[name], block)
                 for name, block in blocks.items()
-                if len(block.text) <= self._hosts[name].capabilities.cap_chars
+                if self._hosts[name].capabilities.holds(block.text)
             }
             path = start_file(self._home, cwd)
             text = json.dumps({"cwd": cwd, "at_ms": self._clock.now_ms(), "replies": replies})

@@ -434,8 +434,8 @@ class SignalHandler:
         """Count what the host loads of its own memory as exposed, as far as it was read (`import_host_memory`)."""
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         for file in capabilities.memory_files:
-            path = file.at(signal.transcript_path)
-            known = HOST_MEMORY.find(self._store, signal.session.host, file_key(path)) if path else None
+            name = file.key(signal.transcript_path, project.root if project else "")
+            known = HOST_MEMORY.find(self._store, signal.session.host, file_key(name)) if name else None
             if known is not None:
                 ids = [memory_id for memory_id in known.items.values() if memory_id]
                 memories = self._store.get(ids, scope=scope)
@@ -469,10 +469,7 @@ class SignalHandler:
             return _silent(), state
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         outcome = self._asked(signal, state, surface, settings, project, files)
-        # Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
-        refreshed = surface in _SYSTEM_SURFACES and (
-            capabilities.system_prompt or surface is not Surface.PROMPT
-        )
+        refreshed = _may_be_refreshed(surface, capabilities)
         before = carried_start_pack(signal, state) if capabilities.stored else None
         if settings.recall.placement == "system_every_call" and refreshed and before is None:
             log.note("query", facts=outcome.facts)
@@ -489,6 +486,7 @@ class SignalHandler:
             ),
             pinned_in_context=_pinned_held(state, surface, capabilities, settings),
             cap_chars=capabilities.cap_chars,
+            fits=capabilities.holds,
             remaining_ms=remaining,
             turn=state.turn,
             epoch=state.epoch,
@@ -577,7 +575,7 @@ class SignalHandler:
             state,
             prompt=signal.text if isinstance(signal, PromptSubmitted) else "",
             budget_tokens=query.budget_tokens,
-            cap_chars=capabilities.cap_chars,
+            holds=capabilities.holds,
             settings=settings.recall,
         )
         if carried is not block:
@@ -732,6 +730,14 @@ def _behind(dropped: str, delivery: Delivery) -> Delivery:
     """The delivery to a prompt behind what a compaction dropped."""
     text = "\n\n".join(part for part in (dropped, delivery.block.text) if part)
     return replace(delivery, block=replace(delivery.block, text=text))
+
+
+def _may_be_refreshed(surface: Surface, capabilities: HostCapabilities) -> bool:
+    """Whether a block of `surface` may stand in the system prompt and be renewed.
+
+    Where a host keeps what it is given, only the sections come this way: a refreshed part would pile up in history.
+    """
+    return surface in _SYSTEM_SURFACES and (capabilities.system_prompt or surface is not Surface.PROMPT)
 
 
 def _silent() -> Delivery:

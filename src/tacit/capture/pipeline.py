@@ -404,12 +404,15 @@ class CapturePipeline:
             dry_run=dry_run,
         )
 
-    def import_host_memory(self, file: Path, *, host: str, scope: Scope) -> tuple[Change, ...]:
+    def import_host_memory(
+        self, file: Path, *, host: str, scope: Scope, codex_root: str = ""
+    ) -> tuple[Change, ...]:
         """Bring the memories of a file of `host`'s own memory up to date; see `import_host_memory`."""
         return import_host_memory(
             file,
             host=host,
             scope=scope,
+            codex_root=codex_root,
             store=self._store,
             preparer=self._preparer,
             reconciler=self._reconciler,

@@ -104,17 +104,21 @@ def install(
     settled = "" if dry_run or project or (as_json and not writer) else settle_writer(names, named=writer)
     if settled and not as_json:
         print_line(settled)
+    waiting = {
+        name: installed(name, user_home=place.user_home, project_root=root, home=place.home).waiting
+        for name in (() if dry_run else names)
+    }
     if as_json:
-        print_json(_report(plans, versions=versions, written=written))
+        report = _report(plans, versions=versions, written=written)
+        for told in report["hosts"]:
+            told["waiting"] = waiting.get(told["host"], "")
+        print_json(report)
     elif written:
         print_line(
             "\nInstalled. Next: `tacit init` in a project, then start a session; `tacit doctor` checks it."
         )
-    if not as_json and not dry_run:
-        for name in names:
-            status = installed(name, user_home=place.user_home, project_root=root, home=place.home)
-            if status.waiting:
-                print_line(f"! {status.waiting}", style="yellow")
+    for sentence in () if as_json else filter(None, waiting.values()):
+        print_line(f"! {sentence}", style="yellow")
 
 
 def uninstall(

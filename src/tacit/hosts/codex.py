@@ -37,13 +37,14 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities
+from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
 from tacit.reading.prompts.machine_made import machine_made, typed_command
 
 NAME = "codex"
 CAP_CHARS = 9_500
-"""Codex keeps 2,500 tokens of one context, which it counts as four bytes each; it cuts longer ones in the middle."""
-_HARD_CAP_BYTES = 10_000
+"""Codex keeps 2,500 tokens of one context, which it counts as four bytes each. It cuts longer ones in the middle."""
+CAP_BYTES = 10_000
+"""2,500 times four: of letters that take several bytes, a block holds fewer."""
 TWIN_WINDOW_MS = 5_000
 
 _TAKES_CONTEXT = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"})
@@ -106,11 +107,13 @@ class Codex:
         return HostCapabilities(
             arrival=BESIDE_RESULTS,
             cap_chars=CAP_CHARS,
+            cap_bytes=CAP_BYTES,
             stored=True,
             post_compaction=True,
             loads_rule_files=("AGENTS.override.md",),
             rule_file_fallbacks=("AGENTS.md",),
             refuses=True,
+            memory_files=(MemoryFile(path="../../../../memories/MEMORY.md", form="codex"),),
             title="Codex",
             basis="measured on version 0.169.0",
             deliveries=_DELIVERIES,
@@ -207,9 +210,9 @@ def _exit_code(rollout: bytes, call_id: str) -> int | None:
 
 def _check_length(text: str) -> None:
     size = len(text.encode("utf-8", "surrogatepass"))
-    if size > _HARD_CAP_BYTES:
+    if size > CAP_BYTES:
         raise InvalidInput(
-            f"A block of {size} bytes is too long for Codex, which keeps {_HARD_CAP_BYTES:,}.",
+            f"A block of {size} bytes is too long for Codex, which keeps {CAP_BYTES:,}.",
             hint=f"Cut packs to `capabilities.cap_chars` ({CAP_CHARS}) before rendering.",
         )
 

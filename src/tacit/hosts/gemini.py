@@ -16,8 +16,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from datetime import datetime
 
+from tacit.errors import InvalidPayload
 from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, flatten, relative_paths
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
@@ -34,6 +34,7 @@ from tacit.model.signal import (
     ToolStarting,
 )
 from tacit.ports.host import Arrival, Delivery, HostCapabilities, MemoryFile
+from tacit.reading.prompts.gemini_cli import SUMMARY_TAKEN, without_added_files
 from tacit.reading.prompts.machine_made import machine_made, typed_command
 from tacit.safety.escape import strip_blocks
 
@@ -81,18 +82,11 @@ _TOOLS = {
 }  # fmt: skip
 _PATHS = ("file_path", "absolute_path", "path", "dir_path")
 _WORDS = ("new_string", "content", "prompt", "pattern", "query", "description")
-_REFERENCES = re.compile(
-    r"\s*--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL
-)
-"""The files named by `@path` in a prompt, which the client adds to it."""
 _SHELL = re.compile(
     r"(?:<untrusted_context>\n)?Output: (?P<output>.*?)(?:\nError: (?P<error>.*?))?\nExit Code: (?P<code>\d+)",
     re.DOTALL,
 )
-_SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
-"""With these words of the model, which the client writes itself, a compressed conversation begins."""
-_COMPRESSED = (b'{"$set":{"messages":', _SUMMARY_TAKEN.encode())
-_JUST_NOW_S = 5.0
+_COMPRESSED = (b'{"$set":{"messages":', SUMMARY_TAKEN.encode())
 
 
 class Gemini:
@@ -166,25 +160,20 @@ class Gemini:
             return isinstance(response, Mapping) and not response.get("error")  # pyright: ignore[reportUnknownMemberType]
         return event == "BeforeAgent"
 
-    def tells_compaction(self, row: bytes) -> bool:
-        """Whether a line of the chat file sets the messages anew because they were just compressed.
+    def compaction_in(self, row: bytes) -> str:
+        """The id of the words that follow the summary of a compressed conversation, in a line of the chat file that sets its messages.
 
-        A resumed session sets them, too, with the summary in them, but that is older than the line.
+        Each compression gives them another id. A resumed session sets the same messages again, with the same ids and other times.
         """
         if not all(mark in row for mark in _COMPRESSED):
-            return False
+            return ""
         try:
-            changed = Fields(NAME, json.loads(row)).child("$set")
-            written = datetime.fromisoformat(changed.text("lastUpdated"))
-            return any(
-                message.text("type") == "gemini"
-                and _SUMMARY_TAKEN in flatten(message.raw("content"))
-                and abs((written - datetime.fromisoformat(message.text("timestamp"))).total_seconds())
-                < _JUST_NOW_S
-                for message in changed.children("messages")
+            messages = Fields(NAME, json.loads(row)).child("$set").children("messages")
+            return next(
+                (m.identifier("id") for m in messages if SUMMARY_TAKEN in flatten(m.raw("content"))), ""
             )
-        except (ValueError, TypeError, RecursionError):
-            return False
+        except (ValueError, RecursionError, InvalidPayload):
+            return ""
 
 
 def _session(fields: Fields) -> SessionKey:
@@ -212,7 +201,7 @@ def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
 
 
 def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
-    text = _REFERENCES.sub("", strip_blocks(fields.needed_text("prompt"))).strip()
+    text = without_added_files(strip_blocks(fields.needed_text("prompt"))).strip()
     return PromptSubmitted(
         session=_session(fields),
         key=f"prompt:{digest(_moment(fields, at_ms), text)}",

@@ -27,15 +27,23 @@ class MemoryFile:
     Attributes:
         path: relative to the folder of the session's transcript.
         universal: whether it holds for all projects; else for the session's.
+        form: `notes` = all of it are notes; `codex` = notes of all projects, of which those of the session's are read, if
+            Codex' settings switch its memory on.
     """
 
     path: str
     universal: bool = False
+    form: Literal["notes", "codex"] = "notes"
 
     def at(self, transcript_path: str) -> str:
         """The absolute path of the file in a session with this transcript; "" where the host names none."""
         folder = os.path.dirname(transcript_path)  # noqa: PTH120 - no file is touched
         return os.path.normpath(os.path.join(folder, self.path)) if os.path.isabs(folder) else ""  # noqa: PTH117, PTH118
+
+    def key(self, transcript_path: str, root: str) -> str:
+        """What names the notes of the project at `root` in a session with this transcript; "" where the host names none."""
+        path = self.at(transcript_path)
+        return f"{path}#{root}" if path and self.form == "codex" else path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +68,7 @@ class HostCapabilities:
     Attributes:
         arrival: per surface, whether the block reaches the model before the action it is for.
         cap_chars: most characters of one block.
+        cap_bytes: most bytes of one block in UTF-8, where the host counts these; 0 = no such cap.
         stored: whether handed-over text stays in the host's history (then the ledger sends only what is new).
         post_compaction: whether a signal comes after a compaction.
         loads_rule_files: names of rule files the host itself puts into context, looked up from the working folder upward.
@@ -84,10 +93,18 @@ class HostCapabilities:
     refuses: bool = False
     start_stays: bool = True
     compaction_at_prompt: bool = False
+    cap_bytes: int = 0
     memory_files: tuple[MemoryFile, ...] = ()
     title: str = ""
     basis: str = ""
     deliveries: tuple[Delivery, ...] = ()
+
+    def holds(self, text: str) -> bool:
+        """Whether a block that reads `text` is within the host's caps; 0 = no cap."""
+        if self.cap_chars and len(text) > self.cap_chars:
+            return False
+        # Most blocks are so short that no letters could take that many bytes.
+        return not self.cap_bytes or 4 * len(text) <= self.cap_bytes or _bytes(text) <= self.cap_bytes
 
     def arrives(self, surface: Surface) -> Arrival:
         """Return when a block of `surface` reaches the model; `never` where not declared."""
@@ -99,6 +116,10 @@ class HostCapabilities:
     def delivery(self, surface: Surface) -> Delivery:
         """Return what is said about `surface`; nothing where nothing is declared."""
         return next((each for each in self.deliveries if each.surface is surface), Delivery(surface=surface))
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 class Host(Protocol):
@@ -190,6 +211,9 @@ class DeferringHost(Protocol):
 class TranscriptHost(Protocol):
     """A host that tells of a compaction in its transcript alone."""
 
-    def tells_compaction(self, row: bytes) -> bool:
-        """Whether a line of the transcript was written because the conversation has just been compacted."""
+    def compaction_in(self, row: bytes) -> str:
+        """The name of the compaction that a line of the transcript tells of; "" = of none.
+
+        A later line may tell of the same one again, under the same name.
+        """
         ...

@@ -101,7 +101,8 @@ def pack_start(state: RecallState, candidates: Sequence[Candidate]) -> Outcome[P
     if own and state.pool_whole and tokens > query.budget_tokens:
         whole = pack_candidates(state, candidates, tokens=tokens)
         items, cap_chars = whole.kept.items, state.context.cap_chars
-        if items and not whole.drops and (not cap_chars or len(state.render(whole.kept)) <= cap_chars):
+        text = state.render(whole.kept) if items and not whole.drops else ""
+        if text and (not cap_chars or len(text) <= cap_chars) and state.context.fits(text):
             note = Note(cause=NoteCause.WHOLE_STORE, count=len(items))
             return replace(whole, facts=(*whole.facts, note))
     return pack_candidates(state, candidates)

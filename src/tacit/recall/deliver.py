@@ -36,6 +36,7 @@ def deliver(state: RecallState) -> Outcome[RecallState]:
         render=state.render,
         frame_tokens=state.frame_tokens,
         cap_chars=state.context.cap_chars,
+        fits=state.context.fits,
     )
     delivered = done.kept
     if state.layout.frame_is_most:
@@ -67,11 +68,17 @@ def _silence(state: RecallState, delivered: Delivered) -> SilenceReason | None:
 
 
 def cut(
-    pack: Pack, text: str, *, render: Callable[[Pack], str], frame_tokens: int, cap_chars: int
+    pack: Pack,
+    text: str,
+    *,
+    render: Callable[[Pack], str],
+    frame_tokens: int,
+    cap_chars: int,
+    fits: Callable[[str], bool] = lambda _text: True,
 ) -> Outcome[Delivered]:
-    """The block of `pack`, which reads `text`, cut to `cap_chars` (0 = no cap), a whole memory at a time."""
+    """The block of `pack`, which reads `text`, cut to `cap_chars` (0 = no cap) until it `fits`, a whole memory at a time."""
     drops: list[Drop] = []
-    while cap_chars and len(text) > cap_chars:
+    while (cap_chars and len(text) > cap_chars) or not fits(text):
         if pack.items:
             why = DropReason(cause=DropCause.HOST_CAP, bound=cap_chars)
             drops.append(Drop(memory_id=pack.items[-1].candidate.memory.id, why=why))

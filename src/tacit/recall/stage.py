@@ -74,6 +74,7 @@ class Context:
         in_context: says why a memory need not come again; None = it may.
         pinned_in_context: the same of a pinned memory.
         cap_chars: the host's cap on one block; 0 = none.
+        fits: whether a block that reads so is within every cap of the host; some count bytes.
         remaining_ms: milliseconds left until the deadline.
         turn, epoch: of the session, for the trace.
         preset: name of the preset, for the trace.
@@ -96,6 +97,7 @@ class Context:
     in_context: Callable[[Memory], DropReason | None] = field(default=lambda _memory: None)
     pinned_in_context: Callable[[Memory], DropReason | None] = field(default=lambda _memory: None)
     cap_chars: int = 0
+    fits: Callable[[str], bool] = field(default=lambda _text: True)
     remaining_ms: Callable[[], float] = field(default=lambda: 1e9)
     turn: int = 0
     epoch: int = 0

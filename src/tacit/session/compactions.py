@@ -6,7 +6,9 @@ reads what was there before the session was heard of, and never fails: a transcr
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
+from stat import S_ISREG
 from threading import Lock
 
 from tacit.model.signal import SessionEnded, SessionStarted, Signal
@@ -29,8 +31,7 @@ class Compactions:
         if not signal.transcript_path:
             return None
         with self._lock:
-            rows = self._new_rows(signal.transcript_path)
-        told = any(host.tells_compaction(row) for row in rows)
+            told = self._told(signal.transcript_path, host)
         if not told or isinstance(signal, SessionStarted | SessionEnded):
             return None
         return SessionStarted(
@@ -43,19 +44,25 @@ class Compactions:
             source="compact",
         )
 
-    def _new_rows(self, path: str) -> list[bytes]:
+    def _told(self, path: str, host: TranscriptHost) -> bool:
+        """Whether a line that was added tells of a compaction that no line before it told of."""
         known = self._offsets.get(path)
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - the hook path
+            if not S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - the hook path
+                return False  # reading anything else could wait
+            with open(path, "rb") as file:  # noqa: PTH123 - as above
                 size = file.seek(0, 2)
                 start = size if known is None else max(known if known <= size else 0, size - MAX_BYTES)
                 file.seek(start)
                 data = file.read(size - start)
+                rows = data[: data.rfind(b"\n") + 1]
+                names = {name.encode() for row in rows.splitlines() if (name := host.compaction_in(row))}
+                file.seek(0)
+                earlier = file.read(start) if names else b""
         except OSError:
-            return []
-        whole = data[: data.rfind(b"\n") + 1]
-        self._offsets[path] = start + len(whole)
+            return False
+        self._offsets[path] = start + len(rows)
         self._offsets.move_to_end(path)
         while len(self._offsets) > MAX_FILES:
             self._offsets.popitem(last=False)
-        return whole.splitlines()
+        return any(name not in earlier for name in names)

@@ -1,11 +1,20 @@
-"""Drives the real Gemini CLI against the stub model: single prompts without a terminal, and resumed ones."""
+"""Drives the real Gemini CLI against the stub model: single prompts without a terminal, resumed ones, and a terminal of its own."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
+import struct
+import termios
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from e2e.drivers.sandbox import PATIENT, Sandbox
 from tacit.hosts.probe import gemini, process
@@ -81,6 +90,10 @@ class Gemini:
             err=finished.err,
         )
 
+    def terminal(self) -> GeminiTerminal:
+        """The client on a terminal, where a person types."""
+        return GeminiTerminal(self)
+
     def chats(self) -> list[Path]:
         """Chat files of main sessions, oldest first."""
         found = self.folder.glob("tmp/*/chats/session-*.jsonl")
@@ -95,6 +108,73 @@ class Gemini:
             search_path=sandbox.search_path,
         )
         return {**base, **PATIENT, **more}
+
+
+class GeminiTerminal:
+    """One `gemini` process on a terminal. A context manager; `type` a prompt or a command as often as needed."""
+
+    QUIET_S = 1.5
+    """The screen is drawn when nothing came for so long."""
+    ANSWERS = ((b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62c"))
+    """What a terminal says when it is asked where its cursor is, and what it can do."""
+
+    def __init__(self, client: Gemini) -> None:
+        self._screen, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+        self._process = client.sandbox.start(
+            [str(client.executable), "-m", gemini.MODEL, "--approval-mode", "yolo"],
+            client.environment(TERM="xterm-256color"),
+            stdin=theirs, stdout=theirs, stderr=theirs,
+        )  # fmt: skip
+        os.close(theirs)
+        self._shown = b""
+        self._at = time.monotonic()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._wait_for(b"Type your message", timeout_s=120)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with contextlib.suppress(OSError):
+            self.type("/quit")
+        self._process.wait(60)
+        self._reader.join(10)
+        os.close(self._screen)
+
+    def type(self, line: str) -> None:
+        """Type a line, press Enter, and wait until the screen is quiet again."""
+        self._settle()
+        for character in line:
+            os.write(self._screen, character.encode())
+            time.sleep(0.03)  # faster input counts as pasted
+        self._settle()
+        os.write(self._screen, b"\r")
+        time.sleep(0.5)
+        self._settle()
+
+    def _settle(self, timeout_s: float = 60.0) -> None:
+        end = time.monotonic() + timeout_s
+        while time.monotonic() < min(self._at + self.QUIET_S, end) and self._process.poll() is None:
+            time.sleep(0.05)
+
+    def _wait_for(self, text: bytes, *, timeout_s: float) -> None:
+        end = time.monotonic() + timeout_s
+        while text not in self._shown:
+            assert time.monotonic() < end, f"the client does not show {text!r}\n{self._shown[-2000:]!r}"
+            time.sleep(0.05)
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = os.read(self._screen, 1 << 16)
+            except OSError:
+                return
+            self._shown, self._at = self._shown + data, time.monotonic()
+            for asked, answer in self.ANSWERS:
+                if asked in data:
+                    os.write(self._screen, answer)
 
 
 def parts(content: Mapping[str, object]) -> list[str]:

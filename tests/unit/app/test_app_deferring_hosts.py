@@ -52,15 +52,14 @@ class Gemini:
         with self.chat.open("a") as file:
             file.write(json.dumps(row, separators=(",", ":")) + "\n")
 
-    def compress(self) -> None:
-        """The row that the client writes when it has compressed the conversation."""
-        now = "2026-11-26T15:00:00.000Z"
+    def compressed(self, name: str, *, at: str) -> None:
+        """The row that the client writes when it has compressed the conversation, and again when that is resumed."""
         taken = {"text": "Got it. Thanks for the additional context!"}
         messages = [
-            {"id": "a", "timestamp": now, "type": "user", "content": [{"text": "summary"}]},
-            {"id": "b", "timestamp": now, "type": "gemini", "content": [taken]},
+            {"id": "a", "timestamp": at, "type": "user", "content": [{"text": "summary"}]},
+            {"id": name, "timestamp": at, "type": "gemini", "content": [taken]},
         ]
-        self.write({"$set": {"messages": messages, "lastUpdated": now}})
+        self.write({"$set": {"messages": messages, "lastUpdated": at}})
 
 
 @pytest.fixture
@@ -103,7 +102,8 @@ def test_a_muted_session_gets_nothing_of_what_waited(gemini) -> None:
 def test_the_rule_for_a_call_comes_with_its_result(without_start) -> None:
     without_start.remember("Commit messages end with the order number.", kind="preference", when="commit")
     assert without_start("BeforeTool", **COMMIT) == ""
-    assert "order number" in without_start("AfterTool", **COMMIT, **ENDED)
+    failed = {"tool_response": {"llmContent": "Output: nothing to commit\nExit Code: 1"}}
+    assert "order number" in without_start("AfterTool", **COMMIT, **failed)
     assert without_start("AfterTool", **COMMIT, **ENDED) == ""
 
 
@@ -127,14 +127,14 @@ def test_after_a_compression_the_context_comes_with_the_next_result_and_never_fo
     gemini.remember(LINT, kind="preference", when="always")
     gemini("SessionStart", source="startup")
     assert "make lint" in gemini("BeforeAgent", prompt="hello there")
-    gemini.compress()
+    gemini.compressed("b1", at="2026-11-26T15:00:00.000Z")
     assert gemini("BeforeTool", **COMMIT) == ""
     assert "make lint" in gemini("AfterTool", **COMMIT, **ENDED)
     gemini("SessionStart", source="resume")
-    row = json.loads(gemini.chat.read_text().splitlines()[-1])
-    row["$set"]["lastUpdated"] = "2026-11-26T16:00:00.000Z"
-    gemini.write(row)
+    gemini.compressed("b1", at="2026-11-26T16:00:00.000Z")
     assert gemini("BeforeAgent", prompt="go on then") == ""
+    gemini.compressed("b2", at="2026-11-26T16:01:00.000Z")
+    assert "make lint" in gemini("BeforeAgent", prompt="and so on")
 
 
 def test_a_transcript_that_cannot_be_read_harms_nothing(gemini) -> None:

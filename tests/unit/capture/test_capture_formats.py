@@ -205,6 +205,9 @@ def test_a_resumed_or_compressed_gemini_chat_keeps_what_was_said_and_no_summary(
     context = gemini_message(0, "user", [{"text": "<session_context>x</session_context>"}])
     first = gemini_message(1, "user", [{"text": "<hook_context>&lt;b&gt;</hook_context>\n\nWe use tabs."}])
     answer = gemini_message(2, "gemini", "Noted.", toolCalls=[GEMINI_CALL])
+    goes_on = gemini_message(
+        4, "user", [{"text": "go on"}, {"text": "<hook_context>&lt;c&gt;</hook_context>"}]
+    )
     summary = gemini_message(5, "user", [{"text": "<state_snapshot>They use spaces.</state_snapshot>"}])
     taken = gemini_message(6, "gemini", [{"text": "Got it. Thanks for the additional context!"}])
     rows: Rows = [
@@ -212,9 +215,10 @@ def test_a_resumed_or_compressed_gemini_chat_keeps_what_was_said_and_no_summary(
         {"$set": {"messages": [context]}},
         first,
         answer,
-        {"$set": {"messages": [context, answer]}},  # resumed: the client left the prompt out
-        gemini_message(4, "user", [{"text": "go on"}, {"text": "<hook_context>&lt;c&gt;</hook_context>"}]),
-        {"$set": {"messages": [context, summary, taken]}},
+        {"$set": {"messages": [context, {**answer, "timestamp": at(3)}]}},  # resumed: the prompt is left out
+        goes_on,
+        # Compressed: what is kept has other ids and times.
+        {"$set": {"messages": [context, summary, taken, {**goes_on, "id": "m9", "timestamp": at(6)}]}},
         gemini_message(7, "gemini", "Done."),
     ]
     read = only(write_rows(tmp_path / "chat.jsonl", rows))
@@ -224,6 +228,7 @@ def test_a_resumed_or_compressed_gemini_chat_keeps_what_was_said_and_no_summary(
         ("user", "go on"),
         ("assistant", "Done."),
     ]
+    assert read.turns[1].at_ms == only(write_rows(tmp_path / "first.jsonl", rows[:4])).turns[1].at_ms
 
 
 def test_neither_files_behind_a_gemini_prompt_nor_hook_text_behind_an_output_are_read(tmp_path: Path) -> None:

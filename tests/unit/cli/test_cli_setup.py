@@ -207,3 +207,23 @@ def test_without_a_terminal_install_sets_no_writer_unless_one_is_named(machine):
     assert writer_of(machine) == "codex"
     assert machine("install", "--yes", "--writer", "nobody").code != 0
     assert writer_of(machine) == "codex"
+
+
+def test_codex_is_told_of_until_its_hooks_are_trusted(tacit, monkeypatch):
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    first = tacit("install", "codex", "--yes", "--json")
+    assert "/hooks" in first.json["hosts"][0]["waiting"]
+    config = tacit.place.user_home / ".codex" / "config.toml"
+    assert "trusted_hash" not in config.read_text()
+    status = tacit("status", "--json").json["hosts"]
+    assert any(
+        "/hooks" in problem for each in status for problem in each["problems"] if each["host"] == "codex"
+    )
+    assert "/hooks" in tacit("install", "codex", "--yes").out
+    trusting = tacit("install", "codex", "--trust-hooks", "--yes")
+    assert "approves the hooks, as you asked" in trusting.out
+    assert "! Codex" not in trusting.out
+    assert config.read_text().count("trusted_hash") == 8
+    assert tacit("install", "codex", "--yes", "--json").json["hosts"][0]["waiting"] == ""
+    tacit("uninstall", "codex", "--yes")
+    assert not config.exists()

@@ -13,7 +13,7 @@ from tacit.client.daemon_client import DaemonClient
 from tacit.hosts.install import INSTALL_VERSION, STAMP
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
-HOSTS = ("claude-code", "opencode")
+HOSTS = ("claude-code", "opencode", "gemini")
 
 
 def carriers(tacit):
@@ -24,6 +24,7 @@ def carriers(tacit):
         user / ".claude" / "settings.json": "claude-code",
         user / ".claude" / "commands" / "tacit.md": "claude-code",
         user / ".config" / "opencode" / "plugins" / "tacit.js": "opencode",
+        user / ".gemini" / "settings.json": "gemini",
     }
 
 
@@ -74,7 +75,9 @@ def first_release(tacit):
 
 def test_what_the_first_release_installed_is_named_and_renewed(first_release):
     found = doctor(first_release)
-    for path, name in carriers(first_release).items():
+    written = {path: name for path, name in carriers(first_release).items() if path.exists()}
+    assert set(written.values()) == {"launcher", "claude-code", "opencode"}
+    for path, name in written.items():
         assert f"{path} is stale: it carries no version" in found[name]["detail"], found[name]
         assert "tacit install" in found[name]["advice"]
     assert first_release("install", *HOSTS, "--yes").code == 0

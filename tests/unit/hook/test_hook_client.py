@@ -492,6 +492,33 @@ def test_a_start_past_its_deadline_gets_the_block_as_well(home, serve):
     released.set()
 
 
+def test_a_host_that_takes_no_text_at_the_start_gets_its_block_with_the_first_prompt(home, lonely, tmp_path):
+    """Its prompt stands in no event that is kept; the daemon is told later that this session has its block."""
+    write_start(home, str(tmp_path), {"gemini": "block"})
+    chat = tmp_path / "chat.jsonl"
+    about = {"session_id": "s", "cwd": str(tmp_path), "transcript_path": str(chat), "timestamp": "t1"}
+
+    def send(event: str, **fields: str) -> bytes:
+        payload = {"hook_event_name": event, **about, **fields}
+        return run(home, json.dumps(payload).encode(), "gemini", hook=lonely).stdout
+
+    chat.write_text('{"id":"u","type":"user","content":[{"text":"the prompt"}]}\n')
+    assert send("SessionStart", source="startup") == b""
+    assert spooled(home) == []
+    assert send("BeforeAgent", prompt="the prompt") == b"block"
+    (path,) = spooled(home)
+    head, _, body = path.read_bytes().partition(b"\n")
+    assert json.loads(head)["reason"] == "start_block"
+    assert json.loads(body) == {
+        **about,
+        "hook_event_name": "SessionStart",
+        "source": "startup",
+        "tacit_answered": True,
+    }
+    chat.write_text('{"id":"g","type":"gemini","content":"an answer"}\n')
+    assert send("BeforeAgent", prompt="another one") == b""
+
+
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
 def test_a_read_only_home_is_silence(home, lonely):
     home.mkdir(mode=0o500)

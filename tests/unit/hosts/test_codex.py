@@ -124,3 +124,11 @@ def test_a_block_that_codex_would_cut_is_refused() -> None:
     assert HOST.encode(payload, fits)
     with pytest.raises(InvalidInput, match="10002 bytes"):
         HOST.encode(payload, Block(surface=Surface.START, text="ä" * 5_001, memory_ids=("m",)))
+
+
+def test_letters_of_several_bytes_count_as_codex_counts_them() -> None:
+    can = HOST.capabilities
+    assert can.holds("x" * 9_500)
+    assert not can.holds("x" * 9_501)
+    assert can.holds("記" * 3_333)
+    assert not can.holds("記" * 3_334)

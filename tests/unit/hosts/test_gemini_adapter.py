@@ -98,29 +98,23 @@ def test_a_compression_event_means_nothing_because_it_precedes_every_request() -
     assert HOST.parse({**BASE, "hook_event_name": "PreCompress", "trigger": "auto"}, at_ms=AT) is None
 
 
-def row(*, taken_at: str, written: str = "2026-11-26T15:00:01.000Z") -> bytes:
+def row(**taken: str) -> bytes:
     messages = [
-        {"id": "a", "timestamp": taken_at, "type": "user", "content": [{"text": "<state_snapshot>"}]},
-        {
-            "id": "b",
-            "timestamp": taken_at,
-            "type": "gemini",
-            "content": [{"text": "Got it. Thanks for the additional context!"}],
-        },
+        {"id": "a", "type": "user", "content": [{"text": "<state_snapshot>"}]},
+        {"type": "gemini", "content": [{"text": "Got it. Thanks for the additional context!"}], **taken},
     ]
-    return json.dumps(
-        {"$set": {"messages": messages, "lastUpdated": written}}, separators=(",", ":")
-    ).encode()
+    return json.dumps({"$set": {"messages": messages}}, separators=(",", ":")).encode()
 
 
-def test_a_compression_is_told_from_a_resumed_conversation_that_had_one() -> None:
-    assert HOST.tells_compaction(row(taken_at="2026-11-26T15:00:00.998Z"))
-    assert not HOST.tells_compaction(row(taken_at="2026-11-26T14:10:00.000Z"))
-    assert not HOST.tells_compaction(row(taken_at=""))
-    assert not HOST.tells_compaction(b'{"$set":{"messages":[],"lastUpdated":"2026-11-26T15:00:01.000Z"}}')
-    assert not HOST.tells_compaction(
-        b'{"$set":{"messages": broken "Got it. Thanks for the additional context!"'
+def test_a_compression_has_the_name_of_its_message_in_the_chat_file() -> None:
+    assert HOST.compaction_in(row(id="b7")) == "b7"
+    assert HOST.compaction_in(row()) == ""
+    assert HOST.compaction_in(b'{"$set":{"messages":[],"lastUpdated":"2026-11-26T15:00:01.000Z"}}') == ""
+    assert (
+        HOST.compaction_in(b'{"$set":{"messages": broken "Got it. Thanks for the additional context!"') == ""
     )
+    assert HOST.compaction_in(row(id="b7").replace(b"[{", b"[7,{")) == "b7"
+    assert HOST.compaction_in(row(id="x" * 600)) == ""
 
 
 def test_its_own_memory_lies_beside_its_transcripts() -> None:

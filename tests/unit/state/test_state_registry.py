@@ -52,6 +52,8 @@ STORED = [
     (registry.DAMAGED_STORE, (), "damaged_store", "/q/x.db", Salvage(aside="/q/x.db")),
     (registry.SALVAGE_SHOWN, (), "told_salvage", "/q/x.db", "/q/x.db"),
     (registry.TOOLS_LISTED, ("opencode",), "tools/opencode", "1760000000000", 1_760_000_000_000),
+    (registry.HOST_MEMORY, ("gemini", "0123456789abcdef"), "host-memory/gemini/0123456789abcdef", '{"digest":"d","items":{"h":"mem_1"},"lines":[],"open":false}',
+     RuleFileState(digest="d", items={"h": "mem_1"})),
     (registry.VERDICTS, (), "feedback/verdicts", '[{"trace_id":"trc_1","memory_id":"mem_1","useful":true,"injected":false,"surface":"prompt","relevance":1.0,"threshold":0.2,"trace_at_ms":1,"at_ms":2}]',
      (Verdict(trace_id="trc_1", memory_id="mem_1", useful=True, injected=False, surface="prompt", relevance=1.0, threshold=0.2, trace_at_ms=1, at_ms=2),)),
     (registry.IMPORTED, ("mem0/0123456789ab/1",), "imported/mem0/0123456789ab/1", "aaaaaaaaaaaabbbbbbbbbbbb", ("a" * 12, "b" * 12)),

@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from tacit.capture.bootstrap.authorship import Authorship
+from tacit.capture.bootstrap.codex_memory import memory_is_on, notes_of_project
 from tacit.capture.bootstrap.markdown import RuleLine, read_rules
 from tacit.capture.bootstrap.project_import import FileImport
 from tacit.capture.bootstrap.sources import MAX_BYTES, Source, kind_of_rule
@@ -36,6 +37,7 @@ def import_host_memory(
     *,
     host: str,
     scope: Scope,
+    codex_root: str = "",
     store: Store,
     preparer: Preparer,
     reconciler: Reconciler,
@@ -47,6 +49,7 @@ def import_host_memory(
         file: the file of the host, absolute.
         host: its name.
         scope: where its statements hold.
+        codex_root: the file is Codex' memory, and the notes of the project at this root are read, if that memory is on.
         store: where they go.
         preparer: redacts them.
         reconciler: reconciles and writes.
@@ -55,7 +58,8 @@ def import_host_memory(
     Raises:
         StoreError: as the store.
     """
-    key, name = file_key(str(file)), f"{host}:{file.name}"
+    key = file_key(f"{file}#{codex_root}" if codex_root else str(file))
+    name = f"{host}:{file.name}"
     before = HOST_MEMORY.find(store, host, key)
     run = FileImport(
         project_id="",
@@ -71,12 +75,20 @@ def import_host_memory(
         authors=Authorship(file.parent),
     )
     try:
+        if not file.exists():
+            return run.forget(name) if before is not None else ()
+        if not file.is_file():
+            return ()
         with file.open("rb") as opened:
             raw = opened.read(MAX_BYTES)
-    except FileNotFoundError:
-        return run.forget(name) if before is not None else ()
     except OSError:
         return ()
+    if codex_root:
+        if not memory_is_on(file.parent.parent / "config.toml"):
+            return run.forget(name) if before is not None else ()
+        raw = notes_of_project(raw.decode("utf-8", "replace"), codex_root).encode()
+        if before is None and not raw.strip():
+            return ()
     return run.file(_source(name, raw, host=host, scope=scope))[1]
 
 

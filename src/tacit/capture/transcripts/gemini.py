@@ -2,7 +2,7 @@
 
 Messages have an id and a type: `user`, `gemini`, `info`, `error`. The JSON lines repeat a message when it grows and set the
 whole list anew when a session is resumed or compressed, so the file is read whole and the last word on an id counts. What such a
-list leaves out was said all the same. Deaf to the session context that the host writes, to the summary of a compression, to hook
+list leaves out was said all the same, and a resumed message keeps its first time. Deaf to the session context that the host writes, to the summary of a compression, to hook
 context and to the files that the host adds to a prompt.
 """
 
@@ -25,17 +25,13 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Transcript
+from tacit.reading.prompts.gemini_cli import SUMMARY_TAKEN, without_added_files
 from tacit.safety.escape import strip_blocks
 from tacit.state.captured import Position
 from tacit.text.lazy_regex import lazy_regex
 
 _CONTEXT = lazy_regex(r"\s*(?:<session_context>|This is the Gemini CLI\. We are setting up the context)")
 _EXIT = lazy_regex(r"^Exit Code: (\d+)", re.MULTILINE)
-_REFERENCES = lazy_regex(
-    r"\s*--- Content from referenced files ---.*?(?:--- End of content ---|\Z)", re.DOTALL
-)
-_SUMMARY_TAKEN = "Got it. Thanks for the additional context!"
-"""The host's own words behind the summary of a compressed conversation."""
 
 
 def read_gemini(path: Path, since: Position | None = None, *, subagents: bool = False) -> Transcript:
@@ -85,8 +81,8 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
         fields = fields_of(row)
         changed = fields_of(fields.get("$set"))
         if "messages" in changed:
-            again = [fields_of(message) for message in list_of(changed.get("messages"))]
-            messages |= {str(message.get("id")): message for message in _without_summary(again)}
+            for message in _new_in([fields_of(message) for message in list_of(changed.get("messages"))]):
+                messages.setdefault(str(message.get("id")), message)
         elif "$rewindTo" in fields:
             messages_before = list(messages)
             target = str(fields["$rewindTo"])
@@ -99,21 +95,17 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
     return meta, list(messages.values()), bad
 
 
-def _without_summary(messages: list[Fields]) -> list[Fields]:
-    """The messages without the summary of a compression, which stands in a user's message, and the words that answer it."""
-    taken = [text_of(message.get("content")).startswith(_SUMMARY_TAKEN) for message in messages]
-    return [
-        message
-        for message, answer, answered in zip(messages, taken, (*taken[1:], False), strict=True)
-        if not answer and not answered
-    ]
+def _new_in(messages: list[Fields]) -> list[Fields]:
+    """Those of a list that may be new: nothing in a compressed conversation is, but it has other ids and times."""
+    compressed = any(text_of(message.get("content")).startswith(SUMMARY_TAKEN) for message in messages)
+    return [] if compressed else messages
 
 
 def _take(builder: TurnBuilder, message: Fields) -> None:
     at_ms = time_of(message.get("timestamp"))
     content = message.get("content", message.get("message"))
     if message.get("type") == "user":
-        words = _REFERENCES.sub("", text_of(content))
+        words = without_added_files(text_of(content))
         if not _CONTEXT.match(words):
             builder.user(words, at_ms)
     elif message.get("type") == "gemini":
