@@ -160,13 +160,14 @@ class SignalHandler:
         def remaining() -> float:
             return ends - self._clock.monotonic_ms()
 
-        signal = _of_its_agent(self._at_its_real_folder(_with_last_words(signal)))
+        signal = _of_its_agent(self._at_its_real_folder(signal))
         signal = self._with_task(signal, timeout_s=deadline_ms / 1000)
         settings = settings.model_copy(update={"recall": settings_for(signal, settings.recall, self._kinds)})
         with self._sessions.turn(signal.session, timeout_s=max(0.0, remaining()) / 1000) as acquired:
             if not acquired:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
+            self._hear_last_words(signal)
             dropped = self._dropped_by_compaction(signal, capabilities, settings, remaining)
             if carries and self._lacks_start(signal):
                 self._start_late(signal, capabilities, settings, remaining)
@@ -199,6 +200,20 @@ class SignalHandler:
         )  # fmt: skip
         log = StageLog(timer=self._clock.monotonic_ms)
         return self._handle(compacted, capabilities, settings, remaining, log).delivery.block.text
+
+    def _hear_last_words(self, signal: Signal) -> None:
+        """Read what the last message said before a prompt, where its end named only the transcript, which the host writes later."""
+        if not isinstance(signal, PromptSubmitted) or signal.machine:
+            return
+        state = self._sessions.load(signal.session)
+        if state is None or not state.words_at:
+            return
+        from tacit.capture.transcripts.copilot import last_reply  # noqa: PLC0415 - most hosts hand the words over
+
+        words = MessageEnded(
+            session=signal.session, key=f"words:{signal.key}", at_ms=signal.at_ms, text=last_reply(Path(state.words_at))
+        )  # fmt: skip
+        self._sessions.save(replace(self._advance(words, state, None, ()), words_at=""))
 
     def _with_task(self, signal: Signal, *, timeout_s: float) -> Signal:
         """The start of a subagent with the task from its parent's call, where the host does not repeat it."""
@@ -702,15 +717,6 @@ def _behind(dropped: str, delivery: Delivery) -> Delivery:
     """The delivery to a prompt behind what a compaction dropped."""
     text = "\n\n".join(part for part in (dropped, delivery.block.text) if part)
     return replace(delivery, block=replace(delivery.block, text=text))
-
-
-def _with_last_words(signal: Signal) -> Signal:
-    """The end of a message with its words, where the host tells only in which transcript they stand."""
-    if not isinstance(signal, MessageEnded) or signal.text or not signal.transcript_path or signal.agent_id:
-        return signal
-    from tacit.capture.transcripts.copilot import last_reply  # noqa: PLC0415 - most hosts hand the words over
-
-    return replace(signal, text=last_reply(Path(signal.transcript_path)))
 
 
 def _may_be_refreshed(surface: Surface, capabilities: HostCapabilities) -> bool:

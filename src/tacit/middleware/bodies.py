@@ -21,8 +21,8 @@ from typing import Any
 from tacit.app.library.message_formats import (
     GAP,
     ROLE_CONTENT,
+    JsonFormat,
     MessageFacts,
-    MessageFormat,
     field,
     is_block_part,
     sequence,
@@ -70,7 +70,7 @@ class RequestConversation:
     continues: str = ""
 
     @property
-    def shape(self) -> MessageFormat:
+    def shape(self) -> JsonFormat:
         """How its messages are written."""
         return RESPONSE_ITEMS if self.api == "responses" else ROLE_CONTENT
 

@@ -139,7 +139,7 @@ class SessionState:
 
     `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
     blocks that go with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and nothing was
-    handed over after it yet.
+    handed over after it yet; `words_at` = the transcript with the words of the last message, where its end did not tell them.
     """
 
     key: SessionKey
@@ -173,3 +173,4 @@ class SessionState:
     armed: Armed | None = None
     waiting: tuple[str, ...] = ()
     compacted: bool = False
+    words_at: str = ""

@@ -103,7 +103,10 @@ def apply_signal(
             return _failed(_touched(state, signal.call, paths), signal, signature)
         case MessageEnded():
             return replace(
-                state, last_message_end=signal.text[-MESSAGE_END_CHARS:], last_message_situation=situation
+                state,
+                last_message_end=signal.text[-MESSAGE_END_CHARS:],
+                last_message_situation=situation,
+                words_at="" if signal.text or signal.agent_id else signal.transcript_path,
             )
         case SessionEnded():
             return replace(state, ended=True)

@@ -78,12 +78,16 @@ class MessageFormat(Protocol):
         """What `message` says."""
         ...
 
-    def block_place(self, message: object) -> tuple[str, str]:
-        """The field of `message` that a block stands at the end of, and the type of a part that holds it there."""
-        ...
-
     def place(self, message: Any, text: str) -> Any:
         """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
+        ...
+
+
+class JsonFormat(MessageFormat, Protocol):
+    """A format of messages in the JSON of an API."""
+
+    def block_place(self, message: object) -> tuple[str, str]:
+        """The field of `message` that a block stands at the end of, and the type of a part that holds it there."""
         ...
 
 
