@@ -86,6 +86,8 @@ NoteCause = Literal[
     "judge_no_list",
     "judge_busy",
     "judge_no_time",
+    "not_read",
+    "memories_not_read",
     "nothing_coming",
 ]
 

@@ -76,6 +76,13 @@ _TYPICAL_TEXT = {
 }  # fmt: skip
 _TYPICAL = {code: frozenset(text.split()) for code, text in _TYPICAL_TEXT.items()}
 """Frequent words of prompts, which tell a short one's language."""
+_TELLING = {
+    "de": frozenset(["merk", "merke", "bevorzuge", "benutze", "verwende", "niemals"]),
+    "fr": frozenset(["souviens", "rappelle", "retiens", "préfère", "préfèrerais", "désormais"]),
+    "es": frozenset(["recuerda", "prefiero", "apunta", "nunca", "siempre"]),
+    "pt": frozenset(["lembra", "lembre", "prefiro", "anota"]),
+}
+"""Words that tell a language alone, of the openings of statements."""
 _MARKS = {
     "de": re.compile("[äöüß]"),
     "fr": re.compile("[èêëîïûùœæ]|\\b[cdjlnmst]['\u2019]"),
@@ -185,7 +192,7 @@ def function_words_of(text: str) -> frozenset[str]:
 @cache
 def _latin() -> dict[str, frozenset[str]]:
     """The words that vote for each language of the Latin script."""
-    return {code: _WORDS[code] | _TYPICAL[code] for code in _LATIN_CODES}
+    return {code: _WORDS[code] | _TYPICAL[code] | _TELLING[code] for code in _LATIN_CODES}
 
 
 @cache
@@ -220,6 +227,7 @@ def _by_words(prose: str, words: set[str]) -> str:
     votes: Counter[str] = Counter()
     for code, own in _latin().items():
         votes[code] = sum((1 if word in FUNCTION_WORDS else 2) for word in words if word in own)
+        votes[code] += 3 * len(words & _TELLING[code])
         votes[code] += 3 * len(_MARKS[code].findall(prose))
     code, most = max(votes.items(), key=lambda pair: pair[1])
     return code if most > english and most >= _LEAST_VOTES else ENGLISH

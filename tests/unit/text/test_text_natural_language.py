@@ -50,7 +50,7 @@ def test_grammar_is_no_word_of_a_query() -> None:
 
 
 def test_inflected_words_meet_in_their_first_letters() -> None:
-    assert leading_letters("Migrationen der Datenbank") == ("migra", "daten")
+    assert leading_letters("Wie laufen die Migrationen der Datenbank?") == ("laufe", "migra", "daten")
 
 
 def test_two_characters_count_as_a_word() -> None:

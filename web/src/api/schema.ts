@@ -4473,7 +4473,7 @@ export interface components {
          * @description What a stage or the reading of a signal noted. What the fields of `Note` hold is said beside each cause.
          * @enum {string}
          */
-        NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "kinds_asked" | "listed" | "ordered_by_need" | "whole_store" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "armed" | "judged" | "judge_late" | "judge_failed" | "judge_paused" | "judge_over_budget" | "judge_no_list" | "judge_busy" | "judge_no_time" | "nothing_coming";
+        NoteCause: "surface" | "proposal_read" | "short_prompt_enriched" | "nothing_asked" | "space_asked" | "kinds_asked" | "listed" | "ordered_by_need" | "whole_store" | "shortened" | "no_person" | "refused" | "nothing_proposed" | "small_talk" | "no_action" | "no_clear_words" | "accepts_proposal" | "error_pasted" | "says" | "denies" | "call" | "command" | "armed" | "judged" | "judge_late" | "judge_failed" | "judge_paused" | "judge_over_budget" | "judge_no_list" | "judge_busy" | "judge_no_time" | "not_read" | "memories_not_read" | "nothing_coming";
         /**
          * Nudge
          * @description The agent is to be told once that a message of the user may hold something for later sessions.
