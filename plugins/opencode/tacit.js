@@ -130,7 +130,7 @@ function sendOverTcp({ port, key }, headers, body, ms) {
       if (!timingSafeEqual(data.subarray(0, 64), Buffer.from(proof("daemon", theirs)))) return absent()
       proven = true
       data = data.subarray(98)
-      connection.write([proof("client", theirs), ...lines, "", ""].join("\r\n").replace("\r", "") + body)
+      connection.write(`${proof("client", theirs)}\n${[...lines, "", ""].join("\r\n")}${body}`)
     })
     connection.on("end", () => {
       if (!proven) return Date.now() - began > BUSY_MS ? late() : absent() // a daemon waits for the proof only so long

@@ -98,8 +98,9 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
     write_private(hook, copied.encode("utf-8", "surrogateescape"))
     write_private(hook.with_suffix(".pyc"), _bytecode(hook))
     if place.launcher.suffix == ".exe":
+        program = windows_program(place, python, copied)
         _make_room(place.launcher)
-        write_private(place.launcher, windows_program(place, python, copied), mode=0o700)
+        write_private(place.launcher, program, mode=0o700)
         return place.launcher
     names = [python, os.path.realpath(python)]
     pythons = " ".join(shlex.quote(name) for name in dict.fromkeys(names))
@@ -139,9 +140,8 @@ def windows_program(home: Home, python: str, hook_text: str, *, arm: bool | None
             "__main__.py": _MAIN.format(stamp=STAMP, home=os.fspath(home.root)).encode(
                 "utf-8", "surrogateescape"
             ),
-            f"{HOOK_NAME}c": _bytecode(
-                source, shown_as=HOOK_NAME
-            ),  # where another Python cannot read it, the source serves
+            # Where another Python cannot read the bytecode, the source serves.
+            f"{HOOK_NAME}c": _bytecode(source, shown_as=HOOK_NAME),
             HOOK_NAME: source.read_bytes(),
         }
     archive = BytesIO()

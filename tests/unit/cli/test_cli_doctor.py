@@ -73,7 +73,7 @@ def test_a_broken_connection_is_told_with_python_errno_and_call_and_not_with_doc
     assert store["state"] == "fail"
     assert f"[Errno {errno.ENOENT}]" in store["detail"]
     assert "connect(" in store["detail"]
-    assert "unix_http.py" in store["detail"]
+    assert "transport.py" in store["detail"]
     assert platform.python_version() in store["detail"]
     assert store["advice"]
     assert not [f for f in said.json["findings"] if "tacit doctor" in f["advice"]]

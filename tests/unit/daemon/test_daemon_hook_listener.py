@@ -218,11 +218,11 @@ def test_many_slow_clients_keep_no_hook_waiting(transport: Transport, sent: byte
                 return
 
     with place(transport, lambda *_: "text") as made:
-        slow = [made.connect() for _ in range(40)]
-        threads = [threading.Thread(target=drip, args=(each,), daemon=True) for each in slow]
-        for each, thread in zip(slow, threads, strict=True):
-            each.sendall(sent)
-            thread.start()
+        slow: list[socket.socket] = []
+        for _ in range(40):
+            slow.append(made.connect())
+            slow[-1].sendall(sent)
+            threading.Thread(target=drip, args=(slow[-1],), daemon=True).start()
         order: list[str] = []
         status, _, text = made.post("claude-code", b"{}")
         order.append("hook")

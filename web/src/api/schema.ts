@@ -2281,6 +2281,12 @@ export interface components {
              */
             transcript_path?: string;
             /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
+            /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
@@ -2804,6 +2810,12 @@ export interface components {
              * @default
              */
             transcript_path?: string;
+            /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -3866,6 +3878,12 @@ export interface components {
              */
             transcript_path?: string;
             /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
+            /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
@@ -4226,6 +4244,12 @@ export interface components {
              * @default
              */
             transcript_path?: string;
+            /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -4846,6 +4870,12 @@ export interface components {
              */
             transcript_path?: string;
             /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
+            /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
@@ -4873,12 +4903,6 @@ export interface components {
              * @default false
              */
             machine?: boolean;
-            /**
-             * Capture
-             * @description whether Tacit may learn what the user states outright in it
-             * @default true
-             */
-            capture?: boolean;
         };
         /**
          * Purge
@@ -5524,6 +5548,12 @@ export interface components {
              */
             transcript_path?: string;
             /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
+            /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
@@ -5828,6 +5858,44 @@ export interface components {
              * @description why statements of it were not stored, one reason each
              */
             left_out: string[];
+        };
+        /**
+         * SearchItems
+         * @description Which items.
+         */
+        SearchItems: {
+            /**
+             * Prefix
+             * @description namespace, with all below it; default: all
+             * @default []
+             */
+            prefix?: string[];
+            /**
+             * Where
+             * @description fields that the value must have: values, or one of `$eq`, `$ne`, `$gt`, `$gte`, `$lt`, `$lte` with a value
+             * @default {}
+             */
+            where?: {
+                [key: string]: unknown;
+            };
+            /**
+             * Query
+             * @description words: the items whose memories are nearest in meaning come first
+             * @default
+             */
+            query?: string;
+            /**
+             * Limit
+             * @description most items
+             * @default 10
+             */
+            limit?: number;
+            /**
+             * Offset
+             * @description number of items to skip
+             * @default 0
+             */
+            offset?: number;
         };
         /**
          * SentRequests
@@ -6712,6 +6780,12 @@ export interface components {
              */
             transcript_path?: string;
             /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
+            /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
@@ -6871,6 +6945,12 @@ export interface components {
              * @default
              */
             transcript_path?: string;
+            /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -7226,6 +7306,12 @@ export interface components {
              */
             transcript_path?: string;
             /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
+            /**
              * Tool
              * @description `bash`, `read`, `edit`, `write`, `grep`, `glob`, or your own name
              */
@@ -7328,6 +7414,12 @@ export interface components {
              */
             transcript_path?: string;
             /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
+            /**
              * Tool
              * @description `bash`, `read`, `edit`, `write`, `grep`, `glob`, or your own name
              */
@@ -7428,6 +7520,12 @@ export interface components {
              * @default
              */
             transcript_path?: string;
+            /**
+             * Capture
+             * @description whether Tacit may learn from the event
+             * @default true
+             */
+            capture?: boolean;
             /**
              * Tool
              * @description `bash`, `read`, `edit`, `write`, `grep`, `glob`, or your own name

@@ -133,8 +133,12 @@ class RowReader:
             OSError: if the file cannot be read.
         """
         with self.path.open("rb") as file:
-            head = file.read(MAX_FIRST_BYTES)
-            line, _ = next(_lines(io.BytesIO(head), utf_16_of(head)), (b"", 0))
+            wide = utf_16_of(file.read(2))
+            file.seek(0)
+            if wide:
+                line, _ = next(_lines(io.BytesIO(file.read(MAX_FIRST_BYTES)), wide), (b"", 0))
+            else:
+                line = file.readline(MAX_FIRST_BYTES)
             return fields_of(parse_json(line))
 
     def transcript(self, builder: TurnBuilder, *, session_id: str = "", cwd: str = "") -> Transcript:
@@ -150,9 +154,8 @@ def _lines(file: BinaryIO, wide: str) -> Iterator[tuple[bytes, int]]:
         yield from ((line, len(line)) for line in file)
         return
     data = file.read()
-    text = data[: len(data) - len(data) % 2].decode(
-        wide, "replace"
-    )  # half a character is still being written
+    whole_bytes = len(data) - len(data) % 2  # half a character is still being written
+    text = data[:whole_bytes].decode(wide, "replace")
     for line in io.StringIO(text, newline="\n"):
         yield line.removeprefix("\ufeff").encode("utf-8", "replace"), len(line.encode(wide, "surrogatepass"))
 
