@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from tacit.client.daemon_facts import is_running
 from tacit.config.home import Home
+from tacit.system.files import write_whole
 
 PORT = 8484
 """On which a proxy listens where nobody says otherwise."""
@@ -72,6 +73,4 @@ def write_proxy(home: Home, facts: ProxyFacts) -> None:
     serving = {home.proxy_file(proxy.port) for proxy in read_proxies(home)}
     for left in set(home.run_dir.glob("proxy-*.json")) - serving:
         left.unlink(missing_ok=True)
-    path = home.proxy_file(facts.port)
-    path.write_text(json.dumps(asdict(facts)), encoding="utf-8")
-    path.chmod(0o600)
+    write_whole(home.proxy_file(facts.port), json.dumps(asdict(facts)).encode())

@@ -17,6 +17,7 @@ from typing import Any, cast
 from filelock import FileLock, Timeout
 
 from tacit.middleware.conversations import MAX_PLACES, JournalEntry
+from tacit.system.files import open_handle, write_whole
 
 _LOG = logging.getLogger(__name__)
 LOCK_S = 2.0
@@ -59,7 +60,7 @@ class FileJournal:
         )
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            handle = open_handle(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             try:
                 os.write(handle, f"{line}\n".encode("utf-8", "surrogatepass"))
             finally:
@@ -74,10 +75,7 @@ class FileJournal:
 
     def _shorten(self, lines: list[bytes]) -> None:
         with contextlib.suppress(OSError, Timeout), FileLock(f"{self._path}.lock", timeout=LOCK_S):
-            shorter = self._path.with_suffix(".new")
-            shorter.write_bytes(b"".join(line + b"\n" for line in lines))
-            shorter.chmod(0o600)
-            shorter.replace(self._path)
+            write_whole(self._path, b"".join(line + b"\n" for line in lines))
 
 
 def _entry(line: bytes) -> JournalEntry | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tacit.model.signal import Signal
 from tacit.ports.host import Host, OutcomeHost
+from tacit.system.files import open_handle
 
 READ_BYTES = (1 << 16, 1 << 20)
 """How much of the end is read: mostly the first suffices, but the line of a command holds its output."""
@@ -40,7 +41,7 @@ class Outcomes:
 def _end_of(path: Path, size: int) -> bytes:
     """The last whole lines of a file, `size` bytes at most; nothing where it cannot be read at once."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = open_handle(path, os.O_RDONLY)
     except OSError:
         return b""
     try:
@@ -48,7 +49,8 @@ def _end_of(path: Path, size: int) -> bytes:
         if not stat.S_ISREG(facts.st_mode):
             return b""
         start = max(0, facts.st_size - size)
-        text = os.pread(handle, size, start)
+        os.lseek(handle, start, os.SEEK_SET)
+        text = os.read(handle, size)
     except OSError:
         return b""
     finally:
