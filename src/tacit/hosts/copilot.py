@@ -36,7 +36,7 @@ from tacit.reading.prompts.machine_made import machine_made, typed_command
 
 NAME = "copilot"
 CAP_CHARS = 9_500
-"""Copilot cuts the text of tool hooks at 10 KB (measured: 9,400 characters whole, 40,000 cut); at a start and a prompt 40,000 arrive whole."""
+"""Copilot cuts the text of tool hooks at 10 KB and counts characters, not bytes (measured: 9,400 whole, 9,000 of two bytes each whole, 40,000 cut); at a start and a prompt 40,000 arrive whole."""
 _TWIN_WINDOW_MS = 5_000
 _TAKES_CONTEXT = frozenset(
     {"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "SubagentStart"}
