@@ -55,12 +55,12 @@ _WORDS_TEXT = {
         ellos en entre era es esa ese eso esta estas este esto estos está están fue ha hace hacer han has hasta hay haz he la las le les
         lo los mal mi mis mucho muy más nada ni no nos nosotros nuestra nuestro nunca o otra otro para pero pon por porque puede
         puedes podrías que quién qué se sea ser si sin sobre solo son soy su sus sí también tan te tener tengo tiene todo todos todas
-        tu tus un una unas uno unos usted va vez y ya yo siempre nunca jamás usa usar usamos use utiliza""",
+        tu tus un una unas uno unos usted va vez y ya yo siempre nunca jamás usar usamos utiliza""",
     "pt": """
         agora ainda ao aos aqui até bem cada com como da das de dele dessa desse desta deste do dos e ela ele eles em entre era
         essa esse esta este está estão eu faz fazer foi há isso isto já la lá mais mas me mesmo meu minha muito na nada nas nem nesta
         neste no nos nossa nosso nova novo nunca não né o onde os ou para pela pelo pode podemos por porque pra quais qual quando
-        quanto que quem se sem sempre ser seu si são sobre sua também te tem ter tinha tudo um uma umas uns você vocês à às é jamais usa usar usamos utiliza""",
+        quanto que quem se sem sempre ser seu si são sobre sua também te tem ter tinha tudo um uma umas uns você vocês à às é jamais usar usamos utiliza""",
     "ru": """
         а без бы был была были было быть в вам вас весь во вот все всё всего вы где да даже для до его ее её ей если есть еще ещё
         же за здесь и из или им их к как какая какие какой когда кто ли либо лишь меня мне может можешь мой моя мы на над надо нам нас

@@ -22,6 +22,7 @@ from tacit.text.tokens import count_words, index_words, query_words, segmented
         ("모든 시간은 UTC로 저장합니다", "ko"),
         ("Store all times in UTC", "en"),
         ("fix src/main.py", "en"),
+        ("no, use pnpm instead of npm", "en"),
         ("Rename the label `Пароль` to Password", "en"),
         ("Rename the label Пароль to Password in the form", "en"),
         ("", "en"),
