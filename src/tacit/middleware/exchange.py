@@ -90,8 +90,12 @@ class Exchange:
     def _changed(
         self, api: Api, headers: Mapping[str, str], content: bytes, until: float
     ) -> tuple[bytes, SentRequest | None]:
-        text = content.decode()
-        conversation = read_conversation(api, text)
+        try:
+            text = content.decode()
+            conversation = read_conversation(api, text)
+        except ValueError as error:
+            _LOG.debug("%s: it is no JSON object: %s", GOES_OUT, type(error).__name__)
+            return content, None
         if conversation is None:
             return content, None
         changed, sent = self.carry(
@@ -203,12 +207,10 @@ def guarded(work: Callable[[], T], otherwise: T, warning: str) -> T:
     """What `work` returns, or `otherwise` and one line in the log where it breaks: a program's own request and answer are not ours to lose."""
     try:
         return work()
-    except ValueError as error:
-        _LOG.debug("%s: it cannot be read: %s", warning, type(error).__name__)
     except Exception as error:  # noqa: BLE001 - the middleware's boundary
         # No traceback: what is raised over a body may quote it.
         _LOG.warning("%s: %s", warning, type(error).__name__)
-    return otherwise
+        return otherwise
 
 
 def note_sent(sent: SentRequest, body: Body, placed: Placement) -> None:
