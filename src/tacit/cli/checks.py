@@ -409,7 +409,8 @@ def check_host(
     from tacit.hosts.install import CLIENTS, detect, installed
 
     status = installed(host, user_home=place.user_home, home=place.home)
-    if status.state == "absent":
+    in_projects = host not in CLIENTS or CLIENTS[host].project_file
+    if status.state == "absent" and in_projects:
         status = installed(host, user_home=place.user_home, project_root=project, home=place.home)
     programs = {program.name: program for program in detect(place.user_home, place.search_path)}
     program = programs.get(host)
