@@ -157,7 +157,10 @@ def test_help_lists_commands_in_groups_with_whole_descriptions(tacit):
     memories = said[said.index("Memories:") : said.index("Running:")]
     assert " review " in memories
     assert not [line for line in tacit("--help").out.splitlines()[1:] if line.endswith("...")]
-    assert "Connect the coding agents and MCP clients on this machine. Shows what it writes and asks once." in said
+    assert (
+        "Connect the coding agents and MCP clients on this machine. Shows what it writes and asks once."
+        in said
+    )
     assert said.count("Commands:") == 0
 
 
