@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+import psycopg
 import pytest
 
+from e2e.drivers.machine import wait_for
 from postgres_server import check_statement, server
 from tacit.backends.postgres.connection import Connections, Database
 from tacit.backends.postgres.transaction import Transaction
@@ -22,7 +24,7 @@ from tacit.errors import (
     RefusedByRedaction,
     StoreError,
 )
-from tacit.model.shared import SharedStatement, ShareRequest
+from tacit.model.shared import SharedStatement, ShareRequest, TeamChanges
 from tacit.providers.clock import FakeClock
 from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.server.logs import Principal
@@ -40,6 +42,15 @@ REMOTE = "example.org/shop"
 def of(account: str) -> Principal:
     """A device of an account."""
     return Principal(account=account, device="d" * 64)
+
+
+def settle() -> None:
+    """Wait until every transaction of the server that runs now has ended: the feed shows nothing that one of them may precede."""
+    with psycopg.connect(server().dsn(), autocommit=True) as connection:
+        newest = connection.execute("SELECT pg_snapshot_xmax(pg_current_snapshot())").fetchone()
+        assert newest is not None
+        ended = "SELECT pg_snapshot_xmin(pg_current_snapshot()) >= %s::text::xid8"
+        wait_for(lambda: connection.execute(ended, (str(newest[0]),)).fetchone() == (True,))
 
 
 class Acme:
@@ -69,8 +80,14 @@ class Acme:
     def accept(self, request: ShareRequest, **more: object) -> ShareRequest:
         return self.requests.decide(self.cy, self.core, request.id, "accept", now_ms=NOW, **more)
 
+    def changes(self, who: Principal, *, after: str = "", limit: int = 50) -> TeamChanges:
+        """A page of the feed of the team, when everything that was done before is in it."""
+        settle()
+        return self.requests.changes(who, self.core, after=after, limit=limit)
+
     def shared(self, who: Principal) -> dict[str, bool]:
         """What a device of `who` takes over, from the beginning: whether each statement holds."""
+        settle()
         found: dict[str, bool] = {}
         cursor, more = "", True
         while more:
@@ -113,7 +130,7 @@ def test_what_a_reviewer_accepts_reaches_every_member_with_its_author(acme):
     assert (done.state, done.statement, done.decided_by) == ("accepted", None, acme.cy.account)
     for who in (acme.ana, acme.bo, acme.cy, acme.dee):
         assert acme.shared(who) == {RULE.content: True}
-    memory = acme.requests.changes(acme.dee, acme.core, after="", limit=10).memories[0]
+    memory = acme.changes(acme.dee, after="", limit=10).memories[0]
     assert (memory.name, memory.author, memory.statement.tier) == ("Bo", acme.bo.account, "teammate")
 
 
@@ -192,7 +209,7 @@ def test_authors_and_reviewers_unshare_and_a_purge_leaves_no_words(acme):
     acme.requests.unshare(acme.bo, acme.core, memory_id, now_ms=NOW)
     assert acme.shared(acme.dee) == {RULE.content: False}
     acme.requests.unshare(acme.cy, acme.core, memory_id, purge=True, now_ms=NOW)
-    changes = acme.requests.changes(acme.dee, acme.core, after="", limit=50)
+    changes = acme.changes(acme.dee, after="", limit=50)
     assert (changes.memories, changes.purged) == ((), (memory_id,))
 
 
@@ -226,7 +243,7 @@ def test_the_token_decides_the_author_and_the_tier(acme):
         kind = "error_pattern" if tier == "tool" else "decision"
         words = f"Statement {number} says how the release is made."
         acme.accept(acme.ask(who, replace(RULE, content=words, tier=tier, kind=kind)))
-    for memory in acme.requests.changes(acme.dee, acme.core, after="", limit=10).memories:
+    for memory in acme.changes(acme.dee, after="", limit=10).memories:
         tiers[memory.author, memory.statement.tier] = True
     assert set(tiers) == {
         (acme.bo.account, "teammate"),
@@ -244,7 +261,7 @@ def test_the_token_decides_the_author_and_the_tier(acme):
 def test_a_project_is_shared_with_one_team(acme):
     acme.members.put_project(acme.ana, acme.core, REMOTE, now_ms=NOW)
     acme.accept(acme.ask(acme.bo, replace(RULE, scope="project", remote=REMOTE)))
-    memory = acme.requests.changes(acme.dee, acme.core, after="", limit=10).memories[0]
+    memory = acme.changes(acme.dee, after="", limit=10).memories[0]
     assert (memory.statement.scope, memory.statement.remote) == ("project", REMOTE)
     other = f"{acme.name}/web"
     acme.members.add_team(acme.ana, other, now_ms=NOW)
@@ -612,7 +629,7 @@ def everything(acme: Acme, after: str = "") -> tuple[dict[str, bool], str, bool]
     found: dict[str, bool] = {}
     anew, more = False, True
     while more:
-        page = acme.requests.changes(acme.dee, acme.core, after=after, limit=2)
+        page = acme.changes(acme.dee, after=after, limit=2)
         found |= {memory.statement.content: memory.holds for memory in page.memories}
         after, more, anew = page.cursor, page.more, anew or page.anew
     return found, after, anew
@@ -678,7 +695,7 @@ def test_what_a_dump_of_another_server_brought_in_is_shown_and_new_ones_come_beh
     database_of(acme).writing(dumped, durable=True, alone=True)
     found, later, anew = everything(acme, cursor)
     assert (found, anew) == ({first: True}, True)
-    assert acme.requests.changes(acme.dee, acme.core, after="", limit=9).purged == (gone,)
+    assert acme.changes(acme.dee, after="", limit=9).purged == (gone,)
     second = stated(acme, 2)
     found, _, anew = everything(acme, later)
     assert (found, anew) == ({second: True}, False)
@@ -689,7 +706,7 @@ def test_a_cursor_whose_entry_was_purged_begins_anew(acme):
     last = acme.accept(acme.ask(acme.bo)).memory_id
     _, cursor, _ = everything(acme)
     acme.requests.unshare(acme.bo, acme.core, last, purge=True, now_ms=NOW)
-    page = acme.requests.changes(acme.dee, acme.core, after=cursor, limit=9)
+    page = acme.changes(acme.dee, after=cursor, limit=9)
     assert ([memory.statement.content for memory in page.memories], page.purged) == ([first], (last,))
 
 
