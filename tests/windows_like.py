@@ -145,6 +145,7 @@ def _play_taskkill(killpg: Any, sigkill: int) -> None:
 
 def load_foreign(*packages: str) -> None:
     """Load everything that Tacit loads, then forget Tacit's own modules."""
+    import contextlib
     import importlib
     import pkgutil
 
@@ -152,7 +153,8 @@ def load_foreign(*packages: str) -> None:
         found = importlib.import_module(package)
         for module in pkgutil.walk_packages(found.__path__, f"{package}."):
             if not (module.name.endswith("__main__") or ".migrations." in module.name):
-                importlib.import_module(module.name)
+                with contextlib.suppress(ModuleNotFoundError):  # of an agent framework that is not installed
+                    importlib.import_module(module.name)
     for name in list(sys.modules):
         if name.partition(".")[0] == "tacit":
             del sys.modules[name]

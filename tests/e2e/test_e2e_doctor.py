@@ -10,8 +10,8 @@ pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
-def all_hosts(sandbox, claude, opencode, gemini):
-    sandbox.tacit("install", "--yes")
+def all_hosts(sandbox, claude, opencode, codex, gemini, copilot):  # noqa: PLR0917 - fixtures
+    sandbox.tacit("install", "--yes", "--trust-hooks")
     return sandbox
 
 
@@ -27,7 +27,9 @@ def test_install_finds_every_host_and_doctor_proves_each(all_hosts, report):
     assert {name: each["state"] for name, each in found.items()} == {
         "claude-code proof": "ok",
         "opencode proof": "ok",
+        "codex proof": "ok",
         "gemini proof": "ok",
+        "copilot proof": "ok",
     }
     for name, each in found.items():
         report(name, each["detail"])

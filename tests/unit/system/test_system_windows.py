@@ -129,11 +129,15 @@ for name in [name for name in sys.modules if name.partition(".")[0] == "tacit"]:
     del sys.modules[name]
 windows_like.become_windows()
 failed = {}
+frameworks = {f"tacit.middleware.{name}" for name in ("langchain", "langgraph", "litellm", "llama_index", "openai_agents", "pydantic_ai")}
 for name in names:
     if ".migrations." in name or name.endswith("__main__"):
         continue
     try:
         importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if name not in frameworks:
+            failed[name] = str(error)
     except BaseException as error:
         failed[name] = f"{type(error).__name__}: {error}"
 print(json.dumps([len(names), failed]))

@@ -180,10 +180,13 @@ _TRANSLATES = lazy_regex(
     re.IGNORECASE,
 )
 _HANDED_OVER = lazy_regex(
-    r"\bперевед|\bперевести\b|翻译|翻譯|訳して|訳す|翻訳|번역|zusammenfass|résume[rz]?\b|résumer\b",
+    r"\bперевед|\bперевести\b|翻译|翻譯|訳して|訳す|翻訳|번역|要約|要约|总结|總結|摘要|요약|резюмир|zusammenfass|résume[rz]?\b|résumer\b",
     re.IGNORECASE,
 )
 """Asks in another script, or with other words, for something to be done with a text."""
+_OTHER_SCRIPTS = frozenset({"ru", "zh", "ja", "ko"})
+_LATIN_WORD = lazy_regex(r"[A-Za-z]{2,}")
+_LEAST_PROSE = 4
 _ELSEWHERE_WORDS = (
     "der das und ist nicht bitte ein eine einen einem diesen diese dieses dieser ins zu mit für auf den dem "
     "von wie kannst ich wir folgende folgenden folgendes hier bedeutet prüfe erkläre korrigiere schreibe mir "
@@ -249,7 +252,14 @@ def speaks_one_language(text: str) -> bool:
     code = natural_language_of(text)
     if code == ENGLISH or _TRANSLATES.search(text) or _HANDED_OVER.search(text):
         return False
+    if code in _OTHER_SCRIPTS and any(_is_english_prose(line) for line in text.split("\n")):
+        return False
     return not any(is_plainly_english(line) for line in text.split("\n"))
+
+
+def _is_english_prose(line: str) -> bool:
+    """Whether a line of a prompt in another script has so many Latin words that it may be a text that was handed over."""
+    return len(_LATIN_WORD.findall(line)) >= _LEAST_PROSE and natural_language_of(line) == ENGLISH
 
 
 def own_text(prompt: str) -> str:
