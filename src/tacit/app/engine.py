@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,14 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
 from tacit.model.trigger import Trigger
-from tacit.ports.host import DeferringHost, Host, HostCapabilities, ReplayingHost, TranscriptHost
+from tacit.ports.host import (
+    DeferringHost,
+    Host,
+    HostCapabilities,
+    OutcomeHost,
+    ReplayingHost,
+    TranscriptHost,
+)
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
@@ -63,7 +70,7 @@ from tacit.recall.stage import Context, Outcome, Tools
 from tacit.recall.stage_log import StageLog
 from tacit.safety.authority import require
 from tacit.session.compactions import Compactions
-from tacit.session.outcomes import Outcomes
+from tacit.session.outcomes import outcome_of
 from tacit.text.lazy_regex import compile_all
 
 if TYPE_CHECKING:  # see `LazyWriting`
@@ -103,6 +110,26 @@ def _speaker_of_tier(tier: TrustTier | None, speaker: Speaker) -> Speaker:
 
 
 RECALL_THREADS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OptionalPorts:
+    """The optional ports that a host satisfies; None = it does not."""
+
+    replaying: ReplayingHost | None
+    deferring: DeferringHost | None
+    transcript: TranscriptHost | None
+    outcome: OutcomeHost | None
+
+
+def _optional_ports(host: Host) -> _OptionalPorts:
+    """Check which optional ports `host` satisfies. The check takes longer than the rest of most hooks, so it is done once for each host."""
+    return _OptionalPorts(
+        replaying=host if isinstance(host, ReplayingHost) else None,
+        deferring=host if isinstance(host, DeferringHost) else None,
+        transcript=host if isinstance(host, TranscriptHost) else None,
+        outcome=host if isinstance(host, OutcomeHost) else None,
+    )
 
 
 class Engine:
@@ -166,11 +193,8 @@ class Engine:
             nudges=self.nudges,
             judge=self._judge,
         )
-        self._outcomes = Outcomes()
         self.items = Items(self, parts, refuse_incognito=lambda: self._refuse_incognito(""))
-        self._replaying: dict[str, ReplayingHost | None] = {}
-        self._deferring: dict[str, DeferringHost | None] = {}
-        self._telling: dict[str, TranscriptHost | None] = {}
+        self._optional_ports: dict[str, _OptionalPorts] = {}
         self._compactions = Compactions()
         self._hook_deadline = HookDeadline(parts.home)
 
@@ -252,35 +276,32 @@ class Engine:
             InvalidPayload: naming the field that is missing or wrong.
         """
         adapter = self._host(host)
-        if host not in self._replaying:  # the check takes longer than most hooks have to say
-            self._replaying[host] = adapter if isinstance(adapter, ReplayingHost) else None
-        replaying = self._replaying[host]
-        if replaying is not None and (request := replaying.parse_replay(payload)) is not None:
-            return replaying.encode_replay(self._signals.replay(request, settings_of=self._settings_of))
+        ports = self._optional_ports.get(host) or self._optional_ports.setdefault(
+            host, _optional_ports(adapter)
+        )
+        if ports.replaying and (request := ports.replaying.parse_replay(payload)) is not None:
+            return ports.replaying.encode_replay(self._signals.replay(request, settings_of=self._settings_of))
         signal = adapter.parse(payload, at_ms=self._parts.clock.now_ms())
         if signal is None:
             return ""
-        signal = self._outcomes.told(adapter, signal)
+        signal = outcome_of(signal, ports.outcome) if ports.outcome else signal
         if isinstance(signal, SessionStarted):
             self._hook_deadline.tell(prompt_ms(self._settings_at(signal.cwd, signal.agent).recall))
-        if host not in self._deferring:  # as above
-            self._deferring[host] = adapter if isinstance(adapter, DeferringHost) else None
-            self._telling[host] = adapter if isinstance(adapter, TranscriptHost) else None
-        capabilities, deferring, telling = adapter.capabilities, self._deferring[host], self._telling[host]
+        capabilities = adapter.capabilities
         ends = self._parts.clock.monotonic_ms() + deadline_ms
-        compaction = self._compactions.before(signal, telling) if telling else None
+        compaction = self._compactions.before(signal, ports.transcript) if ports.transcript else None
         if compaction is not None:
             self.handle(
                 compaction,
                 capabilities=capabilities,
                 deadline_ms=deadline_ms / 2,
-                carries=False if deferring else None,
+                carries=False if ports.deferring else None,
             )
         delivery = self.handle(
             signal,
             capabilities=capabilities,
             deadline_ms=ends - self._parts.clock.monotonic_ms(),
-            carries=deferring.carries(payload) if deferring else None,
+            carries=ports.deferring.carries(payload) if ports.deferring else None,
         )
         return adapter.encode(payload, delivery.block, notice=delivery.notice)
 

@@ -167,7 +167,7 @@ class SignalHandler:
             if not acquired:
                 self._late.submit(self._handle_late, signal, capabilities, settings)
                 return _silent()
-            self._hear_last_words(signal)
+            self._read_last_words(signal)
             dropped = self._dropped_by_compaction(signal, capabilities, settings, remaining)
             if carries and self._lacks_start(signal):
                 self._start_late(signal, capabilities, settings, remaining)
@@ -201,18 +201,24 @@ class SignalHandler:
         log = StageLog(timer=self._clock.monotonic_ms)
         return self._handle(compacted, capabilities, settings, remaining, log).delivery.block.text
 
-    def _hear_last_words(self, signal: Signal) -> None:
-        """Read what the last message said before a prompt, where its end named only the transcript, which the host writes later."""
+    def _read_last_words(self, signal: Signal) -> None:
+        """Read the agent's last message from the transcript before a prompt, if the event at its end named the transcript alone.
+
+        Such a host writes the message after that event, so it cannot be read earlier.
+        """
         if not isinstance(signal, PromptSubmitted) or signal.machine:
             return
         state = self._sessions.load(signal.session)
         if state is None or not state.words_at:
             return
-        from tacit.capture.transcripts.copilot import last_reply  # noqa: PLC0415 - most hosts hand the words over
+        from tacit.capture.transcript import last_reply  # noqa: PLC0415 - most hosts hand the words over
 
         words = MessageEnded(
-            session=signal.session, key=f"words:{signal.key}", at_ms=signal.at_ms, text=last_reply(Path(state.words_at))
-        )  # fmt: skip
+            session=signal.session,
+            key=f"words:{signal.key}",
+            at_ms=signal.at_ms,
+            text=last_reply(signal.session.host, Path(state.words_at)),
+        )
         self._sessions.save(replace(self._advance(words, state, None, ()), words_at=""))
 
     def _with_task(self, signal: Signal, *, timeout_s: float) -> Signal:

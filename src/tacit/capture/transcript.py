@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from tacit.capture.transcripts import copilot
 from tacit.capture.transcripts.claude_code import read_claude_code
 from tacit.capture.transcripts.opencode.database import read_opencode, read_opencode_messages
 from tacit.capture.transcripts.plain import read_messages
@@ -68,6 +69,14 @@ def read_transcript(source: TranscriptSource, since: Position, *, subagents: boo
             f"{path} holds no session {session_id}.", hint="Expected a transcript of that session."
         )
     return matches[0] if matches else sessions[0].transcript
+
+
+def last_reply(host: str, path: Path) -> str:
+    """Return the words of the main agent's last message, read from the end of a transcript of `host`.
+
+    "" = there are none, or the event at the end of a message of this host holds them itself.
+    """
+    return copilot.last_reply(path) if host == "copilot" else ""
 
 
 def source_of(handover: Handover) -> TranscriptSource:

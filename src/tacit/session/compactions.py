@@ -1,7 +1,7 @@
-"""Compactions that a host tells of in its transcript alone. In: a signal and the host. Out: a session start after a compaction, or None.
+"""Compactions that a host reports only in its transcript. In: a signal and the host. Out: a session start after a compaction, or None.
 
-Reads the lines that were added to a transcript since the last signal of its session, a few of them on the hook path. Never
-reads what was there before the session was heard of, and never fails: a transcript that cannot be read tells nothing.
+Reads the lines that were added to a transcript since the last signal of its session. Never reads lines that are older than the first
+signal of the session, except to compare names. Never fails: a transcript that cannot be read counts as one without a compaction.
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ from tacit.ports.host import TranscriptHost
 
 MAX_FILES = 256
 MAX_BYTES = 32 << 20
-"""Most bytes read at once; of a longer part the last ones."""
+"""Most bytes that are read at once. Of a longer part, the last ones are read."""
 
 
 class Compactions:
-    """Remembers how far each live transcript was read. Safe to use from several threads."""
+    """Keeps the position up to which each transcript was read. Safe to use from several threads."""
 
     def __init__(self) -> None:
         self._offsets: OrderedDict[str, int] = OrderedDict()
         self._lock = Lock()
 
     def before(self, signal: Signal, host: TranscriptHost) -> SessionStarted | None:
-        """The start that a compaction since the last signal of this session stands for; None = there was none."""
+        """Return the session start that stands for a compaction since the last signal of this session; None = there was none."""
         if not signal.transcript_path:
             return None
         with self._lock:
-            told = self._told(signal.transcript_path, host)
-        if not told or isinstance(signal, SessionStarted | SessionEnded):
+            found = self._new_compaction(signal.transcript_path, host)
+        if not found or isinstance(signal, SessionStarted | SessionEnded):
             return None
         return SessionStarted(
             session=signal.session,
@@ -44,8 +44,8 @@ class Compactions:
             source="compact",
         )
 
-    def _told(self, path: str, host: TranscriptHost) -> bool:
-        """Whether a line that was added tells of a compaction that no line before it told of."""
+    def _new_compaction(self, path: str, host: TranscriptHost) -> bool:
+        """Whether an added line names a compaction that no earlier line names."""
         known = self._offsets.get(path)
         try:
             if not S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - the hook path

@@ -1,7 +1,7 @@
-"""How a call ended, where the host's hook does not tell. In: a signal and its host. Out: the signal, or the failure that it was.
+"""The outcome of a call, for hosts whose hooks do not report it. In: a signal and its host. Out: the signal, or the failure that it was.
 
-Reads the end of the host's transcript, which the host wrote before it called the hook. Never waits, never writes; a transcript that
-cannot be read changes nothing.
+Reads the end of the host's transcript, which the host writes before it calls the hook. Never waits, never writes. If the transcript
+cannot be read, the signal stays as it is.
 """
 
 from __future__ import annotations
@@ -11,35 +11,26 @@ import stat
 from pathlib import Path
 
 from tacit.model.signal import Signal
-from tacit.ports.host import Host, OutcomeHost
+from tacit.ports.host import OutcomeHost
 from tacit.system.files import open_handle
 
 READ_BYTES = (1 << 16, 1 << 20)
-"""How much of the end is read: mostly the first suffices, but the line of a command holds its output."""
+"""Bytes to read of the end: first the smaller number. The larger one is for a command with a long output, which is in the same line."""
 
 
-class Outcomes:
-    """Looks up how calls ended. Safe to call from several threads."""
-
-    def __init__(self) -> None:
-        self._readers: dict[str, OutcomeHost | None] = {}
-
-    def told(self, host: Host, signal: Signal) -> Signal:
-        """`signal`, or the failure that the transcript shows it to be."""
-        if host.name not in self._readers:  # the check takes longer than most hooks have to say
-            self._readers[host.name] = host if isinstance(host, OutcomeHost) else None
-        reader = self._readers[host.name]
-        if reader is None or not signal.transcript_path or not reader.needs_outcome(signal):
-            return signal
-        for size in READ_BYTES:
-            told = reader.with_outcome(signal, _end_of(Path(signal.transcript_path), size))
-            if told is not None:
-                return told
+def outcome_of(signal: Signal, host: OutcomeHost) -> Signal:
+    """Return `signal`, or the failure that the transcript shows it to be."""
+    if not signal.transcript_path or not host.needs_outcome(signal):
         return signal
+    for size in READ_BYTES:
+        told = host.with_outcome(signal, _end_of(Path(signal.transcript_path), size))
+        if told is not None:
+            return told
+    return signal
 
 
 def _end_of(path: Path, size: int) -> bytes:
-    """The last whole lines of a file, `size` bytes at most; nothing where it cannot be read at once."""
+    """Read the last whole lines of a file, at most `size` bytes; nothing if it is no regular file or cannot be read."""
     try:
         handle = open_handle(path, os.O_RDONLY)
     except OSError:

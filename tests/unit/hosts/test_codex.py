@@ -14,7 +14,8 @@ from tacit.hosts.claude_code import ClaudeCode
 from tacit.hosts.codex import Codex
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import Signal, ToolFailed, ToolFinished
-from tacit.session.outcomes import Outcomes
+from tacit.ports.host import OutcomeHost
+from tacit.session.outcomes import outcome_of
 
 AT = 1_795_169_545_696
 HOST = Codex()
@@ -74,7 +75,7 @@ def rollout(path: Path, *codes: tuple[str, int], noise: int = 0) -> Path:
 
 def ended(path: Path | str, host: Any = HOST) -> Signal:
     signal = tool("make", "PostToolUse", tool_response="boom\n", transcript_path=str(path))
-    return Outcomes().told(host, signal)
+    return outcome_of(signal, host) if isinstance(host, OutcomeHost) else signal
 
 
 def test_the_exit_code_stands_in_the_rollout(tmp_path: Path) -> None:
