@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tacit.hosts.probe import claude_code, copilot, cursor, gemini, mcp_server, opencode
+from tacit.hosts.probe.installed_hooks import hooks_only, problem_of
 
 NONCE = "nonce7c1e"
 
@@ -111,10 +112,19 @@ def test_claude_probe_names_what_is_not_installed(tmp_path: Path, launcher: Path
 
 
 def test_only_hooks_are_taken_from_the_users_settings():
-    assert claude_code.hooks_only({"apiKeyHelper": "x", "env": {"A": "b"}, "hooks": {"Stop": []}}) == {
+    assert hooks_only({"apiKeyHelper": "x", "env": {"A": "b"}, "hooks": {"Stop": []}}) == {
         "hooks": {"Stop": []}
     }
-    assert claude_code.hooks_only({"hooks": "wrong"}) == {}
+    assert hooks_only({"hooks": "wrong"}) == {}
+    assert hooks_only([]) == {}
+
+
+@pytest.mark.parametrize("name", ["tacit-hook", "läuncher", "back\\slash"])
+def test_a_launcher_is_found_however_json_writes_its_path(tmp_path: Path, name: str):
+    launcher = script(tmp_path / name, "#!/bin/sh\n")
+    for ascii_only in (True, False):
+        hooks = json.dumps({"command": f"{launcher} acme"}, ensure_ascii=ascii_only)
+        assert problem_of(hooks, file=tmp_path / "hooks.json", launcher=launcher, host="acme") is None
 
 
 def test_opencode_probe_loads_a_copy_of_the_plugin(tmp_path: Path, launcher: Path):

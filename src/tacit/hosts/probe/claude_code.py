@@ -7,14 +7,18 @@ holds them. The user's files are read, never written; nothing leaves the machine
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
-from tacit.hosts.probe.process import SEARCH_PATH, ProbeResult, clean_environment, judge, not_run, run_client
-from tacit.hosts.probe.stub_model import StubModel
+from tacit.hosts.probe.installed_hooks import hooks_only, problem_of
+from tacit.hosts.probe.process import (
+    SEARCH_PATH,
+    ProbeResult,
+    clean_environment,
+    judge,
+    not_run,
+    run_client,
+    scratch,
+)
 
 MODEL = "claude-sonnet-4-5"
 PROMPT = "Say hello in one word."
@@ -35,12 +39,6 @@ def environment(
         "DISABLE_ERROR_REPORTING": "1",
         "DISABLE_TELEMETRY": "1",
     }
-
-
-def hooks_only(settings: Mapping[str, object]) -> dict[str, object]:
-    """The part of a settings file that a probe reuses: its hooks. Permissions, keys and helpers stay out."""
-    hooks = settings.get("hooks")
-    return {"hooks": hooks} if isinstance(hooks, dict) else {}
 
 
 def probe(
@@ -73,24 +71,20 @@ def probe(
         )
     except OSError as error:
         return not_run(f"{settings} cannot be read ({error}). Run `tacit install claude-code`.")
-    hooks = hooks_only(cast(dict[str, object], content) if isinstance(content, dict) else {})
-    if str(launcher) not in json.dumps(hooks, ensure_ascii=False):
-        return not_run(f"{settings} has no hook that calls {launcher}. Run `tacit install claude-code`.")
-    if not launcher.exists():
-        return not_run(f"The launcher {launcher} is missing. Run `tacit install claude-code` again.")
-    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-"))
-    try:
-        with StubModel() as stub:
-            home, project = folder / "home", folder / "project"
-            (home / ".claude").mkdir(parents=True)
-            project.mkdir()
-            (home / ".claude" / "settings.json").write_text(json.dumps(hooks), encoding="utf-8")
-            finished = run_client(
-                [str(executable), "-p", PROMPT, "--model", MODEL],
-                environment=environment(stub.url, home=home, tacit_home=tacit_home, search_path=search_path),
-                cwd=project,
-                timeout_s=timeout_s,
-            )
-            return judge(finished, stub, nonce=nonce, host="Claude Code")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    hooks = json.dumps(hooks_only(content))
+    problem = problem_of(hooks, file=settings, launcher=launcher, host="claude-code")
+    if problem is not None:
+        return problem
+    with scratch() as place:
+        copy = place.home / ".claude" / "settings.json"
+        copy.parent.mkdir()
+        copy.write_text(hooks, encoding="utf-8")
+        finished = run_client(
+            [str(executable), "-p", PROMPT, "--model", MODEL],
+            environment=environment(
+                place.stub.url, home=place.home, tacit_home=tacit_home, search_path=search_path
+            ),
+            cwd=place.project,
+            timeout_s=timeout_s,
+        )
+        return judge(finished, place.stub, nonce=nonce, host="Claude Code")

@@ -8,8 +8,6 @@ nothing leaves the machine.
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +15,16 @@ from pathlib import Path
 from tacit.errors import HostError
 from tacit.hosts.install import toml_tables
 from tacit.hosts.install.codex import STATE
-from tacit.hosts.probe.process import SEARCH_PATH, ProbeResult, clean_environment, judge, not_run, run_client
-from tacit.hosts.probe.stub_model import StubModel
+from tacit.hosts.probe.installed_hooks import problem_of
+from tacit.hosts.probe.process import (
+    SEARCH_PATH,
+    ProbeResult,
+    clean_environment,
+    judge,
+    not_run,
+    run_client,
+    scratch,
+)
 
 PROVIDER, MODEL = "stub", "gpt-5.4"
 PROMPT = "Say hello in one word."
@@ -98,44 +104,35 @@ def probe(
         )
     except (OSError, HostError) as error:
         return not_run(f"{error} Run `tacit install codex`.")
-    if str(launcher) not in json.dumps(content, ensure_ascii=False):
-        return not_run(f"{hooks} has no hook that calls {launcher}. Run `tacit install codex`.")
-    if not launcher.exists():
-        return not_run(f"The launcher {launcher} is missing. Run `tacit install codex` again.")
-    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
-    try:
-        with StubModel() as stub:
-            home, project = folder / "home", folder / "project"
-            copy = home / ".codex" / "hooks.json"
-            copy.parent.mkdir(parents=True)
-            project.mkdir()
-            copy.write_text(json.dumps(content), encoding="utf-8")
-            settings = configuration(stub.url)
-            for end, trusted_hash in approved.items():
-                settings = toml_tables.add(
-                    settings, (*STATE, f"{copy}{end}"), {"trusted_hash": trusted_hash}, path=config
-                )
-            (copy.parent / "config.toml").write_text(settings, encoding="utf-8")
-            variables = environment(home, tacit_home, search_path=search_path)
-            finished = run_client(
-                [str(executable), *OPTIONS, PROMPT], environment=variables, cwd=project, timeout_s=timeout_s
+    copied = json.dumps(content)
+    problem = problem_of(copied, file=hooks, launcher=launcher, host="codex")
+    if problem is not None:
+        return problem
+    with scratch() as place:
+        copy = place.home / ".codex" / "hooks.json"
+        copy.parent.mkdir()
+        copy.write_text(copied, encoding="utf-8")
+        settings = configuration(place.stub.url)
+        for end, trusted_hash in approved.items():
+            settings = toml_tables.add(
+                settings, (*STATE, f"{copy}{end}"), {"trusted_hash": trusted_hash}, path=config
             )
-            result = judge(finished, stub, nonce=nonce, host="Codex")
-            if result.ok or not result.requests:
-                return result
-            stub.clear()
-            finished = run_client(
-                [str(executable), *OPTIONS, BYPASS, PROMPT],
-                environment=variables,
-                cwd=project,
-                timeout_s=timeout_s,
-            )
-            if judge(finished, stub, nonce=nonce, host="Codex").ok:
-                advice = (
-                    "The path is sound, but Codex skips the hooks until you trust them: start `codex`, enter `/hooks` and "
-                    "approve them, or run `tacit install codex --trust-hooks`."
-                )
-                return replace(result, advice=advice, output_end="")
+        (copy.parent / "config.toml").write_text(settings, encoding="utf-8")
+        variables = environment(place.home, tacit_home, search_path=search_path)
+
+        def run(*options: str) -> ProbeResult:
+            command = [str(executable), *OPTIONS, *options, PROMPT]
+            finished = run_client(command, environment=variables, cwd=place.project, timeout_s=timeout_s)
+            return judge(finished, place.stub, nonce=nonce, host="Codex")
+
+        result = run()
+        if result.ok or not result.requests:
             return result
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        place.stub.clear()
+        if not run(BYPASS).ok:
+            return result
+        advice = (
+            "The path is sound, but Codex skips the hooks until you trust them: start `codex`, enter `/hooks` and "
+            "approve them, or run `tacit install codex --trust-hooks`."
+        )
+        return replace(result, advice=advice, output_end="")

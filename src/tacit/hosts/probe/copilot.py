@@ -6,13 +6,19 @@ files are read, never written; nothing leaves the machine.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 
 from tacit.hosts.install.copilot import HOOKS_FILE
-from tacit.hosts.probe.process import SEARCH_PATH, ProbeResult, clean_environment, judge, not_run, run_client
-from tacit.hosts.probe.stub_model import StubModel
+from tacit.hosts.probe.installed_hooks import problem_of
+from tacit.hosts.probe.process import (
+    SEARCH_PATH,
+    ProbeResult,
+    clean_environment,
+    judge,
+    not_run,
+    run_client,
+    scratch,
+)
 
 MODEL = "stub-model"
 PROMPT = "Say hello in one word."
@@ -60,24 +66,19 @@ def probe(
         text = hooks.read_text(encoding="utf-8")
     except OSError as error:
         return not_run(f"{hooks} cannot be read ({error}). Run `tacit install copilot`.")
-    if str(launcher) not in text:
-        return not_run(f"{hooks} has no hook that calls {launcher}. Run `tacit install copilot`.")
-    if not launcher.exists():
-        return not_run(f"The launcher {launcher} is missing. Run `tacit install copilot` again.")
-    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-"))
-    try:
-        with StubModel() as stub:
-            home, project = folder / "home", folder / "project"
-            copied = home / ".copilot" / "hooks"
-            copied.mkdir(parents=True)
-            project.mkdir()
-            (copied / HOOKS_FILE).write_text(text, encoding="utf-8")
-            finished = run_client(
-                [str(executable), "-p", PROMPT],
-                environment=environment(stub.url, home=home, tacit_home=tacit_home, search_path=search_path),
-                cwd=project,
-                timeout_s=timeout_s,
-            )
-            return judge(finished, stub, nonce=nonce, host="Copilot")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    problem = problem_of(text, file=hooks, launcher=launcher, host="copilot")
+    if problem is not None:
+        return problem
+    with scratch() as place:
+        copy = place.home / ".copilot" / "hooks" / HOOKS_FILE
+        copy.parent.mkdir(parents=True)
+        copy.write_text(text, encoding="utf-8")
+        finished = run_client(
+            [str(executable), "-p", PROMPT],
+            environment=environment(
+                place.stub.url, home=place.home, tacit_home=tacit_home, search_path=search_path
+            ),
+            cwd=place.project,
+            timeout_s=timeout_s,
+        )
+        return judge(finished, place.stub, nonce=nonce, host="Copilot")

@@ -7,16 +7,21 @@ them. The user's files are read, never written; nothing leaves the machine.
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
 
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
-from tacit.hosts.probe.process import SEARCH_PATH, ProbeResult, clean_environment, judge, not_run, run_client
-from tacit.hosts.probe.stub_model import StubModel
+from tacit.hosts.probe.installed_hooks import hooks_only, problem_of
+from tacit.hosts.probe.process import (
+    SEARCH_PATH,
+    ProbeResult,
+    clean_environment,
+    judge,
+    not_run,
+    run_client,
+    scratch,
+)
 
 MODEL = "gemini-2.5-pro"
 PROMPT = "Say hello in one word."
@@ -26,7 +31,7 @@ SETTINGS: Mapping[str, object] = {
     "security": {"auth": {"selectedType": "gemini-api-key"}},
     "telemetry": {"enabled": False},
 }
-"""What makes Gemini CLI take a key from its environment and send nothing but requests to the model."""
+"""Settings with which Gemini CLI takes its key from the environment and sends nothing but requests to the model."""
 
 
 def environment(
@@ -70,30 +75,20 @@ def probe(
         return not_run(str(error))
     except (OSError, UnicodeDecodeError) as error:
         return not_run(f"{settings} cannot be read ({error}). Run `tacit install gemini`.")
-    chosen = hooks_only(cast(dict[str, object], content))
-    if str(launcher) not in json.dumps(chosen, ensure_ascii=False):
-        return not_run(f"{settings} has no hook that calls {launcher}. Run `tacit install gemini`.")
-    if not launcher.exists():
-        return not_run(f"The launcher {launcher} is missing. Run `tacit install gemini` again.")
-    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-"))
-    try:
-        with StubModel() as stub:
-            home, project = folder / "home", folder / "project"
-            (home / ".gemini").mkdir(parents=True)
-            project.mkdir()
-            text = json.dumps({**SETTINGS, **chosen})
-            (home / ".gemini" / "settings.json").write_text(text, encoding="utf-8")
-            finished = run_client(
-                [str(executable), "-m", MODEL, "-p", PROMPT],
-                environment=environment(stub.url, home=home, tacit_home=tacit_home, search_path=search_path),
-                cwd=project,
-                timeout_s=timeout_s,
-            )
-            return judge(finished, stub, nonce=nonce, host="Gemini CLI")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def hooks_only(settings: Mapping[str, object]) -> dict[str, object]:
-    """The part of a settings file that a probe reuses: its hooks, and whether they are switched off."""
-    return {name: settings[name] for name in ("hooks", "hooksConfig") if isinstance(settings.get(name), dict)}
+    hooks = hooks_only(content, ("hooks", "hooksConfig"))
+    problem = problem_of(json.dumps(hooks), file=settings, launcher=launcher, host="gemini")
+    if problem is not None:
+        return problem
+    with scratch() as place:
+        copy = place.home / ".gemini" / "settings.json"
+        copy.parent.mkdir()
+        copy.write_text(json.dumps({**SETTINGS, **hooks}), encoding="utf-8")
+        finished = run_client(
+            [str(executable), "-m", MODEL, "-p", PROMPT],
+            environment=environment(
+                place.stub.url, home=place.home, tacit_home=tacit_home, search_path=search_path
+            ),
+            cwd=place.project,
+            timeout_s=timeout_s,
+        )
+        return judge(finished, place.stub, nonce=nonce, host="Gemini CLI")

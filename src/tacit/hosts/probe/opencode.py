@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import tempfile
 from pathlib import Path
 
-from tacit.hosts.probe.process import SEARCH_PATH, ProbeResult, clean_environment, judge, not_run, run_client
-from tacit.hosts.probe.stub_model import StubModel
+from tacit.hosts.probe.process import (
+    SEARCH_PATH,
+    ProbeResult,
+    clean_environment,
+    judge,
+    not_run,
+    run_client,
+    scratch,
+)
 
 PROVIDER, MODEL, SMALL_MODEL = "stub", "stub-model", "stub-small"
 PROMPT = "Say hello in one word."
@@ -84,20 +90,16 @@ def probe(
         return not_run(f"The plugin file {plugin} is missing. Run `tacit install opencode`.")
     if not launcher.exists():
         return not_run(f"The launcher {launcher} is missing. Run `tacit install opencode` again.")
-    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-"))
-    try:
-        with StubModel() as stub:
-            home, project = folder / "home", folder / "project"
-            plugins = home / ".config" / "opencode" / "plugins"
-            plugins.mkdir(parents=True)
-            project.mkdir()
-            shutil.copyfile(plugin, plugins / plugin.name)
-            finished = run_client(
-                [str(executable), "run", PROMPT],
-                environment=environment(stub.url, home=home, tacit_home=tacit_home, search_path=search_path),
-                cwd=project,
-                timeout_s=timeout_s,
-            )
-            return judge(finished, stub, nonce=nonce, host="OpenCode")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with scratch() as place:
+        copy = place.home / ".config" / "opencode" / "plugins" / plugin.name
+        copy.parent.mkdir(parents=True)
+        shutil.copyfile(plugin, copy)
+        finished = run_client(
+            [str(executable), "run", PROMPT],
+            environment=environment(
+                place.stub.url, home=place.home, tacit_home=tacit_home, search_path=search_path
+            ),
+            cwd=place.project,
+            timeout_s=timeout_s,
+        )
+        return judge(finished, place.stub, nonce=nonce, host="OpenCode")

@@ -7,9 +7,12 @@ whole process group ends with it.
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,6 +114,29 @@ class ProbeResult:
     advice: str = ""
     requests: int = 0
     output_end: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scratch:
+    """What a client runs with: a stub model, an empty home folder and an empty project folder."""
+
+    stub: StubModel
+    home: Path
+    project: Path
+
+
+@contextmanager
+def scratch() -> Iterator[Scratch]:
+    """Start a stub model and make the folders; afterwards stop it and remove them."""
+    folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
+    try:
+        with StubModel() as stub:
+            home, project = folder / "home", folder / "project"
+            home.mkdir()
+            project.mkdir()
+            yield Scratch(stub=stub, home=home, project=project)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def judge(finished: Finished, stub: StubModel, *, nonce: str, host: str) -> ProbeResult:
