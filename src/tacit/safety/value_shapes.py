@@ -195,35 +195,41 @@ _KEPT_ELSEWHERE = lazy_regex(
 
 
 def _no_phrase(value: str) -> bool:
-    """For words behind the name of a passphrase: one of them alone, or the place where it is kept."""
+    """Judge the words after the name of a passphrase: whether they are too short, or name the place where it is kept."""
     return (
         len(value) < 8 or is_placeholder(value) or bool(_KEPT_ELSEWHERE.search(value)) or _no_password(value)
     )
 
 
 _IDENTIFIER = lazy_regex(r"^(?:[a-z][a-z0-9]*(?:[_:][a-z0-9]+)+|X-[A-Za-z-]+\d?)$")
-"""`user_id2`, `cache:42`, `X-Request-ID2`: what a key of another sort is called."""
+"""The name of another sort of key: `user_id2`, `cache:42`, `X-Request-ID2`."""
+
+
+def _no_labeled_value(value: str) -> bool:
+    """Judge a value directly after a name and a mark."""
+    return _no_password(value) or bool(_IDENTIFIER.match(_stripped(value)))
 
 
 def _no_spoken_value(value: str) -> bool:
-    """For a value in a sentence of a language with blanks between its words."""
+    """Judge a value in a sentence of a language with blanks between its words."""
     return _no_mixed_value(value) or bool(_IDENTIFIER.match(_stripped(value)))
 
 
 def _no_latin_value(value: str) -> bool:
-    """For Latin letters within a sentence of a language without blanks."""
+    """Judge Latin letters in a sentence of a language without blanks."""
     plain = _stripped(value)
     return _no_foreign_value(value) or bool(TECHNICAL.match(plain)) or bool(_IDENTIFIER.match(plain))
 
 
 def _no_code(value: str) -> bool:
-    """For digits behind the name of a code: a year is none, nor are digits that are all the same."""
+    """Judge the digits after the name of a code: a year and a repeated digit are innocent."""
     digits = [ch for ch in value if ch.isdigit()]
     return len(set(digits)) < 2 or (len(digits) == 4 and digits[0] in "12" and digits[1] in "09")
 
 
 def _shapes_of(words: Words) -> tuple[Shape, ...]:
-    """The shapes of one language; see `language_shapes`."""
+    """Make the shapes of one language."""
+    keywords, names = words.names
     edge = r"(?<!\w)" if words.spaced else ""
     end = r"\b" if words.spaced else ""
     judge = _no_spoken_value if words.spaced else _no_latin_value
@@ -236,25 +242,28 @@ def _shapes_of(words: Words) -> tuple[Shape, ...]:
     gap = r"[^\n.:=]{0,60}?" if words.spaced else r"[^\n!-~]{0,24}?(?:[!-~]{1,20}[^\n!-~]{1,12})?"
     more = r"(?:[ \t][\w'\u2019-]{1,20}){0,5}" if words.spaced else r"[^\n!-~\uff1a\uff1d]{0,24}?"
     verb = rf"(?<!\w){words.verb}{end}" if words.spaced else words.verb
-    name = rf"(?i:{edge}{words.name}{end})"
+    name = rf"(?i:{edge}{names}{end})"
     mark = r"(?:[:=\uff1a\uff1d]|->|=>|\u2192|\u2014|\u2013|\s-\s)"
     quote = rf"(?:{_QUOTE}{{1,2}}[ \u00a0\u202f]?)?"
     shapes = [
         # `das Passwort lautet x`, `Passwort für den Server: x`
-        _shape("spoken_secret", words.keywords, rf"{name}{gap}\s{{0,2}}(?i:{verb}|{mark})\s{{0,3}}{quote}(?P<secret>{value})", judge, reach=(0, 4)),
+        _shape("spoken_secret", keywords, rf"{name}{gap}\s{{0,2}}(?i:{verb}|{mark})\s{{0,3}}{quote}(?P<secret>{value})", judge, reach=(0, 4)),
         # `Passwort: x` with a plain word
-        _shape("spoken_secret", words.keywords, rf"{name}{more}\s{{0,2}}{mark}\s{{0,3}}{quote}(?P<secret>{_BARE}{{5,200}}){_END}", lambda found: _no_password(found) or bool(_IDENTIFIER.match(_stripped(found))), reach=(0, 4)),
+        _shape("spoken_secret", keywords, rf"{name}{more}\s{{0,2}}{mark}\s{{0,3}}{quote}(?P<secret>{_BARE}{{5,200}}){_END}", _no_labeled_value, reach=(0, 4)),
         # `mit dem Passwort x`
-        _shape("spoken_secret", words.keywords, rf"{name}\s{{0,3}}{quote}(?P<secret>{value})", _no_spoken_value, reach=(0, 4)),
+        _shape("spoken_secret", keywords, rf"{name}\s{{0,3}}{quote}(?P<secret>{value})", _no_spoken_value, reach=(0, 4)),
         # `das Token vom Server x`, of a long random value
-        _shape("spoken_secret", words.keywords, rf"{name}(?:[^\S\n][^\W\d]{{1,20}}){{1,4}}[^\S\n]{{1,3}}{quote}(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])[A-Za-z0-9+/_=-]{{16,200}})(?![\w/.])", _no_opaque, reach=(0, 4)),
+        _shape("spoken_secret", keywords, rf"{name}(?:[^\S\n][^\W\d]{{1,20}}){{1,4}}[^\S\n]{{1,3}}{quote}(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])[A-Za-z0-9+/_=-]{{16,200}})(?![\w/.])", _no_opaque, reach=(0, 4)),
     ]  # fmt: skip
     if words.identifiers:
-        shapes.append(_shape("secret_assignment", words.identifier_keywords, rf"(?i:(?<![\w])[\w-]{{0,40}}?{words.identifiers}[\w-]{{0,20}})[\"'`]?{_SET}[\"'`]?(?P<secret>{_BARE}{{5,200}})", _no_password, reach=(0, 4)))  # fmt: skip
+        keywords, names = words.identifiers
+        shapes.append(_shape("secret_assignment", keywords, rf"(?i:(?<![\w])[\w-]{{0,40}}?{names}[\w-]{{0,20}})[\"'`]?{_SET}[\"'`]?(?P<secret>{_BARE}{{5,200}})", _no_password, reach=(0, 4)))  # fmt: skip
     if words.codes:
-        shapes.append(_shape("one_time_code", words.code_keywords, rf"(?i:{edge}(?<![a-z]){words.codes}(?![a-z]))[^\n\d]{{0,40}}?(?P<secret>(?<![\w.,-])\d{{3}}[ -]\d{{3}}(?![\w-])|(?<![\d.,-])\d{{4,8}}(?![\d%]|[.,]\d))", _no_code, reach=(0, 4)))  # fmt: skip
+        keywords, names = words.codes
+        shapes.append(_shape("one_time_code", keywords, rf"(?i:{edge}(?<![a-z]){names}(?![a-z]))[^\n\d]{{0,40}}?(?P<secret>(?<![\w.,-])\d{{3}}[ -]\d{{3}}(?![\w-])|(?<![\d.,-])\d{{4,8}}(?![\d%]|[.,]\d))", _no_code, reach=(0, 4)))  # fmt: skip
     if words.phrases:
-        shapes.append(_shape("spoken_secret", words.phrase_keywords, rf"(?i:{edge}{words.phrases})[^\n:=\uff1a]{{0,40}}?(?:[:=\uff1a]\s{{0,3}}|(?={_QUOTE}))(?P<secret>[^\n]{{8,120}}?)(?=[ \t]{{0,4}}(?:$|\n|\r))", _no_phrase, reach=(0, 4)))  # fmt: skip
+        keywords, names = words.phrases
+        shapes.append(_shape("spoken_secret", keywords, rf"(?i:{edge}{names})[^\n:=\uff1a]{{0,40}}?(?:[:=\uff1a]\s{{0,3}}|(?={_QUOTE}))(?P<secret>[^\n]{{8,120}}?)(?=[ \t]{{0,4}}(?:$|\n|\r))", _no_phrase, reach=(0, 4)))  # fmt: skip
     return tuple(shapes)
 
 
@@ -323,7 +332,7 @@ VALUE_SHAPES: tuple[Shape, ...] = (
     _shape("spoken_secret", _KEYS + " pw login cred", rf"(?:^|(?<=[\s\"'`(])){_QUOTE}?(?P<secret>{_BARE}{{5,200}}){_QUOTE}?(?i:\s{{1,3}}(?:is|was|=)\s{{1,3}}(?:the|its|their|our|my|your|a)\s{{1,3}}(?:[\w-]{{1,30}}\s{{1,3}}){{0,3}}(?:password|passwd|passphrase|passcode|token|secret|api[ -]?key|pw|pwd|login|credentials?|creds)\b)", _no_mixed_value, reach=(6, 0)),
     _shape("spoken_secret", "auth login cred", rf"(?i:\b(?:auth|login|creds?|credentials)\b[^\n:]{{0,20}}:\s{{1,3}}[\w.@-]{{2,30}}:)(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
     _shape("spoken_secret", "pass pwd pw token secret key", rf"(?i:\b(?:password|passwd|passphrase|passcode|pwd|pw|token|secret|api[ -]?key|(?-i:pass)(?=\s?[:=]))\b(?:[^\n.:=]{{0,60}}?\s{{0,2}}(?:\bis\b|\bwas\b|\bequals\b|\bbecomes\b|\bto\b|:(?=[\s\"'`])|=)|\s{{0,2}}(?:\u2014|\u2013|->|\u2192))\s{{0,3}}(?:now\s|still\s|again\s)?){_QUOTE}?(?P<secret>{_BARE}{{5,200}})", _no_mixed_value, reach=(0, 3)),
-    # `put X into AWS_SECRET_ACCESS_KEY`, in whatever language: the name of a variable in capitals tells.
+    # `put X into AWS_SECRET_ACCESS_KEY`, in any language: the name of the variable is enough.
     _shape("secret_assignment", _KEYS, r"(?<![\w/.+-])(?P<secret>(?=[A-Za-z0-9+/_=-]*[0-9])(?=[A-Za-z0-9+/_=-]*[A-Za-z])[A-Za-z0-9+/_=-]{16,200})[^\S\n]{1,3}[^\W\d_]{1,6}[^\S\n]{1,3}[A-Z]+(?:_[A-Z]+)*_(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PWD)(?![\w])", _no_opaque, reach=(0, 0)),
     *(shape for words in WORDS for shape in _shapes_of(words)),
 )  # fmt: skip
