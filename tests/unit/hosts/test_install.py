@@ -472,7 +472,7 @@ def test_a_launcher_whose_path_a_shell_would_split_is_quoted(tmp_path: Path) -> 
         ('{"hooksConfig": {"enabled": false}}', "hooksConfig.enabled is false"),
         ('{"hooksConfig": {"disabled": ["tacit"]}}', "hooksConfig.disabled"),
     ],
-    ids=["closing comma", "all hooks off", "our hooks off"],
+    ids=["trailing comma", "all hooks off", "our hooks off"],
 )
 def test_settings_with_which_gemini_runs_no_hooks_are_a_problem(
     place: Place, text: str, problem: str

@@ -5,10 +5,11 @@ In: folders and the launcher. Out: targets. The events and their forms were meas
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from tacit.hosts.install.hook_settings import HookSettings
+from tacit.hosts.install.hook_settings import HookSettings, group_of, not_plain_json
 from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Target, plugin_text
 
 TOOLS = r"^(Read|Edit|Write|MultiEdit|NotebookEdit|Bash|WebFetch|WebSearch|Task|Agent|mcp__(?!(plugin_)?tacit_).+)$"
@@ -41,7 +42,7 @@ def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tu
         HookSettings(
             path=folder / "settings.json",
             groups=tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS),
-            unread=unread_settings,
+            unread=partial(not_plain_json, reader="Claude Code"),
         ),
         JsonMember(
             path=servers,
@@ -60,27 +61,11 @@ def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tu
     )
 
 
-def _group(matcher: str, timeout: int, launcher: Path) -> dict[str, object]:
+def _group(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:
     handler = {
         "type": "command",
         "command": str(launcher),
         "args": ["claude-code", STAMP],  # the hook client reads no more than the host
         "timeout": timeout,
     }
-    return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
-
-
-def unread_settings(path: Path, text: str, *, reader: str = "Claude Code") -> str:
-    """Why the host `reader` would ignore this settings file as a whole; "" when it reads it.
-
-    Comments and closing commas, which editors allow in it, it does not: measured on Claude Code 2.1.328 and Codex 0.169.0.
-    """
-    try:
-        json.loads(text.removeprefix("\ufeff") or "{}")
-    except ValueError as error:
-        line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        return (
-            f"{reader} ignores all of {path}{line}: it takes plain JSON, without comments and closing commas. "
-            "Take them out of it."
-        )
-    return ""
+    return group_of(handler, matcher)

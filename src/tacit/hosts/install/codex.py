@@ -20,9 +20,8 @@ from typing import Literal, cast
 from tacit.config.host_folders import HostFolders
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc, toml_tables
-from tacit.hosts.install.claude import unread_settings
 from tacit.hosts.install.files import read_text
-from tacit.hosts.install.hook_settings import HookSettings
+from tacit.hosts.install.hook_settings import HookSettings, group_of, not_plain_json
 from tacit.hosts.install.target import INSTALL_VERSION, STAMP, Target
 
 _NOT_OURS = "[^t]|t[^a]|ta[^c]|tac[^i]|taci[^t]|tacit[^_]"
@@ -86,17 +85,17 @@ def targets(
 def hooks_in(path: Path, launcher: Path) -> CodexHooks:
     """Our hooks in the `hooks.json` at `path`."""
     groups = tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS)
-    return CodexHooks(path=path, groups=groups, unread=partial(unread_settings, reader="Codex"))
+    return CodexHooks(path=path, groups=groups, unread=partial(not_plain_json, reader="Codex"))
 
 
-def _group(matcher: str, timeout: int, launcher: Path) -> dict[str, object]:
+def _group(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:
     handler = {
         "type": "command",
         "command": f"{shlex.quote(str(launcher))} codex",
         "timeout": timeout,
         "version": STAMP,  # Codex does not read it: a new one alone needs no new approval
     }
-    return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
+    return group_of(handler, matcher)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

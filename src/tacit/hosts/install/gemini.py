@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.errors import HostError
 from tacit.hosts.install import jsonc
-from tacit.hosts.install.hook_settings import HookSettings
+from tacit.hosts.install.hook_settings import HookSettings, group_of
 from tacit.hosts.install.target import STAMP, JsonMember, Target
 
 TOOLS = (
@@ -58,14 +59,14 @@ class GeminiSettings:
         server = {"command": str(self.launcher), "args": ["mcp", "--host", "gemini"]}
         return JsonMember(path=self.path, why="", keys=("mcpServers", "tacit"), value=server)
 
-    def _group(self, matcher: str, timeout: int) -> dict[str, object]:
+    def _group(self, matcher: str, timeout: int) -> Mapping[str, object]:
         handler = {
             "type": "command",
             "name": HOOK_NAME,
             "command": f"{shlex.quote(str(self.launcher))} gemini {STAMP}",  # the client runs it in a shell
             "timeout": timeout,
         }
-        return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
+        return group_of(handler, matcher)
 
     def holds(self, text: str) -> bool:
         """Whether hooks and server are in it, complete and up to date."""
@@ -91,7 +92,7 @@ class GeminiSettings:
     def unread(self, path: Path, text: str) -> str:
         """Why Gemini CLI would not run the hooks in this file; "" when it does.
 
-        It allows comments, but no closing commas: with one it does not start at all (measured on 0.61.0).
+        It allows comments, but no trailing commas: with one it does not start at all (measured on 0.61.0).
         """
         try:
             settings = jsonc.read(text, path=path)

@@ -1,6 +1,6 @@
-"""Our groups among the hooks of a host's settings file (Claude Code and Gemini CLI share its form).
+"""Our entries among the hooks of a host's settings file: groups for Claude Code, Codex and Gemini CLI, single handlers for Cursor.
 
-In: the file's text. Out: its text with or without our groups. No I/O.
+In: the file's text. Out: its text with or without our entries. No I/O.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ LAUNCHER_NAMES = ("tacit-hook", "tacit-hook.exe")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookSettings:
-    """The `hooks` of a settings file: groups of ours for some events, behind those of others.
+    """The `hooks` of a settings file: one entry of ours for each event, after those of others.
 
     Attributes:
         path: the file.
-        groups: our groups, each with its event.
+        groups: our entries, each with its event. An entry is a group with a list of handlers, or a single handler.
         why: what they are for.
-        unread: why the host would ignore what the file holds; "" when it reads it.
+        unread: why the host would ignore the content of the file; "" when it reads it.
+        opening: the content of a new file.
     """
 
     path: Path
     groups: tuple[tuple[str, Mapping[str, object]], ...]
     why: str = "calls Tacit when a session, prompt or tool call begins or ends (hooks)"
     unread: Callable[[Path, str], str] = lambda _path, _text: ""
+    opening: str = "{}\n"
 
     def holds(self, text: str) -> bool:
-        """Whether every event has exactly our group, and no other event has one."""
+        """Whether every event has exactly our entry, and no other event has one."""
         actual = [(event, group) for event, _, group in self._ours(text)]
         return sorted(actual, key=lambda pair: pair[0]) == sorted(self.groups, key=lambda pair: pair[0])
 
@@ -44,12 +46,12 @@ class HookSettings:
         return next(self._ours(text), None) is not None
 
     def version(self, text: str) -> int:
-        """The oldest version among our groups."""
+        """The oldest version among our entries."""
         return min((version_in(json.dumps(group)) for _, _, group in self._ours(text)), default=1)
 
     def add(self, text: str | None) -> str:
-        """The text with a group per event."""
-        text = "{}\n" if not text or not text.strip() else text
+        """The text with an entry for each event."""
+        text = self.opening if not text or not text.strip() else text
         for event, group in self.groups:
             text = jsonc.append(text, ("hooks", event), group, path=self.path)
         return text
@@ -60,10 +62,9 @@ class HookSettings:
         while (entry := next(self._ours(text), None)) is not None:
             event, index, group = entry
             touched.add(event)
-            foreign = [n for n, handler in enumerate(_handlers(group)) if not _is_ours(handler)]
-            if foreign:  # someone wrote a handler of their own into our group
-                at = next(n for n, handler in enumerate(_handlers(group)) if _is_ours(handler))
-                text = self._cut_handler(text, event, index, at)
+            ours = [_is_ours(handler) for handler in _handlers(group)]
+            if not all(ours):  # someone wrote a handler of their own into our group
+                text = self._cut_handler(text, event, index, ours.index(True))
             else:
                 text = jsonc.cut(text, ("hooks", event), path=self.path, index=index)
         if not touched:
@@ -75,10 +76,10 @@ class HookSettings:
         node = jsonc.find(jsonc.read(text, path=self.path), ("hooks",))
         if node is not None and node.value == {}:
             text = jsonc.cut(text, ("hooks",), path=self.path)
-        return None if text == "{}\n" else text
+        return None if text == self.opening else text
 
     def _ours(self, text: str) -> Iterator[tuple[str, int, object]]:
-        """(event, index, group) of every group with a handler of ours."""
+        """(event, index, entry) of every entry with a handler of ours."""
         hooks = jsonc.find(jsonc.read(text, path=self.path), ("hooks",))
         for member in hooks.members if hooks is not None else ():
             for index, item in enumerate(member.node.items):
@@ -93,10 +94,35 @@ class HookSettings:
         return text[: group.start] + inside + text[group.end :]
 
 
-def _handlers(group: object) -> list[object]:
-    if not isinstance(group, Mapping):
+def group_of(handler: Mapping[str, object], matcher: str = "") -> Mapping[str, object]:
+    """Return the group with one handler; "" = for all calls."""
+    return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
+
+
+def not_plain_json(path: Path, text: str, *, reader: str) -> str:
+    """Say why the host `reader` would ignore this settings file as a whole; "" when it reads it.
+
+    It reads no comments and no trailing commas, which editors allow: measured on Claude Code 2.1.328 and Codex 0.169.0.
+    """
+    try:
+        json.loads(text.removeprefix("\ufeff") or "{}")
+    except ValueError as error:
+        line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        return (
+            f"{reader} ignores all of {path}{line}: it takes plain JSON, without comments and trailing commas. "
+            "Take them out of it."
+        )
+    return ""
+
+
+def _handlers(entry: object) -> list[object]:
+    """The handlers of a group; a single handler counts as a group of its own."""
+    if not isinstance(entry, Mapping):
         return []
-    handlers = cast("Mapping[str, object]", group).get("hooks")
+    fields = cast("Mapping[str, object]", entry)
+    if "hooks" not in fields:
+        return [entry]
+    handlers = fields["hooks"]
     return cast("list[object]", handlers) if isinstance(handlers, list) else []
 
 

@@ -1,4 +1,4 @@
-"""Changing one place of a JSON file and no other byte. In: text (comments and closing commas allowed). Out: text.
+"""Changing one place of a JSON file and no other byte. In: text (comments and trailing commas allowed). Out: text.
 
 A small reader notes where every value begins and ends; an edit is an insertion or a cut at such a place. Whatever the
 file held before stays as it was: formatting, order of keys, comments, doubled keys. Never reads or writes a file.
@@ -226,7 +226,7 @@ def cut(text: str, keys: Sequence[str], *, path: Path, index: int | None = None)
     start, end = spans[at]
     if at + 1 < len(spans):  # up to the next one, so that its own indentation stays
         return text[:start] + text[_after_comma(text, end) :].lstrip(" \t\r\n")
-    if at > 0:  # back to the end of the one before, with the comma between; a closing comma stays one
+    if at > 0:  # back to the end of the one before, with the comma between; a trailing comma stays one
         return text[: spans[at - 1][1]] + text[end:]
     inner = text[parent.start + 1 : parent.end - 1]
     alone = not (

@@ -22,6 +22,13 @@ from tacit.hosts.install.hook_settings import HookSettings
 from tacit.hosts.install.target import Target, describe_age
 
 HOSTS = ("claude-code", "opencode", "codex", "gemini", "copilot", "cursor")
+_TARGETS = {
+    "claude-code": claude.targets,
+    "gemini": gemini.targets,
+    "copilot": copilot.targets,
+    "cursor": cursor.targets,
+}
+"""Hosts whose files depend only on the folders and the launcher."""
 State = Literal["absent", "installed", "outdated", "partial"]
 
 
@@ -48,18 +55,12 @@ class HostStatus:
 def _targets(
     host: str, *, user_home: Path, project_root: Path | None, home: Home, launcher: Path, trust: bool = False
 ) -> tuple[Target, ...]:
-    if host == "claude-code":
-        return claude.targets(user_home=user_home, project_root=project_root, launcher=launcher)
+    if host in _TARGETS:
+        return _TARGETS[host](user_home=user_home, project_root=project_root, launcher=launcher)
     if host == "opencode":
         return opencode.targets(user_home=user_home, project_root=project_root, home=home, launcher=launcher)
     if host == "codex":
         return codex.targets(user_home=user_home, project_root=project_root, launcher=launcher, trust=trust)
-    if host == "gemini":
-        return gemini.targets(user_home=user_home, project_root=project_root, launcher=launcher)
-    if host == "copilot":
-        return copilot.targets(user_home=user_home, project_root=project_root, launcher=launcher)
-    if host == "cursor":
-        return cursor.targets(user_home=user_home, project_root=project_root, launcher=launcher)
     if host in mcp_clients.CLIENTS:
         return mcp_clients.targets(host, user_home=user_home, project_root=project_root, launcher=launcher)
     names = ", ".join((*HOSTS, *mcp_clients.CLIENTS))

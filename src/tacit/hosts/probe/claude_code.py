@@ -67,7 +67,7 @@ def probe(
         content: object = json.loads(settings.read_text(encoding="utf-8"))
     except ValueError:
         return not_run(
-            f"{settings} is not plain JSON, so Claude Code ignores all of it. Take comments and closing commas out."
+            f"{settings} is not plain JSON, so Claude Code ignores all of it. Take comments and trailing commas out."
         )
     except OSError as error:
         return not_run(f"{settings} cannot be read ({error}). Run `tacit install claude-code`.")
