@@ -1,7 +1,7 @@
-"""Which texts an embedder does not read: their language is none of those that it was made for. In: an embedder, texts. Out: names of languages.
+"""The language of a text, if the embedder was not trained on it. In: an embedder, a text. Out: the name of the language.
 
-A vector of such a text says nothing about its meaning: with the shipped model any two Chinese statements are closer than two English ones on the
-same matter. So it is no evidence, and words decide alone. An embedder that does not say what it reads is taken to read everything.
+The vector of such a text does not represent its meaning: with the shipped model any two Chinese statements are closer than two English ones on the
+same subject. So the vector is no evidence, and only words count. An embedder that does not declare its languages is expected to read all of them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from tacit.text.natural_language import NAMES, natural_language_of
 
 
 def unread_language(embedder: Embedder, text: str) -> str:
-    """The name of the language of `text` where `embedder` does not read it ("Chinese"); "" = it does."""
+    """Return the name of the language of `text` ("Chinese") if `embedder` does not read it; "" = it does."""
     languages = languages_read(embedder)
     if languages is None:
         return ""
@@ -20,6 +20,6 @@ def unread_language(embedder: Embedder, text: str) -> str:
 
 
 def languages_read(embedder: Embedder) -> frozenset[str] | None:
-    """The codes of the languages that an embedder reads (of the one behind a cache, where there is one); None = it does not say."""
+    """Return the codes of the languages that an embedder, or the one behind a cache, reads; None = it does not declare them."""
     inner: object = getattr(embedder, "inner", embedder)
     return inner.languages if isinstance(inner, LanguageBound) else None

@@ -1,6 +1,6 @@
 """The natural language that a text is written in, by its script and its function words. In: a text. Out: a language code. Pure.
 
-English is the answer on doubt: only a text that is plainly in another of these languages is told apart. Code, paths and addresses do not count.
+In case of doubt the answer is English. Code, paths and addresses do not count.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ NAMES = {
     ENGLISH: "English", "de": "German", "fr": "French", "es": "Spanish", "pt": "Portuguese", "ru": "Russian",
     "zh": "Chinese", "ja": "Japanese", "ko": "Korean",
 }  # fmt: skip
-"""English names of the languages that are told apart, by their ISO 639-1 codes."""
+"""English names of the languages that are recognized, by their ISO 639-1 codes."""
 WITHOUT_BLANKS = frozenset({"zh", "ja"})
-"""Codes of the languages that put no blanks between their words."""
+"""Codes of the languages that are written without blanks between words."""
 READ_CHARS = 2000
-"""So much of a text is looked at."""
+"""Characters that are read of a text."""
 
 _NOT_PROSE = lazy_regex(r"`[^`\n]*`|[!-~]*(?:[/\\_@=<>{}\[\]0-9]|\w\.\w|\w:\w)[!-~]*")
 _OTHER_SCRIPTS = re.compile("[\u0400-\u052f\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -31,9 +31,9 @@ _KANA = re.compile("[\u3040-\u30ff]")
 _HAN = re.compile("[\u3400-\u9fff]")
 _CYRILLIC_WORD = re.compile("[\u0400-\u052f]+")
 _CHARS_PER_WORD = 2
-"""A word of Chinese, Japanese or Korean has about so many characters."""
+"""Mean length of a word in Chinese, Japanese and Korean."""
 _LEAST_SHARE = 3
-"""One word of another script among so many of the Latin one makes the text one of that script: names of programs are Latin everywhere."""
+"""A text is in another script if it has at least one word of it for each of so many Latin words: names of programs are Latin everywhere."""
 
 _WORDS_TEXT = {
     "de": """
@@ -75,14 +75,14 @@ _TYPICAL_TEXT = {
     "pt": "adiciona apaga arquivo arquivos arruma coloca conecta erro escreva escreve funciona gente manda muda não obrigado projeto remova roda senha teste testes todo usa usar",
 }  # fmt: skip
 _TYPICAL = {code: frozenset(text.split()) for code, text in _TYPICAL_TEXT.items()}
-"""Frequent words of prompts, which tell a short one's language."""
+"""Frequent words of prompts, by which the language of a short one is recognized."""
 _TELLING = {
     "de": frozenset(["merk", "merke", "bevorzuge", "benutze", "verwende", "niemals"]),
     "fr": frozenset(["souviens", "rappelle", "retiens", "préfère", "préfèrerais", "désormais"]),
     "es": frozenset(["recuerda", "prefiero", "apunta", "nunca", "siempre"]),
     "pt": frozenset(["lembra", "lembre", "prefiro", "anota"]),
 }
-"""Words that tell a language alone, of the openings of statements."""
+"""Words that open a statement. One of them is enough to recognize the language."""
 _MARKS = {
     "de": re.compile("[äöüß]"),
     "fr": re.compile("[èêëîïûùœæ]|\\b[cdjlnmst]['\u2019]"),
@@ -91,81 +91,19 @@ _MARKS = {
 }
 _LATIN_CODES = tuple(_MARKS)
 _LEAST_VOTES = 3
-"""Two words, or one and a letter that only this language has."""
+"""The votes of two words, or of one word and a letter that only this language has."""
 _LEAST_ENGLISH = 2
-_ENGLISH_ALONE = frozenset(
-    [
-        "add",
-        "adds",
-        "and",
-        "any",
-        "build",
-        "but",
-        "can",
-        "change",
-        "check",
-        "code",
-        "could",
-        "create",
-        "delete",
-        "describe",
-        "do",
-        "does",
-        "done",
-        "every",
-        "file",
-        "files",
-        "find",
-        "fix",
-        "for",
-        "from",
-        "have",
-        "how",
-        "if",
-        "is",
-        "it",
-        "make",
-        "move",
-        "need",
-        "new",
-        "not",
-        "of",
-        "or",
-        "please",
-        "remove",
-        "rename",
-        "run",
-        "should",
-        "that",
-        "the",
-        "then",
-        "there",
-        "these",
-        "this",
-        "to",
-        "update",
-        "use",
-        "used",
-        "using",
-        "what",
-        "when",
-        "where",
-        "which",
-        "why",
-        "will",
-        "with",
-        "would",
-        "write",
-        "you",
-        "your",
-    ]
-)
+_ENGLISH_TEXT = """
+    add adds and any build but can change check code could create delete describe do does done every file files find fix for from have how
+    if is it make move need new not of or please remove rename run should that the then there these this to update use used using what when
+    where which why will with would write you your"""
+_ENGLISH_ALONE = frozenset(_ENGLISH_TEXT.split())
 """Words that vote for English; the function words of English vote too."""
 
 
 @lru_cache(maxsize=4096)
 def natural_language_of(text: str) -> str:
-    """The code of the language that `text` is written in (`NAMES`); English on doubt."""
+    """Return the code of the language that `text` is written in (`NAMES`); English in case of doubt."""
     text = text[:READ_CHARS]
     if text.isascii() and not _may_be_latin(text):
         return ENGLISH
@@ -179,13 +117,13 @@ def natural_language_of(text: str) -> str:
 
 
 def is_plainly_english(text: str) -> bool:
-    """Whether `text` holds several words that English alone has, and is in no other language."""
+    """Whether `text` is in English and contains several words that only English has."""
     words = set(_LATIN_WORD.findall(_NOT_PROSE.sub(" ", text[:READ_CHARS]).lower()))
     return len(words & _english()) >= _LEAST_ENGLISH and natural_language_of(text) == ENGLISH
 
 
 def function_words_of(text: str) -> frozenset[str]:
-    """The function words of the language of `text`: of a search for it they say nothing."""
+    """Return the function words of the language of `text`, which a search leaves out; none are listed for English, Chinese, Japanese and Korean."""
     return _WORDS.get(natural_language_of(text), frozenset())
 
 
@@ -197,7 +135,7 @@ def _latin() -> dict[str, frozenset[str]]:
 
 @cache
 def _english() -> frozenset[str]:
-    """The words that vote for English: what another language has too votes for that one alone, and by half."""
+    """The words that vote for English: those that none of the other languages has."""
     return (FUNCTION_WORDS | _ENGLISH_ALONE) - frozenset().union(*_latin().values())
 
 
@@ -226,6 +164,7 @@ def _by_words(prose: str, words: set[str]) -> str:
     english = 2 * sum(word in _english() for word in words)
     votes: Counter[str] = Counter()
     for code, own in _latin().items():
+        # A word that English has too counts half.
         votes[code] = sum((1 if word in FUNCTION_WORDS else 2) for word in words if word in own)
         votes[code] += 3 * len(words & _TELLING[code])
         votes[code] += 3 * len(_MARKS[code].findall(prose))

@@ -1,8 +1,8 @@
-"""Codex' own memory, the part of it that holds for a project. In: `memories/MEMORY.md`, the project's root. Out: its notes.
+"""The notes of a project in Codex' own memory. In: `memories/MEMORY.md`, the project's root. Out: its notes.
 
-Codex writes groups (`# Task Group: ...`), each with the folder that it is for (`applies_to: cwd=...`), a list of tasks with their
-sources and keywords, and what it learned from them. Only what it learned is kept; every line stays in its place. Never writes
-anything.
+The file consists of groups (`# Task Group: ...`). Each has the folder that it applies to (`applies_to: cwd=...`), a list of tasks with
+sources and keywords, and sections of what Codex learned from them. Only these sections are kept; the lines keep their numbers. Never
+writes anything.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TASKS = lazy_regex(r"(?:\s*\[Tasks? [\d, ]+\])+\s*$")
 
 
 def memory_is_on(config: Path) -> bool:
-    """Whether Codex uses its memory: it does only where its `config.toml` says so."""
+    """Whether the memory of Codex is on. It is off unless its `config.toml` switches it on."""
     try:
         settings: dict[str, object] = tomllib.loads(config.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
@@ -31,7 +31,7 @@ def memory_is_on(config: Path) -> bool:
 
 
 def notes_of_project(text: str, root: str) -> str:
-    """What `text` tells of the folder `root` and those below it; all other lines are empty."""
+    """Return `text` with the notes on the folder `root` and the folders below it; all other lines become empty."""
     kept: list[str] = []
     ours = learned = False
     for line in text.splitlines():

@@ -1,7 +1,7 @@
-"""Reads what a host notes in its own memory and follows its changes. In: a file of the host. Out: the changes made.
+"""Import of the notes in a host's own memory. In: a file of the host. Out: the changes made.
 
-The statements are the agent's (tier `assistant`): rules among them wait for the user, and the user's word ends them. A statement
-that is removed from the file retires its memory, a changed one supersedes it. Never writes the file.
+The notes count as statements of the agent (tier `assistant`): rules among them wait for the user's review, and a statement of the user
+replaces them. If a note is removed from the file, its memory is retired; if it is changed, its memory is superseded. Never writes the file.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def import_host_memory(
         file: the file of the host, absolute.
         host: its name.
         scope: where its statements hold.
-        codex_root: the file is Codex' memory, and the notes of the project at this root are read, if that memory is on.
+        codex_root: root of the project whose notes are read, if the file is Codex' memory and that memory is on; "" = another host.
         store: where they go.
         preparer: redacts them.
         reconciler: reconciles and writes.
@@ -93,7 +93,7 @@ def import_host_memory(
 
 
 def read_notes(text: str) -> tuple[RuleLine, ...]:
-    """The notes in a file: every rule in it, and every other item of a list, in order."""
+    """Return the notes in a file, in order: all rules, and all other items of lists."""
     rules = {line.line: line for line in read_rules(text).lines}
     body = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), text.replace("\r\n", "\n"))
     notes = dict(rules)

@@ -1,26 +1,26 @@
-"""Explicit statements in other languages than English: one mechanism, a table of phrases per language. In: sentences. Out: what they state.
+"""Explicit statements in other languages than English. In: sentences. Out: the statements, with their kinds.
 
-A table (`phrases/de.toml`) holds regular expressions, which ignore case:
+Each language has a table of regular expressions (`phrases/de.toml`), which ignore case:
 
-    lead            words before a sentence that say nothing ("ok", "please")
-    remember        opens what is to be remembered; `clause` = the conjunction behind it ("that"), with which the whole sentence is kept
-                    where `whole_clause` is set, because its word order is no sentence's by itself
-    remember_last   the same at the end of a sentence
+    lead            words at the beginning of a sentence that have no meaning of their own ("ok", "please")
+    remember        begins a request to remember something; `clause` is the conjunction after it ("that"). If `whole_clause` is set,
+                    the sentence is then kept whole, because the clause alone has not the word order of a sentence
+    remember_last   such a request at the end of a sentence
     from_now        "from now on"
-    denial          opens a correction; `contrast` = what tells wrong from right in it ("not", "instead")
+    denial          begins a correction; `contrast` separates wrong from right in it ("not", "instead")
     decided         "we decided ..."
     prefer          "I prefer ...", "I do not like ..."
-    never, always   counted in the main clause only, beside `norm` and without `past`: before `subordinate`, or behind it where
-                    `verb_final` is set
+    never, always   make a rule if the main clause also contains `norm` and does not contain `past`. The main clause is the part before
+                    `subordinate`; if `verb_final` is set, the part after it
     ours            what we use or do here
     instead         an order to use one thing and not another
-    duty            what all of a kind must or must not
-    important       opens a fact that is to be known
-    supposed, once, reported    suppositions, orders for once, words of others: none of them is a statement
-    reference       opens a sentence that points at something outside itself
-    hands_over      asks for something to be done with a text (translate)
+    duty            what all things of a kind must do or must not do
+    important       begins an important fact
+    supposed, once, reported    suppositions, orders for one time, words of others: none of them is a statement
+    reference       begins a sentence that refers to something outside of it
+    hands_over      asks to do something with a text, such as to translate it
 
-As in English, precise rather than complete. Never reads other files, never calls a model.
+As for English, precision is more important than recall. Never reads other files, never calls a model.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 
-from tacit.text.natural_language import natural_language_of
+from tacit.text.natural_language import ENGLISH, NAMES, natural_language_of
 from tacit.text.tokens import count_words
 
 Found = tuple[str, str, float, str]
 """Content, kind, confidence (0-1), cue."""
 
-LANGUAGES = ("de", "es", "fr", "ja", "ko", "pt", "ru", "zh")
-"""The languages that have a table."""
+LANGUAGES = tuple(sorted(NAMES.keys() - {ENGLISH}))
+"""The languages that have a table: all that are recognized, except English."""
 LEAST_WORDS, MOST_WORDS = 3, 60
 """Words of a statement."""
 _ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -56,11 +56,17 @@ _TABLE_KEYS = (
     "duty", "supposed", "once", "reported", "reference", "hands_over",
 )  # fmt: skip
 _NOTHING = "(?!)"
+_RULES = (
+    ("ours", "decision", "we use X, not Y"),
+    ("instead", "preference", "use X instead of Y"),
+    ("duty", "preference", "must"),
+)
+"""Key, kind and cue of the forms of a rule without "always" or "never"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phrases:
-    """The compiled table of one language; the fields are its keys."""
+    """The compiled table of one language. The fields are its keys; `one` holds those that need no other pattern around them."""
 
     lead: re.Pattern[str]
     remember: re.Pattern[str]
@@ -73,13 +79,13 @@ class Phrases:
     one: dict[str, re.Pattern[str]]
 
     def holds(self, name: str, text: str) -> bool:
-        """Whether the pattern of that key is in `text`."""
+        """Whether the pattern of the key `name` matches somewhere in `text`."""
         return self.one[name].search(text) is not None
 
 
 @lru_cache(maxsize=len(LANGUAGES))
 def phrases_of(code: str) -> Phrases:
-    """The table of a language of `LANGUAGES`, read from the package once."""
+    """Return the table of a language of `LANGUAGES`. It is read from the package once."""
     table = tomllib.loads((files("tacit.capture.extract") / "phrases" / f"{code}.toml").read_text("utf-8"))
 
     def regex(pattern: str) -> re.Pattern[str]:
@@ -103,20 +109,20 @@ def phrases_of(code: str) -> Phrases:
 
 
 def language_for(text: str) -> str:
-    """The language whose table reads a prompt; "" = English, which has patterns of its own."""
+    """Return the language whose table is used for a prompt; "" = English, which has its own patterns."""
     code = natural_language_of(text)
-    return code if code in LANGUAGES else ""
+    return "" if code == ENGLISH else code
 
 
 def asks_about_text(text: str, code: str) -> bool:
-    """Whether a prompt of that language asks for something to be done with a text, such as a translation."""
+    """Whether a prompt in the language `code` asks to do something with a text, such as to translate it."""
     return phrases_of(code).holds("hands_over", text)
 
 
 def statements_in(sentences: Sequence[str], code: str) -> tuple[tuple[int, Found], ...]:
-    """What sentences of the language `code` state, each with the place of its sentence.
+    """Return the statements in sentences of the language `code`, each with the index of its sentence.
 
-    A sentence that only says "remember" or "wrong" is read together with the next one.
+    A sentence that only says "remember" or "wrong" belongs to the next one.
     """
     phrases = phrases_of(code)
     found: list[tuple[int, Found]] = []
@@ -154,7 +160,7 @@ def _remembered(body: str, phrases: Phrases) -> Found | None:
     match = phrases.remember.match(body)
     if match is not None:
         rest = match["rest"]
-        # "Do not forget to pay": behind no conjunction and no mark it may be an order for once, unless it tells of a rule.
+        # Without a conjunction or a mark it may be an order for one time ("do not forget to pay"), unless it contains a rule.
         marked = match["clause"] or match["mark"] or _ASIAN.search(rest) or _rules(rest, phrases)
         if marked and not phrases.holds("reference", rest):
             content = body if match["clause"] and phrases.whole_clause else rest
@@ -183,7 +189,7 @@ def _stated(body: str, phrases: Phrases) -> Found | None:
 
 
 def _rule(body: str, phrases: Phrases) -> Found | None:
-    """What is decided, preferred, or always so."""
+    """Return a decision, a preference or a rule; None = the sentence is none of them."""
     if phrases.holds("decided", body):
         return body, "decision", 0.85, "we decided"
     if phrases.holds("prefer", body):
@@ -191,14 +197,9 @@ def _rule(body: str, phrases: Phrases) -> Found | None:
     if _rules(body, phrases):
         never = phrases.holds("never", _main(body, phrases))
         return body, "anti_pattern" if never else "preference", 0.9, "always or never"
-    for key, kind in (("ours", "decision"), ("instead", "preference"), ("duty", "preference")):
+    for key, kind, cue in _RULES:
         if phrases.holds(key, _main(body, phrases)):
-            return (
-                body,
-                kind,
-                0.8,
-                {"ours": "we use X, not Y", "instead": "use X instead of Y", "duty": "must"}[key],
-            )
+            return body, kind, 0.8, cue
     return None
 
 
@@ -215,7 +216,7 @@ def _blocked(text: str, phrases: Phrases) -> bool:
 
 
 def _main(body: str, phrases: Phrases) -> str:
-    """The main clause: "write a test that never fails" is no rule."""
+    """Return the main clause, so that "write a test that never fails" is no rule."""
     subordinate = phrases.one["subordinate"].search(body)
     if subordinate is None:
         return body
@@ -243,7 +244,7 @@ def _is_question(body: str) -> bool:
 
 
 def _hide(sentence: str) -> tuple[str, tuple[str, ...]]:
-    """The sentence with a pair of quotation marks for longer quotations, which are no words of the speaker, and these."""
+    """Replace longer quotations, which are not the speaker's words, by `_HIDDEN`. Return the sentence and the quotations."""
     return _QUOTED.sub(_HIDDEN, sentence), tuple(_QUOTED.findall(sentence))
 
 
