@@ -33,11 +33,11 @@ from tacit.model.note import Note, NoteCause
 from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder
-from tacit.ports.store import MemoryFilter, SearchableStore
+from tacit.ports.store import SearchableStore
 from tacit.reading.unread import unread_language
 from tacit.recall.ended import find_replaced
 from tacit.recall.fuse import truncate_fused
-from tacit.recall.retrieve import ask, embed_query
+from tacit.recall.retrieve import ask, by_leading_letters, embed_query
 from tacit.recall.spaces import late
 from tacit.recall.spaces.character import closest_topics
 from tacit.recall.spaces.late import token_matches_of
@@ -72,7 +72,7 @@ WORDS_SHARE = 0.5
 """What the share of the question's words counts beside the cosine. Chosen with the cut (`answer_cut`)."""
 
 PAIRS_PER_WORD = 2.0
-"""Of words that are written without blanks: every other pair of characters spans two of them, and no memory need hold it."""
+"""Pairs of characters for each word of a text without blanks. Every other pair spans two words, so a memory need not contain it."""
 
 SESSION_SHARE = 0.5
 """What the session counts beside one part."""
@@ -195,14 +195,12 @@ def answer(
 
 
 def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore) -> Answer:
-    """The answer where the embedder does not read the question: by the first letters of its words, and by runs of letters.
+    """Answer a question in a language that the embedder does not read: by the first letters of its words, and by runs of letters.
 
-    score = mean of both, each as a share of the best one;  match = share of the question's words that a memory holds, by their idf
+    score = mean of both, each divided by the best one;  match = share of the question's words that a memory contains, weighted by idf
     """
     words = leading_letters(query.text)
-    active = MemoryFilter(statuses=("active",), kinds=query.kinds)
-    limit = breadth(query, MAX_POOL)
-    hits = store.find_memories(" ".join(words), active, scope=query.scope, limit=limit) if words else ()
+    hits = by_leading_letters(store, query, limit=breadth(query, MAX_POOL)).hits
     found = {hit.memory_id: hit.score for hit in hits}
     others = [hit.memory_id for ranking in rankings for hit in ranking.hits if hit.memory_id not in found]
     memories = store.get([*found, *dict.fromkeys(others)], scope=query.scope)
@@ -212,7 +210,7 @@ def _by_words(query: Query, rankings: Sequence[Ranking], store: SearchableStore)
     holding = np.array([[word in content for word in words] for content in contents], np.float32)
     holders = holding.sum(axis=0)
     idf = np.log1p(len(memories) / (1 + holders))
-    # A word that no memory holds may be any verb of a request: it counts no more than the commonest word that one holds.
+    # A word that no memory contains may be any verb of a request: it counts as much as the most frequent word of the memories.
     idf = np.where(holders > 0, idf, min(idf[holders > 0], default=0.0))
     coverage = (holding * idf).sum(axis=1) / max(float(idf.sum()), 1e-6) if words else np.zeros(len(memories))
     if natural_language_of(query.text) in WITHOUT_BLANKS:

@@ -19,7 +19,7 @@ from tacit.model.pack import Surface
 from tacit.model.query import Query
 from tacit.model.trace import Loss
 from tacit.ports.models import Embedder, Vectors
-from tacit.ports.store import MemoryFilter, MemoryStore
+from tacit.ports.store import MemoryFilter, MemoryStore, SearchableStore
 from tacit.reading.unread import unread_language
 from tacit.recall.ended import rank_ended
 from tacit.recall.spaces import SPACES, SpaceQuery
@@ -175,7 +175,7 @@ def ask(
         )
         by_space[name] = space.retrieve(search, space_query)
     if state.unread and not {"semantic", "lexical"}.isdisjoint({*state.spaces} - {*besides}):
-        by_space["lexical"] = _by_leading_letters(tools, query, limit=max(limit, wide))
+        by_space["lexical"] = by_leading_letters(tools.store, query, limit=max(limit, wide))
     order = ("error", "moment", *SPACES)
     rankings = (*(by_space[name] for name in order if name in by_space), *state.rankings)
     scores: dict[str, dict[str, float]] = {}
@@ -195,11 +195,11 @@ def ask(
     )
 
 
-def _by_leading_letters(tools: Tools, query: Query, *, limit: int) -> Ranking:
-    """The lexical ranking in a language whose endings no stemmer here knows: by the first letters of words."""
+def by_leading_letters(store: SearchableStore, query: Query, *, limit: int) -> Ranking:
+    """Return the lexical ranking by the first letters of words, for a language without a stemmer."""
     active = MemoryFilter(statuses=("active",), kinds=query.kinds)
     words = " ".join(leading_letters(query.text))
-    hits = tools.store.find_memories(words, active, scope=query.scope, limit=limit) if words else ()
+    hits = store.find_memories(words, active, scope=query.scope, limit=limit) if words else ()
     return Ranking(space="lexical", hits=hits)
 
 
