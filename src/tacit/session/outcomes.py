@@ -23,13 +23,13 @@ def outcome_of(signal: Signal, host: OutcomeHost) -> Signal:
     if not signal.transcript_path or not host.needs_outcome(signal):
         return signal
     for size in READ_BYTES:
-        told = host.with_outcome(signal, _end_of(Path(signal.transcript_path), size))
+        told = host.with_outcome(signal, last_lines(Path(signal.transcript_path), size))
         if told is not None:
             return told
     return signal
 
 
-def _end_of(path: Path, size: int) -> bytes:
+def last_lines(path: Path, size: int) -> bytes:
     """Read the last whole lines of a file, at most `size` bytes; nothing if it is no regular file or cannot be read."""
     try:
         handle = open_handle(path, os.O_RDONLY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -319,6 +320,9 @@ def test_the_last_reply_of_copilot_is_that_of_the_main_agent(tmp_path: Path) -> 
     assert last_reply(write_rows(path, rows)) == "last"
     path.write_text('{"type":"assistant.message"\n\xff')
     assert last_reply(path) == ""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert last_reply(pipe) == ""
 
 
 def test_cursors_wrappers_around_a_prompt_are_not_the_users_words(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from tacit.capture.transcripts.rows import (
     whole,
 )
 from tacit.capture.turn import Transcript
+from tacit.session.outcomes import last_lines
 from tacit.state.captured import Position
 from tacit.text.lazy_regex import lazy_regex
 
@@ -28,7 +29,7 @@ _EXIT = lazy_regex(
     r"<(?:shell )?exited with exit code (\d+)>|<shellId: [^<>\n]* completed with exit code (\d+)>"
 )
 _GUIDANCE = lazy_regex(r'\n+Tool "[^"\n]*" succeeded\. Additional guidance from postToolUse hooks:')
-"""Behind it stands what hooks added to a result, our own blocks among it."""
+"""The text after it was added to the result by hooks. It may contain our own blocks."""
 TAIL_BYTES = 256_000
 
 
@@ -75,7 +76,7 @@ def _take(builder: TurnBuilder, row: Fields, *, subagents: bool) -> None:
 
 
 def _exit_code(data: Fields, text: str) -> str:
-    """The exit code of a command, as a field in newer versions and in its output in older ones; "" where there is none."""
+    """Return the exit code of a command: newer versions write it as a field, older ones into the output; "" = there is none."""
     code = fields_of(data.get("shellExecution")).get("exitCode")
     if isinstance(code, int) and not isinstance(code, bool):
         return str(code)
@@ -84,15 +85,8 @@ def _exit_code(data: Fields, text: str) -> str:
 
 
 def last_reply(path: Path) -> str:
-    """The words of the main agent's last message, from the end of its events; "" where there is none, or no such file."""
-    try:
-        with path.open("rb") as file:
-            file.seek(0, 2)
-            file.seek(max(0, file.tell() - TAIL_BYTES))
-            lines = file.read(TAIL_BYTES).split(b"\n")
-    except OSError:
-        return ""
-    for line in reversed(lines):
+    """Return the words of the main agent's last message from the end of its events; "" if there is none, or the file cannot be read."""
+    for line in reversed(last_lines(path, TAIL_BYTES).split(b"\n")):
         if b'"assistant.message"' not in line:
             continue
         row = fields_of(parse_json(line.decode("utf-8", "replace")))
