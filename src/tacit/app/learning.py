@@ -29,6 +29,7 @@ from tacit.model.memory import TrustTier
 from tacit.model.scope import UNIVERSAL, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import MessageEnded, PromptSubmitted, SessionEnded, SessionStarted, Signal
+from tacit.ports.host import MemoryFile
 from tacit.ports.store import Handover, ProjectRecord
 from tacit.session import ledger
 from tacit.session.answer_priority import run_after_answer
@@ -157,23 +158,32 @@ class Learning:
     def _follow_host_memory(
         self, signal: Signal, project: ProjectRecord | None, settings: CaptureSettings
     ) -> None:
-        """Follow the files in which the host keeps notes of its own; nothing where it has none."""
+        """Follow the files of the host's own memory, if it has any."""
         host = self._parts.hosts.get(signal.session.host)
         told = isinstance(signal, SessionStarted | MessageEnded | SessionEnded) and not signal.agent_id
         if host is None or not (told and settings.rule_files):
             return
         for file in host.capabilities.memory_files:
-            path = file.at(signal.transcript_path)
-            if path and (file.universal or project is not None):
+            if file.at(signal.transcript_path) and (file.universal or project is not None):
                 where = None if file.universal else project
-                root = where.root if where is not None and file.form == "codex" else ""
-                self._submit(partial(self._read_host_memory, Path(path), host.name, where, codex_root=root))
+                self._submit(
+                    partial(
+                        self._read_host_memory, file, signal.transcript_path, host=host.name, project=where
+                    )
+                )
 
     def _read_host_memory(
-        self, path: Path, host: str, project: ProjectRecord | None, *, codex_root: str
+        self, file: MemoryFile, transcript_path: str, *, host: str, project: ProjectRecord | None
     ) -> None:
-        scope = UNIVERSAL if project is None else project_scope(self._projects.register(project).id)
-        if self.capture.import_host_memory(path, host=host, scope=scope, codex_root=codex_root):
+        root = project.root if project is not None else ""
+        changes = self.capture.import_host_memory(
+            Path(file.at(transcript_path)),
+            key=file.key(transcript_path, root),
+            host=host,
+            scope=project_scope(self._projects.register(project).id) if project is not None else UNIVERSAL,
+            codex_root=root if file.form == "codex" else "",
+        )
+        if changes:
             self._changed()
 
     def _look_at_branches(self, project: ProjectRecord) -> None:

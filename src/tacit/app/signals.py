@@ -151,8 +151,8 @@ class SignalHandler:
     ) -> Delivery:
         """Handle one signal.
 
-        When its session is busy beyond the deadline it gets silence, and is handled later without injection, so that no
-        turn, failure or statement is lost. `carries` = whether its reply can hand over text; None = every reply of the host can.
+        If its session is busy until the deadline, the answer is silence, and the signal is handled later without injection, so that no
+        turn, failure or statement is lost. `carries` = whether the reply can hand over text; None = every reply of the host can.
         """
         log = StageLog(timer=self._clock.monotonic_ms)
         ends = self._clock.monotonic_ms() + deadline_ms
@@ -188,7 +188,10 @@ class SignalHandler:
         settings: Settings,
         remaining: Callable[[], float],
     ) -> str:
-        """What a compaction took out of the context, for the first prompt after one of a host that says nothing then; "" = nothing."""
+        """Return the block with what a compaction dropped, at the first prompt after it; "" = nothing.
+
+        Only for a host that sends no signal after a compaction.
+        """
         if not capabilities.compaction_at_prompt or not isinstance(signal, PromptSubmitted) or signal.machine:
             return ""
         state = self._sessions.load(signal.session)
@@ -296,7 +299,7 @@ class SignalHandler:
         return SignalResult(delivery=delivery, state=state, project=project, repeated=repeated)
 
     def _lacks_start(self, signal: Signal) -> bool:
-        """Whether a prompt is the first that is heard of its session: no daemon answered when it started."""
+        """Whether `signal` is a prompt of a session whose start was never handled, because no daemon ran then."""
         if not isinstance(signal, PromptSubmitted) or signal.agent_id:
             return False
         state = self._sessions.load(signal.session)
@@ -309,7 +312,7 @@ class SignalHandler:
         settings: Settings,
         remaining: Callable[[], float],
     ) -> None:
-        """Start the session of `signal` now; its start pack waits and goes with the reply to `signal`."""
+        """Handle the start of the session of `signal` now. Its start pack waits, and is sent with the reply to `signal`."""
         start = SessionStarted(
             session=signal.session,
             key=f"late-start:{signal.key}",
@@ -338,16 +341,14 @@ class SignalHandler:
                 failure=failure_of_error(error),
             ), state
         if signal.takes_no_text and not delivery.block.refuses:
-            return (
-                _silent(),
-                state,
-            )  # nothing went out, so nothing is entered: it comes with the result of the call
+            # Nothing is sent, so nothing is recorded: the same memories come with the result of the call.
+            return _silent(), state
         if context["capabilities"].start_stays or not isinstance(signal, SessionStarted):
             return delivery, answered
         if surface_for(signal, state, context["settings"].recall) is not Surface.START:
             return delivery, answered
-        cap_chars = context["capabilities"].cap_chars
-        block, answered = ledger.with_lost_start(delivery.block, answered, cap_chars=cap_chars)
+        holds = context["capabilities"].holds
+        block, answered = ledger.with_lost_start(delivery.block, answered, holds=holds)
         return replace(delivery, block=block), answered
 
     def replay(
@@ -425,7 +426,7 @@ class SignalHandler:
         project: ProjectRecord | None,
         settings: Settings,
     ) -> SessionState:
-        """Count what the host loads of its own memory as exposed, as far as it was read (`import_host_memory`)."""
+        """Count the notes of the host's own memory as exposed, because the host loads them. `import_host_memory` read them."""
         scope = self._projects.visible(project, share_preferences=settings.project.share_preferences)
         for file in capabilities.memory_files:
             name = file.key(signal.transcript_path, project.root if project else "")
@@ -713,14 +714,14 @@ def query_of(
 def _reaches_model(
     signal: Signal, surface: Surface, capabilities: HostCapabilities, *, may_refuse: bool
 ) -> bool:
-    """Whether an answer to `signal` can reach the model, if only as the reason of a refusal."""
+    """Whether an answer to `signal` can reach the model, as text or as the reason of a refusal."""
     if signal.takes_no_text:
         return may_refuse and isinstance(signal, ToolStarting)
     return surface not in (Surface.ACTION, Surface.PROMPT) or capabilities.arrives(surface) != "never"
 
 
 def _behind(dropped: str, delivery: Delivery) -> Delivery:
-    """The delivery to a prompt behind what a compaction dropped."""
+    """Put `dropped`, the block with what a compaction dropped, before the block of a prompt."""
     text = "\n\n".join(part for part in (dropped, delivery.block.text) if part)
     return replace(delivery, block=replace(delivery.block, text=text))
 
@@ -740,7 +741,10 @@ def _silent() -> Delivery:
 def _deferred(
     signal: Signal, delivery: Delivery, state: SessionState, *, carries: bool
 ) -> tuple[Delivery, SessionState]:
-    """The delivery with the blocks that waited for it, or without its own, which waits from now on. A refusal never waits."""
+    """Let blocks wait for an event that takes text, or send those that waited. A refusal never waits.
+
+    `carries` = whether the reply can hand over text. If so, the waiting blocks go before the block of the delivery; else that block waits.
+    """
     block = delivery.block
     if carries and state.muted:
         return delivery, state

@@ -405,11 +405,12 @@ class CapturePipeline:
         )
 
     def import_host_memory(
-        self, file: Path, *, host: str, scope: Scope, codex_root: str = ""
+        self, file: Path, *, key: str, host: str, scope: Scope, codex_root: str = ""
     ) -> tuple[Change, ...]:
         """Bring the memories of a file of `host`'s own memory up to date; see `import_host_memory`."""
         return import_host_memory(
             file,
+            key=key,
             host=host,
             scope=scope,
             codex_root=codex_root,

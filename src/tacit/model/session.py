@@ -138,8 +138,8 @@ class SessionState:
     """All that is known of one session. Replaced as a whole, never changed in place.
 
     `announced_empty` = it was told once that nothing is on record; `answers` = tokens of each answer on demand, in order; `waiting` =
-    blocks that go with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and nothing was
-    handed over after it yet; `words_at` = the transcript with the words of the last message, where its end did not tell them.
+    blocks that are sent with the next event that takes text (`DeferringHost`); `compacted` = a compaction was announced, and no
+    block followed it yet; `words_at` = path of the transcript that holds the agent's last message, if the event at its end did not.
     """
 
     key: SessionKey

@@ -23,8 +23,8 @@ class _Common:
         agent_id: id of the subagent that sent it, or empty for the main agent.
         transcript_path: where the host writes the transcript, or empty.
         parent: session this one was forked or spawned from.
-        takes_no_text: whether the host hands on no text with this event; a refusal of the call at most.
-        uncaptured: nothing may be learned from it.
+        takes_no_text: whether the reply to this event cannot hand text to the model, except as the reason of a refusal.
+        uncaptured: whether nothing may be learned from it.
     """
 
     session: SessionKey

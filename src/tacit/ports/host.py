@@ -22,13 +22,13 @@ BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFile:
-    """A file of the host's own memory, which it loads into every session and the agent writes.
+    """A file of the host's own memory. The agent writes it, and the host loads it into every session.
 
     Attributes:
         path: relative to the folder of the session's transcript.
-        universal: whether it holds for all projects; else for the session's.
-        form: `notes` = all of it are notes; `codex` = notes of all projects, of which those of the session's are read, if
-            Codex' settings switch its memory on.
+        universal: whether its notes hold for all projects; else for the project of the session.
+        form: `notes` = the file consists of notes; `codex` = the notes of all projects in the form of Codex. Of these, the notes of the
+            session's project are read, if Codex' settings switch its memory on.
     """
 
     path: str
@@ -36,24 +36,24 @@ class MemoryFile:
     form: Literal["notes", "codex"] = "notes"
 
     def at(self, transcript_path: str) -> str:
-        """The absolute path of the file in a session with this transcript; "" where the host names none."""
+        """Return the absolute path of the file in a session with this transcript; "" if the transcript is not known."""
         folder = os.path.dirname(transcript_path)  # noqa: PTH120 - no file is touched
         return os.path.normpath(os.path.join(folder, self.path)) if os.path.isabs(folder) else ""  # noqa: PTH117, PTH118
 
     def key(self, transcript_path: str, root: str) -> str:
-        """What names the notes of the project at `root` in a session with this transcript; "" where the host names none."""
+        """Return the key of the notes on the project at `root` in a session with this transcript; "" if the transcript is not known."""
         path = self.at(transcript_path)
         return f"{path}#{root}" if path and self.form == "codex" else path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """What becomes of a block of `surface` at a host, in words for people (docs/reference/hosts.md).
+    """How a host delivers a block of `surface`, in words for people (docs/reference/hosts.md).
 
     Attributes:
         surface: the surface.
-        where: its place in the model request; empty where no block gets there.
-        limit: what is missing compared with a whole block in time, or why no block arrives; empty = nothing is missing.
+        where: the place of the block in the model request; empty if no block arrives.
+        limit: why the block arrives late, shortened or not at all; empty = it arrives whole and in time.
     """
 
     surface: Surface
@@ -68,21 +68,21 @@ class HostCapabilities:
     Attributes:
         arrival: per surface, whether the block reaches the model before the action it is for.
         cap_chars: most characters of one block.
-        cap_bytes: most bytes of one block in UTF-8, where the host counts these; 0 = no such cap.
+        cap_bytes: most bytes of one block in UTF-8, if the host counts bytes; 0 = no such cap.
         stored: whether handed-over text stays in the host's history (then the ledger sends only what is new).
         post_compaction: whether a signal comes after a compaction.
         loads_rule_files: names of rule files the host itself puts into context, looked up from the working folder upward.
         system_prompt: whether a block can stand in the system prompt of every call, replaced by the next one.
         refuses: whether a call can be refused before it runs.
-        answers_again: whether an event that comes again with its key asks for the same answer, because the first one was lost;
-            else it is the same event from two of our hooks, and only the first one is answered.
+        answers_again: whether a second event with the same key gets the same answer, because the first answer was lost;
+            else the second event comes from another hook of ours, and only the first one is answered.
         rule_file_fallbacks: names it tries one after the other only where it found none of `loads_rule_files`.
-        start_stays: whether a session that resumes still has the block of its start in context; else it is given the same bytes again.
-        compaction_at_prompt: whether what a compaction dropped goes with the next prompt, because no signal comes after one.
+        start_stays: whether a resumed session still has the block of its start in context; else it gets the same bytes again.
+        compaction_at_prompt: whether what a compaction dropped is sent with the next prompt, because no signal comes after a compaction.
         memory_files: files of its own memory.
-        title: the name of the host for people; empty = no program that people know by a name.
-        basis: what these statements rest on, such as `measured on version 1.2.3` or `read in its documentation, not run`.
-        deliveries: where blocks land, and what limits them, for the surfaces that the host says something about.
+        title: the name of the host for people; empty = it is no program with a name.
+        basis: how these capabilities are known, such as `measured on version 1.2.3` or `read in its documentation, not run`.
+        deliveries: where blocks arrive and what limits them, for each surface that this is declared for.
     """
 
     arrival: tuple[tuple[Surface, Arrival], ...]
@@ -103,10 +103,10 @@ class HostCapabilities:
     answers_again: bool = False
 
     def holds(self, text: str) -> bool:
-        """Whether a block that reads `text` is within the host's caps; 0 = no cap."""
+        """Whether a block with this text is within the host's caps."""
         if self.cap_chars and len(text) > self.cap_chars:
             return False
-        # Most blocks are so short that no letters could take that many bytes.
+        # A character has at most four bytes, so most blocks need not be encoded.
         return not self.cap_bytes or 4 * len(text) <= self.cap_bytes or _bytes(text) <= self.cap_bytes
 
     def arrives(self, surface: Surface) -> Arrival:
@@ -117,7 +117,7 @@ class HostCapabilities:
         return "never"
 
     def delivery(self, surface: Surface) -> Delivery:
-        """Return what is said about `surface`; nothing where nothing is declared."""
+        """Return the delivery that is declared for `surface`, or an empty one."""
         return next((each for each in self.deliveries if each.surface is surface), Delivery(surface=surface))
 
 
@@ -184,17 +184,17 @@ class ReplayingHost(Protocol):
 
 @runtime_checkable
 class OutcomeHost(Protocol):
-    """A host whose hooks hide whether a call failed, while its transcript tells."""
+    """A host that reports the failure of a call only in its transcript, not in its hooks."""
 
     def with_outcome(self, signal: Signal, transcript_end: bytes) -> Signal | None:
-        """`signal` as the transcript tells of it: a call that failed becomes a failure; None where it does not tell. Pure.
+        """Return `signal`, or a failure if the call failed according to the transcript; None = the transcript does not contain the call. Pure.
 
-        `transcript_end` holds whole lines; it is asked for only where `needs_outcome` holds.
+        `transcript_end` consists of whole lines. It is read only if `needs_outcome` is true.
         """
         ...
 
     def needs_outcome(self, signal: Signal) -> bool:
-        """Whether only the transcript tells how the call of `signal` ended."""
+        """Whether the outcome of the call of `signal` is only in the transcript."""
         ...
 
 
@@ -202,7 +202,7 @@ class OutcomeHost(Protocol):
 class DeferringHost(Protocol):
     """A host that takes text only with some of its events.
 
-    The block of another event waits in the session's record (`SessionState.waiting`) and goes with the next event that takes text.
+    The block of another event waits in the session's record (`SessionState.waiting`) and is sent with the next event that takes text.
     """
 
     def carries(self, payload: Mapping[str, object]) -> bool:
@@ -212,11 +212,11 @@ class DeferringHost(Protocol):
 
 @runtime_checkable
 class TranscriptHost(Protocol):
-    """A host that tells of a compaction in its transcript alone."""
+    """A host that reports a compaction only in its transcript."""
 
     def compaction_in(self, row: bytes) -> str:
-        """The name of the compaction that a line of the transcript tells of; "" = of none.
+        """Return the name of the compaction that a line of the transcript reports; "" = none.
 
-        A later line may tell of the same one again, under the same name.
+        A later line may report the same compaction again, under the same name.
         """
         ...

@@ -24,7 +24,7 @@ START_MESSAGE = "start"
 CALL_PREFIX = "call:"
 """Before the ids of tool calls."""
 KEY_PREFIX = "key:"
-"""Before the keys of signals, under which a host that keeps its blocks itself may ask again for a lost answer."""
+"""Prefix of the keys of signals. With such a key a host that keeps its blocks itself can ask again for a lost answer."""
 LASTING = ("start", "refresh")
 
 
@@ -123,7 +123,7 @@ def record(
 def keep_block(state: SessionState, *, message_id: str, text: str) -> SessionState:
     """Remember the exact bytes handed over for `message_id` in this epoch; "" as id keeps nothing.
 
-    Silence for a tool call or a key is not kept: there are too many, and nothing kept is silence, too. Of more than `MAX_BLOCKS` the oldest
+    Silence for a tool call or a key is not kept: there are too many, and a missing entry means silence, too. Of more than `MAX_BLOCKS` the oldest
     go, silence first; what stands in the system prompt stays as long as its epoch.
     """
     if not message_id or (not text and message_id.startswith((CALL_PREFIX, KEY_PREFIX))):
@@ -240,14 +240,17 @@ def _of_ledger(state: SessionState) -> StartPack | None:
     return StartPack(epoch=shown[-1].epoch, at_ms=shown[-1].at_ms, surface=shown[-1].surface)
 
 
-def with_lost_start(block: Block, state: SessionState, *, cap_chars: int) -> tuple[Block, SessionState]:
-    """The block of a session that goes on, where the host left out the block of its start: the same bytes again, then what is new.
+def with_lost_start(
+    block: Block, state: SessionState, *, holds: Callable[[str], bool]
+) -> tuple[Block, SessionState]:
+    """Return the block of a resumed session whose host lost the block of the start: the same bytes again, then the new ones.
 
-    What is new comes with the prompts that need it where both together are too long. Of failures, the host left out the blocks, too.
+    If both together are too long for the host (`holds`), the new memories come with the prompts that need them. The host also lost the blocks of
+    failures, so their exposures are removed.
     """
     earlier = kept_block(state, START_MESSAGE) or ""
     text = "\n\n".join(part for part in (earlier, block.text) if part)
-    text = text if len(text) <= cap_chars else earlier
+    text = text if holds(text) else earlier
     state = keep_block(without_surface(state, Surface.FAILURE), message_id=START_MESSAGE, text=text)
     return replace(block, text=text), state
 

@@ -35,6 +35,7 @@ _ITEM = lazy_regex(
 def import_host_memory(
     file: Path,
     *,
+    key: str,
     host: str,
     scope: Scope,
     codex_root: str = "",
@@ -47,6 +48,7 @@ def import_host_memory(
 
     Args:
         file: the file of the host, absolute.
+        key: names these notes (`MemoryFile.key`).
         host: its name.
         scope: where its statements hold.
         codex_root: root of the project whose notes are read, if the file is Codex' memory and that memory is on; "" = another host.
@@ -58,13 +60,13 @@ def import_host_memory(
     Raises:
         StoreError: as the store.
     """
-    key = file_key(f"{file}#{codex_root}" if codex_root else str(file))
+    stored_key = file_key(key)
     name = f"{host}:{file.name}"
-    before = HOST_MEMORY.find(store, host, key)
+    before = HOST_MEMORY.find(store, host, stored_key)
     run = FileImport(
         project_id="",
         scope=scope,
-        stored_as=lambda state, _path: HOST_MEMORY.change(state, host, key),
+        stored_as=lambda state, _path: HOST_MEMORY.change(state, host, stored_key),
         store=store,
         preparer=preparer,
         reconciler=reconciler,
