@@ -320,10 +320,10 @@ _NOTE_TEXTS: dict[NoteCause, Callable[[Note], str]] = {
     NoteCause.JUDGE_BUSY: lambda _: "decided by the gate: the model still answers another prompt",
     NoteCause.JUDGE_NO_TIME: lambda _: "decided by the gate: the host does not wait for the model",
     NoteCause.NOT_READ: lambda note: (
-        f"no reading of {note.detail} by the embedding model (the shipped one reads English): words decide alone"
+        f"the embedding model does not read {note.detail} (the shipped one reads English): only shared words count"
     ),
     NoteCause.MEMORIES_NOT_READ: lambda note: (
-        f"no reading of {note.detail} by the embedding model: {note.count} memories are judged by words alone"
+        f"the embedding model does not read {note.detail}: {note.count} memories are compared by shared words only"
     ),
     NoteCause.NOTHING_COMING: lambda note: f"nothing is coming: {note.chance:.2f}",
 }
