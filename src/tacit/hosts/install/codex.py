@@ -1,9 +1,9 @@
-"""The edits for Codex: hooks in its `hooks.json`, the MCP server in its `config.toml`, and the trust that the user gives there.
+"""The edits for Codex: hooks in its `hooks.json`, the MCP server in its `config.toml`, and the approval of the hooks there.
 
-In: folders and the launcher. Out: targets, and the state of the trust. The events and their forms were measured on 0.169.0.
+In: folders and the launcher. Out: targets, and the state of the approval. The events and their forms were measured on 0.169.0.
 
-Codex runs a hook of a file only after the user approved it with `/hooks`; until then it skips it without a word. The approval stands in
-the user's `config.toml` as the hash of what runs. Tacit writes it only where the user says so in the same command (`--trust-hooks`).
+Codex runs a hook only after the user approves it with `/hooks`; until then it skips it silently. The approval is a hash of the hook
+in the user's `config.toml`. Tacit writes it only if the user asks for it in the same command (`--trust-hooks`).
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ LABELS: Mapping[str, str] = {
     "PreCompact": "pre_compact",
     "SessionEnd": "session_end",
 }
-"""What Codex calls an event in the key and in the hash of a trusted hook."""
+"""The names of events in the keys and hashes of approved hooks."""
 _MATCHED = frozenset({"SessionStart", "PreToolUse", "PostToolUse", "SubagentStart"})
-"""Events whose matcher Codex reads; that of another one is no part of the hash."""
+"""Events whose matcher Codex reads. The matcher of another event is not part of the hash."""
 
 SERVER: toml_tables.Keys = ("mcp_servers", "tacit")
 STATE: toml_tables.Keys = ("hooks", "state")
@@ -58,14 +58,14 @@ Trust = Literal["trusted", "modified", "untrusted", "disabled"]
 
 
 def codex_home(user_home: Path) -> Path:
-    """The folder of Codex' own files."""
+    """Return the folder of Codex' own files."""
     return HostFolders.find(user_home).codex[0]
 
 
 def targets(
     *, user_home: Path, project_root: Path | None, launcher: Path, trust: bool = False
 ) -> tuple[Target, ...]:
-    """The files of the user's scope, or of a project's; with `trust`, the approval of the hooks is written as well."""
+    """Return the files of the user's scope, or of a project's; with `trust`, also the approval of the hooks."""
     home = codex_home(user_home)
     folder = home if project_root is None else project_root / ".codex"
     hooks = hooks_in(folder / "hooks.json", launcher)
@@ -100,14 +100,14 @@ def _group(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodexHooks(HookSettings):
-    """The `hooks.json` of Codex, and how Codex knows what is in it."""
+    """The `hooks.json` of Codex, and the hashes by which Codex identifies its hooks."""
 
     def hashes(self) -> frozenset[str]:
-        """The hashes by which Codex knows our hooks."""
+        """Return the hashes by which Codex identifies our hooks."""
         return frozenset(_hash(event, group) for event, group in self.groups)
 
     def approvals(self) -> tuple[tuple[str, str], ...]:
-        """(key, hash) of each of our hooks, as they stand once they are installed: behind those of others."""
+        """Return (key, hash) of each of our hooks. A key contains the position of the hook after the installation, which is after those of others."""
         others = self._others()
         return tuple(
             (f"{self.path}:{LABELS[event]}:{others.get(event, 0)}:0", _hash(event, group))
@@ -115,7 +115,7 @@ class CodexHooks(HookSettings):
         )
 
     def _others(self) -> Mapping[str, int]:
-        """How many groups of others each event has."""
+        """Return the number of other programs' groups for each event."""
         text = read_text(self.path)
         hooks = (
             jsonc.find(jsonc.read(self.remove(text) or "{}", path=self.path), ("hooks",)) if text else None
@@ -124,7 +124,7 @@ class CodexHooks(HookSettings):
 
 
 def _hash(event: str, group: Mapping[str, object]) -> str:
-    """The SHA-256 of the JSON with sorted keys of what Codex reads of a group (`command_hook_hash` in its source)."""
+    """Return the SHA-256 of the JSON, with sorted keys, of the fields that Codex reads of a group (`command_hook_hash` in its source)."""
     (handler,) = cast("Sequence[Mapping[str, object]]", group["hooks"])
     read = {name: handler[name] for name in ("type", "command", "timeout")}
     identity: dict[str, object] = {"event_name": LABELS[event], "hooks": [{**read, "async": False}]}
@@ -138,7 +138,7 @@ def _hash(event: str, group: Mapping[str, object]) -> str:
 class ConfigToml:
     """The `config.toml`: the MCP server, and in the user's own file the approval of the hooks.
 
-    `approvals` = (key, hash) of the hooks to approve; the approval of `hooks` goes with the removal.
+    `approvals` = (key, hash) of the hooks to approve. The removal also removes the approvals of `hooks`.
     """
 
     path: Path
@@ -153,7 +153,7 @@ class ConfigToml:
         return f"{server} and approves the hooks, as you asked" if self.approvals else server
 
     def holds(self, text: str) -> bool:
-        """Whether the server is ours, and the approvals that are asked for are there."""
+        """Whether the server is ours, and all requested approvals are written."""
         values = toml_tables.read(text, path=self.path)
         server = toml_tables.table(values, SERVER)
         return all(server.get(name) == value for name, value in self._server().items()) and _holds_approvals(
@@ -165,7 +165,7 @@ class ConfigToml:
         return toml_tables.find(toml_tables.read(text, path=self.path), SERVER) is not None
 
     def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
-        """A table carries none: Codex reads it."""
+        """A table has no version, because Codex reads it."""
         return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
@@ -174,7 +174,7 @@ class ConfigToml:
         return _with_approvals(text, self.approvals, path=self.path)
 
     def remove(self, text: str) -> str | None:
-        """The text without the server, what Codex keeps about it, and the approvals of our hooks."""
+        """Return the text without the server, the tables of Codex below it, and the approvals of our hooks."""
         text = toml_tables.remove(text, lambda keys: keys[:2] == SERVER, path=self.path)
         return (_without_approvals(text, self.hooks, path=self.path) if self.hooks else text) or None
 
@@ -184,7 +184,7 @@ class ConfigToml:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approvals:
-    """The approval of a project's hooks; Codex reads it in the user's own `config.toml` alone."""
+    """The approval of a project's hooks. Codex reads it only in the user's own `config.toml`."""
 
     path: Path
     hooks: CodexHooks
@@ -192,7 +192,7 @@ class Approvals:
     why: str = "approves the hooks of this project, as you asked"
 
     def holds(self, text: str) -> bool:
-        """Whether all that is asked for is approved."""
+        """Whether all requested approvals are written."""
         return _holds_approvals(toml_tables.read(text, path=self.path), self.approvals)
 
     def present(self, text: str) -> bool:
@@ -201,7 +201,7 @@ class Approvals:
         return any(key.startswith(f"{self.hooks.path}:") for key in states)
 
     def version(self, text: str) -> int:  # noqa: ARG002 - one signature for all targets
-        """A table carries none: Codex reads it."""
+        """A table has no version, because Codex reads it."""
         return INSTALL_VERSION
 
     def add(self, text: str | None) -> str:
@@ -214,7 +214,7 @@ class Approvals:
 
 
 def trust_of_hooks(*, user_home: Path, project_root: Path | None, launcher: Path) -> Mapping[str, Trust]:
-    """What Codex makes of each of our hooks, by event; a file that cannot be read approves nothing."""
+    """Return the state of each of our hooks by event. If a file cannot be read, no hook is approved."""
     folder = codex_home(user_home) if project_root is None else project_root / ".codex"
     hooks = hooks_in(folder / "hooks.json", launcher)
     config = codex_home(user_home) / "config.toml"
@@ -229,7 +229,7 @@ def trust_of_hooks(*, user_home: Path, project_root: Path | None, launcher: Path
 
 
 def what_to_trust(trusted: Mapping[str, Trust]) -> str:
-    """What the user has to do before Codex runs all of our hooks; "" = nothing."""
+    """Say what the user has to do so that Codex runs all of our hooks; "" = nothing."""
     waiting = [event for event, state in trusted.items() if state in ("untrusted", "modified")]
     disabled = [event for event, state in trusted.items() if state == "disabled"]
     if waiting:

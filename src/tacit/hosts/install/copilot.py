@@ -1,8 +1,8 @@
 """The edits for GitHub Copilot CLI: a file of hooks and the MCP server.
 
-In: folders and the launcher. Out: targets. Copilot reads every `*.json` of its folder of hooks, so ours is a file of its own (measured on
-1.0.102). A command that ends with an error would deny the call that it is asked about, so ours ends without one even where the launcher
-is gone.
+In: folders and the launcher. Out: targets. Copilot reads every `*.json` of its folder of hooks, so our hooks are in a separate file (measured on
+1.0.102). If the command of a hook ends with an error, Copilot refuses the call. So our command ends without an error even if the launcher
+is missing.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
     ("PreCompact", "", 5),
     ("SessionEnd", "", 10),
 )
-"""(event, matcher, timeout in seconds). The names choose the payload that says which event it is."""
+"""(event, matcher, timeout in seconds). With event names in this form, the payload names its event."""
 HOOKS_FILE = "tacit.json"
 HOOKS_MARK = " copilot tacit-install:"
 
 
 def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
-    """The files of the user's scope, or of a project's."""
+    """Return the files of the user's scope, or of a project's."""
     folder = user_home / ".copilot" if project_root is None else project_root / ".github"
     servers = folder / ("mcp-config.json" if project_root is None else "mcp.json")
     server = {"type": "local", "command": str(launcher), "args": ["mcp", "--host", "copilot"], "tools": ["*"]}
@@ -52,7 +52,7 @@ def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tu
 
 
 def hooks(launcher: Path) -> str:
-    """The file of hooks."""
+    """Return the content of the file of hooks."""
     command = (
         f"{shlex.quote(str(launcher))} copilot {STAMP} || true"  # the hook client reads no more than the host
     )

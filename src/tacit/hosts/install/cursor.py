@@ -1,6 +1,6 @@
-"""The edits for Cursor: hooks, the MCP server and, in a project, a rule for what its hooks cannot carry.
+"""The edits for Cursor: hooks, the MCP server and, in a project, a rule that has the agent search the memory at a prompt.
 
-In: folders and the launcher. Out: targets. The files and events are those of cursor.com/docs/hooks, /mcp and /rules; they were not run.
+In: folders and the launcher. Out: targets. The files and events follow cursor.com/docs/hooks, /mcp and /rules; they were not tested with Cursor.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ with decisions, preferences and fixes from earlier sessions that apply to it, or
 
 
 def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
-    """The files of the user's scope, or of a project's."""
+    """Return the files of the user's scope, or of a project's."""
     folder = (user_home if project_root is None else project_root) / ".cursor"
     files: list[Target] = [
         hooks_in(folder / "hooks.json", launcher),
@@ -52,7 +52,7 @@ def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tu
             value={"command": str(launcher), "args": ["mcp", "--host", "cursor"]},
         ),
     ]
-    if project_root is not None:  # the rules of a user are no files
+    if project_root is not None:  # Cursor keeps the rules of a user in its settings
         why = "has the agent search the memory at a prompt, where Cursor's hooks take no text (rule)"
         files.append(OwnFile(path=folder / "rules" / "tacit.mdc", why=why, content=_RULE, mark=RULE_MARK))
     return tuple(files)

@@ -22,8 +22,8 @@ from tacit.system.files import mode_of_new_file, replace, set_mode
 class FileEdit:
     """The edit of one file: `before` None = it does not exist, `after` None = it is deleted. `why` explains the edit to the user.
 
-    `private` = for its owner alone, and so are the folders made for it. `folders` were made for it, outermost first, and go with
-    it where nothing else is in them; None = the one that it stands in.
+    `private` = only its owner may read it and the folders that are made for it. `folders` = the folders that were made for it, outermost
+    first; they are removed with it if they are empty. None = the folder that contains it.
     """
 
     path: Path
@@ -120,7 +120,7 @@ def _make_folders(folder: Path, *, mode: int) -> list[Path]:
 
 
 def missing_folders(folder: Path) -> tuple[Path, ...]:
-    """Those of `folder` and the ones around it that are not there, outermost first."""
+    """Return `folder` and the folders around it, as far as they do not exist, outermost first."""
     missing: list[Path] = []
     while not folder.exists():
         missing.append(folder)
@@ -129,7 +129,7 @@ def missing_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def _remove_folders(edits: Iterable[FileEdit]) -> None:
-    """Take away the folders that were made for files that are gone, where nothing else is in them."""
+    """Remove the folders that were made for deleted files, if they are empty."""
     gone = [edit for edit in edits if edit.after is None]
     folder_groups = ((edit.path.parent,) if edit.folders is None else edit.folders for edit in gone)
     folders = {folder for group in folder_groups for folder in group}

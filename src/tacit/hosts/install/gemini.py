@@ -32,7 +32,7 @@ EVENTS: tuple[tuple[str, str, int], ...] = (
 )
 """(event, matcher, timeout in milliseconds). The hook client has its own, much shorter deadline; this one only bounds a mistake."""
 HOOK_NAME = "tacit"
-"""By this name `/hooks` of the client shows the hooks and switches them off."""
+"""The name by which `/hooks` of the client shows the hooks and switches them off."""
 
 
 def targets(*, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
@@ -85,19 +85,19 @@ class GeminiSettings:
         return self._server.add(self._hooks.add(text))
 
     def remove(self, text: str) -> str | None:
-        """The text without ours, and without what is empty then; None = the file goes away."""
+        """Return the text without our entries and without objects that become empty; None = the file is deleted."""
         remaining = self._server.remove(text)
         return None if remaining is None else self._hooks.remove(remaining)
 
     def unread(self, path: Path, text: str) -> str:
-        """Why Gemini CLI would not run the hooks in this file; "" when it does.
+        """Say why Gemini CLI would not run the hooks in this file; "" when it does.
 
-        It allows comments, but no trailing commas: with one it does not start at all (measured on 0.61.0).
+        It allows comments, but does not start if there is a trailing comma (measured on 0.61.0).
         """
         try:
             settings = jsonc.read(text, path=path)
         except HostError:
-            return ""  # whoever changes the file says it
+            return ""  # the edit of the file reports it
         try:
             json.loads(_without_comments(text))
         except ValueError as error:

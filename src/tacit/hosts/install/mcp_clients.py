@@ -1,8 +1,8 @@
-"""Clients that take MCP servers and nothing else: one table of their configuration files, one edit for all of them.
+"""Clients that support MCP servers but no hooks: a table of their configuration files.
 
-In: folders and the launcher. Out: targets, each one member of a JSON file. Written from the clients' documentation
-(docs/guide/mcp-clients.md); none of these clients was run here. Never a client's file where the client is not there, unless
-the client is named.
+In: folders and the launcher. Out: targets, each one member of a JSON file. The table follows the clients' documentation
+(docs/guide/mcp-clients.md); it was not tested with the clients. Never writes the file of a client that is not installed, unless the user names
+the client.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tacit.errors import NotFound
 from tacit.hosts.install.target import JsonMember, Target
 
 _CONFIG_FOLDERS = {"darwin": "Library/Application Support", "win32": "AppData/Roaming"}
-"""Folder of the applications' data below the user's home, by platform; elsewhere `.config`."""
+"""The folder of applications' data below the user's home, by platform; on others `.config`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +25,12 @@ class McpClient:
 
     Attributes:
         title: its name for people.
-        files: the user's files, below the home folder; `{config}` = the platform's folder of applications' data. Those that
-            exist are written, else the first.
-        key: the object that holds the servers.
-        fields: what an entry holds besides `command` and `args`.
-        project_file: the file of a project, below its root; "" = the client has none.
-        sign: a folder below the home folder that is there where the client is.
+        files: the user's files, relative to the home folder; `{config}` = the platform's folder of applications' data. Those that
+            exist are written; if none does, the first.
+        key: the object that contains the servers.
+        fields: the members of an entry besides `command` and `args`.
+        project_file: the file of a project, relative to its root; "" = the client has none.
+        sign: folders relative to the home folder. If one of them exists, the client is installed.
     """
 
     title: str
@@ -84,7 +84,7 @@ CLIENTS: Mapping[str, McpClient] = {
 
 
 def targets(name: str, *, user_home: Path, project_root: Path | None, launcher: Path) -> tuple[Target, ...]:
-    """The files of client `name` in the user's scope, or of a project.
+    """Return the files of the client `name` in the user's scope, or of a project.
 
     Raises:
         NotFound: if it has no file of a project.
@@ -113,12 +113,12 @@ def targets(name: str, *, user_home: Path, project_root: Path | None, launcher: 
 
 
 def clients(*, in_project: bool = False) -> tuple[str, ...]:
-    """Names of the clients; of those alone that have a file of a project."""
+    """Return the names of the clients; with `in_project`, only of those that have a file of a project."""
     return tuple(name for name, client in CLIENTS.items() if client.project_file or not in_project)
 
 
 def found_clients(user_home: Path, *, in_project: bool = False) -> tuple[str, ...]:
-    """Names of the clients that have left their folder in the user's home."""
+    """Return the names of the clients whose folder is in the user's home."""
     return tuple(
         name
         for name in clients(in_project=in_project)

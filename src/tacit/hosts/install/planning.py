@@ -42,7 +42,7 @@ class HostStatus:
             `partial` some of it.
         files: every file concerned and whether ours is in it (`ours`, `outdated`, `missing`).
         problems: sentences that say what is wrong and what to do.
-        waiting: what the user has to do in the host before it calls Tacit; empty = nothing.
+        waiting: what the user must do in the host so that it calls Tacit; empty = nothing.
     """
 
     host: str
@@ -84,7 +84,7 @@ def plan(
         project_root: write into this project instead of the user's own settings.
         home: where Tacit keeps its data.
         launcher: what hosts call; default `home.launcher`.
-        trust: approve the hooks in the host's settings, where the host asks the user for that; only at the user's word.
+        trust: whether to approve the hooks in the host's settings, if the host requires this. Set it only if the user asked for it.
 
     Raises:
         NotFound: unknown host.

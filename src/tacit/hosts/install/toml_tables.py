@@ -1,8 +1,8 @@
-"""Adding and removing whole tables of a TOML file, and no other byte. In: text. Out: text. Never reads or writes a file.
+"""Adding and removing whole tables of a TOML file without another change. In: text. Out: text. Never reads or writes a file.
 
-A table is added at the end of the file. It is removed with its header and its keys; comments and empty lines behind its last key
-stay. `tomllib` is the only reader of the syntax: a line opens a table where the text in front of it is a complete TOML document,
-and after every edit the file must say exactly what it said before, except for the table.
+A table is added at the end of the file. It is removed with its header and its keys; comments and empty lines after its last key
+stay. Only `tomllib` parses the syntax: a line opens a table if the text before it is a complete TOML document.
+After every edit, the file must have the same content as before, except for the table.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Table:
 
 
 def read(text: str, *, path: Path) -> dict[str, object]:
-    """What the file says.
+    """Parse the file.
 
     Raises:
         HostError: if it is not valid TOML; it names the line.
@@ -46,7 +46,7 @@ def read(text: str, *, path: Path) -> dict[str, object]:
 
 
 def find(values: object, keys: Sequence[str]) -> object:
-    """The value at `keys`; None where there is none."""
+    """Return the value at `keys`; None if there is none."""
     value: object = values
     for key in keys:
         if not isinstance(value, dict):
@@ -56,16 +56,16 @@ def find(values: object, keys: Sequence[str]) -> object:
 
 
 def table(values: Mapping[str, object], keys: Sequence[str]) -> Mapping[str, object]:
-    """The table at `keys`; an empty one where there is none."""
+    """Return the table at `keys`; an empty one if there is none."""
     value = find(values, keys)
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
 def add(text: str, keys: Keys, values: Mapping[str, str | Sequence[str]], *, path: Path) -> str:
-    """The text with the table `keys` at its end, which holds `values`. There must be no such table yet.
+    """Return the text with the table `keys` with `values` at its end. There must be no such table yet.
 
     Raises:
-        HostError: if the file gives its tables in a form that none can be added to, such as `mcp_servers = {...}`.
+        HostError: if no table can be added, because the file has an inline table such as `mcp_servers = {...}`.
     """
     expected = read(text, path=path)
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -89,10 +89,10 @@ def add(text: str, keys: Keys, values: Mapping[str, str | Sequence[str]], *, pat
 
 
 def remove(text: str, ours: Callable[[Keys], bool], *, path: Path) -> str:
-    """The text without the tables whose keys `ours` accepts, and without the empty line in front of each.
+    """Return the text without the tables whose keys `ours` accepts, and without the empty line before each.
 
     Raises:
-        HostError: if one is written in another form than a table of its own.
+        HostError: if one of them is not written as a separate table.
     """
     before = read(text, path=path)
     gone = [table for table in _tables(text) if ours(table.keys)]
@@ -112,7 +112,7 @@ def remove(text: str, ours: Callable[[Keys], bool], *, path: Path) -> str:
 
 
 def _tables(text: str) -> Iterator[_Table]:
-    """The tables that have a header, in order."""
+    """Return the tables that have a header, in order."""
     opened = [(match.start(), match.end()) for match in _HEADER.finditer(text)]
     real = [(start, end) for start, end in opened if _parsed(text[:start]) is not None]
     for index, (start, end) in enumerate(real):
@@ -136,7 +136,7 @@ def _keys_of(header: str) -> Keys:
 
 
 def _end_of_keys(text: str, at: int, limit: int) -> int:
-    """Where the last line of a table ends that is no comment and not empty; `at` is the end of its header."""
+    """Return the end of the last line of a table that is no comment and not empty; `at` is the end of its header."""
     lines: list[tuple[int, int]] = []
     start = at
     while start < limit:
@@ -153,7 +153,7 @@ def _end_of_keys(text: str, at: int, limit: int) -> int:
 
 
 def _gap_before(text: str, start: int) -> int:
-    """Length of the line end that `add` put in front of a table: one empty line."""
+    """Return the length of the empty line that `add` wrote before a table; 0 = there is none."""
     for newline in ("\r\n", "\n"):
         if text[:start].endswith(2 * newline):
             return len(newline)
@@ -186,7 +186,7 @@ def _drop(values: dict[str, object], keys: Keys) -> None:
 
 
 def _without_empty(value: object) -> object:
-    """`value` without tables that hold nothing: they exist only because of the tables below them."""
+    """Return `value` without empty tables, which exist only because of the tables below them."""
     if not isinstance(value, dict):
         return value
     fields = {name: _without_empty(each) for name, each in cast("dict[str, object]", value).items()}

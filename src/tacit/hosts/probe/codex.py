@@ -1,7 +1,7 @@
 """Whether injected text reaches the model through Codex. In: the client, the installed `hooks.json`. Out: a result.
 
-Runs `codex exec` once in a throw-away home against the stub model, with the hooks exactly as the user's file holds them. Codex itself
-decides whether they are trusted: the user's approvals go along, under the path of the copy. The user's files are read, never written;
+Runs `codex exec` once in a throw-away home with the stub model and an exact copy of the user's hooks. Codex itself
+decides whether they are trusted: the user's approvals are copied, too, with the path of the copy. The user's files are read, never written;
 nothing leaves the machine.
 """
 
@@ -34,7 +34,7 @@ BYPASS = "--dangerously-bypass-hook-trust"
 
 
 def configuration(stub_url: str) -> str:
-    """A `config.toml` that knows only the stub model at the base URL `stub_url`."""
+    """Return a `config.toml` with the stub model at the base URL `stub_url` as the only model."""
     return f"""\
 model = "{MODEL}"
 model_provider = "{PROVIDER}"
@@ -52,12 +52,12 @@ wire_api = "responses"
 
 
 def environment(home: Path, tacit_home: Path, *, search_path: str = SEARCH_PATH) -> dict[str, str]:
-    """Variables of Codex with a key for the stub model."""
+    """Return the variables of Codex with a key for the stub model."""
     return {**clean_environment(home, tacit_home, search_path=search_path), KEY_VARIABLE: "dummy"}
 
 
 def approvals_of(config: Path, hooks: Path) -> Mapping[str, str]:
-    """What the user approved of the file `hooks`: the end of each key (`:session_start:0:0`) with its hash.
+    """Return the user's approvals of the file `hooks`: the end of each key (`:session_start:0:0`) with its hash.
 
     Raises:
         HostError: if `config` is malformed.

@@ -1,7 +1,7 @@
 """Whether Cursor's hook command answers a starting session with the memory. In: the installed `hooks.json`. Out: a result.
 
-Runs the command exactly as the file holds it, with a payload as Cursor documents it. Cursor itself has no client that runs without its
-window, so what it does with the answer is not shown. The user's file is read, never written.
+Runs the command of the file with a payload from Cursor's documentation. Cursor cannot run without its
+window, so the probe does not show what Cursor does with the answer. The user's file is read, never written.
 """
 
 from __future__ import annotations

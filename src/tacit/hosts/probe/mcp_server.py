@@ -1,6 +1,6 @@
-"""Whether the MCP server that a client's file names answers with the memory. In: the file, the entry's place. Out: a result.
+"""Whether the MCP server in a client's file answers with the memory. In: the file, the keys of the entry. Out: a result.
 
-Starts the server exactly as the file says and asks `memory_search` for the nonce, as the client's agent would. The client itself is not run.
+Starts the server with the command of the file and asks `memory_search` for the nonce, as the client's agent would. The client itself is not run.
 The user's file is read, never written.
 """
 
@@ -37,7 +37,7 @@ def probe(
 
     Args:
         file: the client's configuration. Read only.
-        keys: where the entry stands, such as `("mcpServers", "tacit")`.
+        keys: the keys of the entry, such as `("mcpServers", "tacit")`.
         tacit_home: a throw-away Tacit home whose store holds a memory with `nonce`. The caller ends its daemon.
         nonce: letters and digits that occur nowhere else.
         search_path: PATH of the server.
@@ -75,7 +75,7 @@ def probe(
 
 
 def _answer(out: str) -> str:
-    """The text of the answer to the second message."""
+    """Return the text of the answer to the second message."""
     for line in out.splitlines():
         try:
             message = as_mapping(cast("object", json.loads(line)))

@@ -30,7 +30,7 @@ class Say:
 class CallTool:
     """The model calls a tool of the host, by the host's own name.
 
-    `namespace` = the group of tools that the name stands in, where a host of the Responses API has such groups.
+    `namespace` = the group of tools that contains the name, if a host of the Responses API has such groups.
     """
 
     name: str
