@@ -119,7 +119,7 @@ class Nudges:
             state: the session's record.
             prompt: the prompt that the block is for, or "": where nothing else is to be said, it is looked into now.
             budget_tokens: most tokens of the block without the sentence.
-            holds: whether a block that reads so is within the host's caps.
+            holds: whether a block with this text is within the host's caps.
             settings: of recall.
         """
         if block.empty:

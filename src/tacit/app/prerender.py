@@ -31,7 +31,7 @@ START_PAYLOADS: Mapping[str, Mapping[str, object]] = {
     "copilot": {"hook_event_name": "SessionStart"},
     "cursor": {"hook_event_name": "sessionStart"},
 }
-"""What tells an adapter that it answers a session start, or the first prompt where a host takes no text before it."""
+"""The fields by which an adapter recognizes a session start, or the first prompt of a host that takes no text before it."""
 USUAL_MS = 650
 """A recall that may take no longer is answered within the hook client's own deadline."""
 REPLY_MS = 150

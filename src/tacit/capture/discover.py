@@ -67,7 +67,7 @@ def claude_folder_name(folder: str) -> str:
 
 
 def kept_transcript(folders: HostFolders, host: str, session_id: str) -> Path | None:
-    """Return the file in which `host` keeps a session, where that is known without the host's word; None where it is not."""
+    """Return the file in which `host` keeps a session, if its place is known without a message of the host; else None."""
     places: Iterable[Path] = ()
     if host == OPENCODE:
         places = (folder / DATABASE for folder in folders.opencode)

@@ -393,7 +393,7 @@ class Reconciler:
         return near
 
     def _vector_of(self, memory: Memory, vectors: _VectorCache) -> Vectors | None:
-        """The vector of a statement; None where the embedder does not read its language, or there is none."""
+        """Return the vector of a statement; None if there is none, or the embedder does not read its language."""
         return None if unread_language(self._embedder, memory.content) else vectors.get(memory.content)
 
 

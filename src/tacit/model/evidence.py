@@ -92,8 +92,8 @@ class Candidate:
         reasons: short words for the trace (`intent: commit`, `lexical: golangci-lint`).
         freshness: what the probe of its files found.
         heard_at_ms: if a team shares it and the team's server was not reached for a day, the time of the last contact; else 0.
-        similarity_z: deviations by which its cosine with the words lies above the scope's usual one; 0 = not known, None = it says
-            nothing, because the embedder does not read the language of one of the two.
+        similarity_z: standard deviations of its cosine with the query above the mean of the scope; 0 = not known, None = the cosine has
+            no meaning, because the embedder does not read the language of one of the two texts.
     """
 
     memory: Memory

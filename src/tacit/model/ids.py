@@ -23,11 +23,11 @@ SHORT_ID = 7
 
 
 LEAST_ENDING = 4
-"""The least number of characters of an ending that may stand for a whole id."""
+"""The least number of characters of an ending that identifies an id."""
 
 
 def ids_called(wanted: str, ids: Iterable[str]) -> list[str]:
-    """The ids that begin with `wanted`; if none does and `wanted` is long enough, those that end with it. Keeps their order."""
+    """Return the ids that begin with `wanted`; if there are none and `wanted` is long enough, those that end with it. Keeps their order."""
     known = list(ids)
     matches = [name for name in known if name.startswith(wanted)]
     if not matches and len(wanted) >= LEAST_ENDING:

@@ -1,4 +1,4 @@
-"""Items: JSON objects that a program keeps under a key in a namespace, and the agent whose memories they become. Pure, standard library only."""
+"""Items: JSON objects that a program keeps under a key in a namespace. In: values, namespaces. Out: checked values, the agent of their memories. Pure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Item:
 
 
 def mapped(value: object, change: Callable[[str], str]) -> Any:
-    """A JSON value with every text in it changed, the names of fields included."""
+    """Return a JSON value with all its texts changed, including the names of fields."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -54,10 +54,10 @@ def mapped(value: object, change: Callable[[str], str]) -> Any:
 
 
 def json_object(value: object) -> dict[str, Any]:
-    """A copy of `value` as JSON keeps it.
+    """Return a copy of `value` with JSON types only.
 
     Raises:
-        InvalidInput: if it is no object of JSON values, or nested deeper than `MAX_DEPTH`.
+        InvalidInput: if it is no JSON object, or nested deeper than `MAX_DEPTH`.
     """
     try:
         copied: object = json.loads(json.dumps(value, allow_nan=False))
@@ -87,14 +87,14 @@ def _deeper(value: object, levels: int) -> bool:
 
 
 def namespace_path(namespace: Iterable[str]) -> str:
-    """The labels, quoted and joined by slashes: no two namespaces have the same path."""
+    """Return the labels, quoted and joined by slashes. Two namespaces never have the same path."""
     return "/".join(quote(label, safe="", errors="surrogatepass") for label in namespace)
 
 
 def agent_of(namespace: Iterable[str]) -> str:
-    """The agent whose scope holds the memories of a namespace: a conversation of this agent is given them.
+    """Return the agent whose scope contains the memories of a namespace: conversations of this agent get them.
 
-    Two namespaces never share one. A path that is too long for the name of an agent is hashed.
+    Two namespaces never have the same agent. A path that is too long for the name of an agent is hashed.
     """
     path = namespace_path(namespace)
     name = f"{AGENT_PREFIX}{path}"

@@ -76,11 +76,11 @@ class TokenEmbedder(Protocol):
 
 @runtime_checkable
 class LanguageBound(Protocol):
-    """An embedder that says which natural languages it reads. Optional: one that does not is taken to read all of them."""
+    """An embedder that declares which natural languages it reads. Optional: one that does not is expected to read all of them."""
 
     @property
     def languages(self) -> frozenset[str]:
-        """ISO 639-1 codes; vectors of texts in others are no evidence."""
+        """ISO 639-1 codes. The vectors of texts in other languages are no evidence."""
         ...
 
 

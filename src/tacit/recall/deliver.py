@@ -76,7 +76,7 @@ def cut(
     cap_chars: int,
     fits: Callable[[str], bool] = lambda _text: True,
 ) -> Outcome[Delivered]:
-    """The block of `pack`, which reads `text`, cut to `cap_chars` (0 = no cap) until it `fits`, a whole memory at a time."""
+    """Make the block of `pack`, whose text is `text`. Memories are removed until it has at most `cap_chars` (0 = no cap) and `fits`."""
     drops: list[Drop] = []
     while (cap_chars and len(text) > cap_chars) or not fits(text):
         if pack.items:

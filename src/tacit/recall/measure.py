@@ -84,7 +84,7 @@ def load(tools: Tools, state: RecallState) -> Outcome[RecallState]:
 
 
 def _not_read(state: RecallState, unread: Mapping[str, str]) -> tuple[Note, ...]:
-    """Notes on memories whose language the embedder does not read; none where the query's says it already."""
+    """Return notes on memories whose language the embedder does not read, except for the language of the query, which has its own note."""
     counts = Counter(language for language in unread.values() if language != state.unread)
     return tuple(
         Note(cause=NoteCause.MEMORIES_NOT_READ, detail=language, count=count)
@@ -128,7 +128,7 @@ def measure(state: RecallState) -> Outcome[RecallState]:
 
 
 def _without_vectors_of(unread_ids: Collection[str], shortlist: Shortlist) -> Shortlist:
-    """The short list without cosines of memories that the embedder does not read."""
+    """Return the short list without cosines of memories that the embedder does not read."""
     cosines = shortlist.found.get("semantic", {})
     if cosines.keys().isdisjoint(unread_ids):
         return shortlist

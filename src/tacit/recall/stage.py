@@ -74,7 +74,7 @@ class Context:
         in_context: says why a memory need not come again; None = it may.
         pinned_in_context: the same of a pinned memory.
         cap_chars: the host's cap on one block; 0 = none.
-        fits: whether a block that reads so is within every cap of the host; some count bytes.
+        fits: whether a block with this text is within every cap of the host; some hosts count bytes.
         remaining_ms: milliseconds left until the deadline.
         turn, epoch: of the session, for the trace.
         preset: name of the preset, for the trace.
@@ -166,8 +166,8 @@ class RecallState:
         matches: of an answer, match of each with the question, 0-1, by memory id.
         space_scores: score by space and memory id, as retrieved; `answered` are its names.
         domain_similarity: see `spaces.semantic.domain_similarity_z`.
-        unread: the language of the query, where the embedder does not read it; "" = it does.
-        unread_ids: ids of the loaded memories whose language it does not read.
+        unread: the language of the query if the embedder does not read it, else "".
+        unread_ids: ids of the loaded memories whose language the embedder does not read.
         recent, turns: recent work, oldest first: memories by id, and what was said as candidates.
         last_session: id of the digest of the last session, or "".
         withheld: what whoever asks may not see; told at the guard.

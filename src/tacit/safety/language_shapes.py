@@ -1,4 +1,4 @@
-"""Words that announce a secret in other languages than English. Data only, a row per language; `value_shapes` makes shapes of them.
+"""Words that announce a secret in languages other than English. Data only, a row per language; `value_shapes` makes shapes of them.
 
 In: nothing. Out: `WORDS`. A value is looked for in five places: after a name and a mark (`Passwort: x`), after a name and a verb
 (`das Passwort ist x`), directly after a name (`mit dem Passwort x`), after an identifier that contains a name (`DB_PASSWORT=x`), and as the

@@ -209,7 +209,7 @@ def identify_project(cwd: str | Path, *, by_remote: bool = True) -> ProjectRecor
 
 
 def last_name(path: str) -> str:
-    """The last part of a path of any system, or of the name of a repository; `root` where there is none."""
+    """Return the last part of a path of any system, or of the name of a repository; `root` if there is none."""
     if _WINDOWS_PATH.match(path):
         return PureWindowsPath(path).name or "root"
     return path.rstrip("/").rsplit("/", 1)[-1] or "root"

@@ -1,7 +1,7 @@
-"""Items as the store keeps them. In: an item. Out: its text, and back.
+"""The stored form of items. In: an item. Out: its text, and back. Pure.
 
-Objects are written as lists of pairs, because a purge and a rescan take the names of fields for names of things and clean texts in
-lists alone: of an item every text, the program's own field names included, is cleaned. Pure.
+Objects are written as lists of pairs, because a purge and a rescan clean the texts in lists, but not the names of fields. In an item they
+must clean every text, including the program's field names.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ HOST_MEMORY: Final = NamedValue(
     words=False,
     retention=Retention.WORK,
 )
-"""What was read of one file of a host's own memory, by a hash of its path; removed once the file is gone."""
+"""The notes that were read from a file of a host's own memory, by a hash of its key. Removed when the file is deleted."""
 VERDICTS: Final = NamedValue(
     prefix="feedback/verdicts",
     keyed_by=HOME,
@@ -401,7 +401,7 @@ DECLARED: Final[tuple[Declaration, ...]] = tuple(
 
 
 def file_key(path: str) -> str:
-    """The part of a key that stands for the file at `path`."""
+    """Return the part of a key that identifies the file at `path`."""
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -126,7 +126,7 @@ LEADING_CHARS = 5
 
 
 def leading_letters(text: str) -> tuple[str, ...]:
-    """The first letters of the content words of `text`, where no stemmer knows their endings; without repeats, in order."""
+    """Return the leading letters of the content words of `text`, for languages without a stemmer; without repeats, in order."""
     return tuple(dict.fromkeys(word[:LEADING_CHARS] for word in content_words(text)))
 
 

@@ -61,9 +61,9 @@ _GRAMMAR = re.compile("[\u3040-\u309f]+|.*[的了吗呢吧把给个们这那请�
 
 
 def segmented(text: str) -> str:
-    """`text` with blanks between the words of Chinese, Japanese and Korean: every two characters that stand side by side, as one word.
+    """Return `text` with each run of Chinese, Japanese and Korean characters split into overlapping bigrams.
 
-    Source: overlapping bigrams, as Lucene's CJKAnalyzer cuts them. They found more here than the word boundaries of Unicode (UAX 29).
+    Source: Lucene's CJKAnalyzer. Bigrams found more here than the word boundaries of Unicode (UAX 29).
     """
     if text.isascii() or not _CLOSED_UP.search(text):
         return text
@@ -75,7 +75,7 @@ def _bigrams(run: str) -> str:
 
 
 def count_words(text: str) -> float:
-    """Words of `text`; where they are written without blanks, two characters count as one."""
+    """Count the words of `text`. In Chinese and Japanese, two characters count as one word."""
     if text.isascii() or not _CLOSED_UP.search(text):
         return len(text.split())
     words = len(_WITHOUT_BLANKS.sub(" ", text).split())
@@ -83,12 +83,12 @@ def count_words(text: str) -> float:
 
 
 def is_closed_up(word: str) -> bool:
-    """Whether `word` is of a script whose words `segmented` cuts: two characters of it say as much as a word."""
+    """Whether `word` is in a script that `segmented` splits. Two characters of it have as much meaning as a word."""
     return _CLOSED_UP.match(word) is not None
 
 
 def is_grammar(word: str) -> bool:
-    """Whether `word` is hiragana alone, or holds a particle or pronoun of Chinese: such a pair says nothing about a topic."""
+    """Whether `word` consists of hiragana, or contains a particle or pronoun of Chinese. Such a bigram is not about a topic."""
     return not word.isascii() and _GRAMMAR.match(word) is not None and is_closed_up(word)
 
 

@@ -1,7 +1,7 @@
 """Items of programs: JSON objects under keys in namespaces, and a memory for the text of each, so that recall finds it.
 
-In: what a program keeps. Out: the same, exactly but for secrets. The memory of an item lies in the scope of its namespace, which is the
-scope of an agent: nobody else is given it. Keeping and finding never depend on the memory: reconciliation may merge or end it.
+In: items of a program. Out: the same items, without secrets. The memory of an item is in the scope of its namespace, which is the
+scope of an agent: nobody else gets it. An item is stored and found without its memory, which reconciliation may merge or end.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Items:
     """The items of one store. Safe to use from several threads; the last writer of a key wins."""
 
     def __init__(self, engine: Engine, parts: Parts, *, refuse_incognito: Callable[[], None]) -> None:
-        """Keep items in the store of `parts`; `refuse_incognito` raises where nothing may be stored for an agent."""
+        """Use the store of `parts`; `refuse_incognito` raises an error if nothing may be stored for an agent."""
         self._engine = engine
         self._parts = parts
         self._store = parts.store
@@ -67,13 +67,13 @@ class Items:
         text: str = "",
         speaker: Speaker = Speaker.USER,
     ) -> Item:
-        """Keep `value` under `key` in place of what was there.
+        """Store `value` under `key`, and replace an earlier value.
 
         Args:
             namespace: labels from the widest to the narrowest.
             key: names the item within the namespace.
             value: an object of JSON values; secrets in it are replaced by `[redacted:kind]`.
-            text: what recall may find and hand over; "" = nothing. What no memory can hold (a secret, a long document) is kept without one.
+            text: the text of a memory that recall may find; "" = none. A text that no memory can hold (a secret, a long document) gives none.
             speaker: who states it; an agent's memories wait for the user.
 
         Raises:
@@ -162,7 +162,7 @@ class Items:
         return [item for item in found if item is not None]
 
     def _scores(self, query: str, items: Sequence[Item]) -> dict[str, float]:
-        """How near each memory is to the query: the cosine of their vectors. Nothing where no vector can be made."""
+        """Return the cosine of the query with each memory; nothing if no vector can be made."""
         ids = sorted({item.memory_id for item in items} - {""})
         scopes = {Scope(kind=ScopeKind.AGENT, key=agent_of(item.namespace)) for item in items}
         embedder = self._parts.embedder
@@ -174,7 +174,7 @@ class Items:
         return {memory_id: round(float(vector @ asked), 6) for memory_id, vector in near.items()}
 
     def _state(self, text: str, namespace: tuple[str, ...], scope: Scope, speaker: Speaker) -> str:
-        """The id of the memory that holds `text` now and belongs to items of this namespace alone; "" = none does."""
+        """Store `text`; return the id of its memory, if only items of this namespace have it, else ""."""
         try:
             changes = self._engine.remember(text, scope=scope, speaker=speaker, source=SOURCE)
         except (InvalidInput, RefusedByRedaction):
@@ -201,7 +201,7 @@ class Items:
         try:
             self._engine.forget(item.memory_id, reason="its item was removed", speaker=speaker)
         except (NotFound, InvalidInput, RefusedByTrust):
-            return  # it ended before, or the user made it their own
+            return  # it has ended, or the user made it their own
 
 
 def _item(namespace: tuple[str, ...], key: str, value: Mapping[str, Any], now: int) -> Item:

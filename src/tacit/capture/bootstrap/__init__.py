@@ -1,4 +1,4 @@
-"""Facts from a project's files before the first session: rule files, decisions, manifests, README and git history; and what hosts note."""
+"""Facts from a project's files before the first session (rule files, decisions, manifests, README, git history), and notes of hosts."""
 
 from tacit.capture.bootstrap.host_memory import import_host_memory
 from tacit.capture.bootstrap.project_import import RuleFile, RulesImport, import_rule_files

@@ -150,9 +150,9 @@ def import_rule_files(
 
 @dataclass(slots=True, kw_only=True)
 class FileImport:
-    """An import: its parts, and the states as they become.
+    """An import of files: its parts, and the state of each file so far.
 
-    `scope` = of the statements; `stored_as` says how the state of a file is stored.
+    `scope` = scope of the statements; `stored_as` returns the stored values for the state of a file.
     """
 
     project_id: str

@@ -339,7 +339,7 @@ def find_explicit(text: str) -> tuple[Statement, ...]:
 
 
 def _in_language(text: str, language: str) -> tuple[Statement, ...]:
-    """The statements of a prompt in another language than English."""
+    """Return the statements of a prompt in a language other than English."""
     sentences = [sentence for sentence in spoken_sentences(text) if not sentence.doubted]
     statements: dict[str, Statement] = {}
     for place, found in statements_in([sentence.text for sentence in sentences], language):

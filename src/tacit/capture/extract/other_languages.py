@@ -1,4 +1,4 @@
-"""Explicit statements in other languages than English. In: sentences. Out: the statements, with their kinds.
+"""Explicit statements in languages other than English. In: sentences. Out: the statements, with their kinds.
 
 Each language has a table of regular expressions (`phrases/de.toml`), which ignore case:
 

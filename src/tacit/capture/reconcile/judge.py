@@ -80,7 +80,7 @@ def find_repetition(new: str, texts: Sequence[tuple[str, float]], *, near: float
 
 
 def _comparable(new: str, old: str) -> bool:
-    """Whether the words of two statements can be compared: the comparison knows English, and would take other words for nothing."""
+    """Whether two statements can be compared: the comparison knows only English."""
     return natural_language_of(new) == natural_language_of(old) == ENGLISH
 
 

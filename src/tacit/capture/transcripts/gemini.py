@@ -1,9 +1,9 @@
 """Gemini CLI's chats. In: a chat file (`session-*.json`, or JSON lines of later versions). Out: a `Transcript`.
 
-Messages have an id and a type: `user`, `gemini`, `info`, `error`. The JSON lines repeat a message when it grows and set the
-whole list anew when a session is resumed or compressed, so the file is read whole and the last word on an id counts. What such a
-list leaves out was said all the same, and a resumed message keeps its first time. Deaf to the session context that the host writes, to the summary of a compression, to hook
-context and to the files that the host adds to a prompt.
+Messages have an id and a type: `user`, `gemini`, `info`, `error`. The JSON lines repeat a message when it grows, and write the
+whole list again when a session is resumed or compressed. So the file is read whole, and the last line of a message counts. A list that is
+written again only adds messages: those before it stay, with their times. Ignores the session context that the host writes, the summary of
+a compression, hook context and the files that the host adds to a prompt.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _messages(text: str) -> tuple[Fields, Iterable[Fields], int]:
 
 
 def _new_in(messages: list[Fields]) -> list[Fields]:
-    """Those of a list that may be new: nothing in a compressed conversation is, but it has other ids and times."""
+    """Return the messages of a list that may be new. A compressed conversation has none: only its ids and times are new."""
     compressed = any(text_of(message.get("content")).startswith(SUMMARY_TAKEN) for message in messages)
     return [] if compressed else messages
 

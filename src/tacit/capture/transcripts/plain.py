@@ -74,7 +74,7 @@ def take_message(builder: TurnBuilder, message: _Fields) -> None:
 
 
 def _asked(text: str) -> str:
-    """The words in Cursor's `<user_query>`, around which it puts what it adds to a prompt; else the whole text."""
+    """Return the words in Cursor's `<user_query>`, without what Cursor adds to a prompt; else the whole text."""
     query = _QUERY.search(text)
     return query[1] if query else text
 

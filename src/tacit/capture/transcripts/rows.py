@@ -149,7 +149,7 @@ class RowReader:
 
 
 def _lines(file: BinaryIO, wide: str) -> Iterator[tuple[bytes, int]]:
-    """The lines of a file in UTF-8, with their lengths in the file, which is in UTF-16 where `wide` names it."""
+    """Return the lines of a file in UTF-8, each with its length in the file; `wide` names the encoding if that is UTF-16."""
     if not wide:
         yield from ((line, len(line)) for line in file)
         return

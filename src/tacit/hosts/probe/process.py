@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,7 +126,7 @@ class Scratch:
 
 
 @contextmanager
-def scratch() -> Iterator[Scratch]:
+def scratch() -> Generator[Scratch]:
     """Start a stub model and make the folders; afterwards stop it and remove them."""
     folder = Path(tempfile.mkdtemp(prefix="tacit-probe-")).resolve()
     try:

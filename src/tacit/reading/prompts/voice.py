@@ -183,7 +183,7 @@ _HANDED_OVER = lazy_regex(
     r"\bперевед|\bперевести\b|翻译|翻譯|訳して|訳す|翻訳|번역|要約|要约|总结|總結|摘要|요약|резюмир|zusammenfass|résume[rz]?\b|résumer\b",
     re.IGNORECASE,
 )
-"""Asks in another script, or with other words, for something to be done with a text."""
+"""Asks in another script, or with other words, to do something with a text."""
 _OTHER_SCRIPTS = frozenset({"ru", "zh", "ja", "ko"})
 _LATIN_WORD = lazy_regex(r"[A-Za-z]{2,}")
 _LEAST_PROSE = 4
@@ -248,7 +248,7 @@ def other_language(text: str) -> bool:
 
 
 def speaks_one_language(text: str) -> bool:
-    """Whether the whole of `text` is in one known language other than English, and asks for no translation: it is its writer's own."""
+    """Whether all of `text` is in one known language other than English and asks for no translation. Then the user wrote all of it."""
     code = natural_language_of(text)
     if code == ENGLISH or _TRANSLATES.search(text) or _HANDED_OVER.search(text):
         return False
@@ -258,7 +258,7 @@ def speaks_one_language(text: str) -> bool:
 
 
 def _is_english_prose(line: str) -> bool:
-    """Whether a line of a prompt in another script has so many Latin words that it may be a text that was handed over."""
+    """Whether a line of a prompt in another script has so many Latin words that it may be a pasted text."""
     return len(_LATIN_WORD.findall(line)) >= _LEAST_PROSE and natural_language_of(line) == ENGLISH
 
 

@@ -80,19 +80,19 @@ def closeness(left: str, right: str) -> float:
 def measure(query: Query, shortlist: Shortlist) -> Mapping[str, float]:
     """Closeness of the query's words and each memory's content."""
     memories = shortlist.memories
-    # Of English the fitted gate knows how many 3-grams any two texts share.
+    # The gate was fitted on whole English texts.
     compare = closest if natural_language_of(query.text) == ENGLISH else closest_topics
     scores = compare(query.text, [memory.content for memory in memories]).tolist()
     return {memory.id: score for memory, score in zip(memories, scores, strict=True)}
 
 
 def closest_topics(text: str, others: Sequence[str]) -> NDArray[np.float64]:
-    """`closest` of the content words alone."""
+    """Return `closest` of the content words."""
     return closest(_topical(text), [_topical(other) for other in others])
 
 
 def _topical(text: str) -> str:
-    """The content words of a text: of a language without a stemmer the others share as many 3-grams as a topic does."""
+    """Return the content words of a text. In a language without a stemmer, function words share as many 3-grams as words of the topic."""
     return " ".join(content_words(text))
 
 

@@ -11,8 +11,8 @@
     nearness       deviations by which the best cosines of the scope lie above what is usual (`recall.spaces.semantic.domain_similarity_z`): a
                    prompt that this project has nothing to say to is far from all of it; the same for all candidates
 
-A cosine with a text in a language that the embedder does not read is no evidence. Its place takes what a pair with so many shared runs of
-letters has in English (`expected_cosine`).
+If the embedder does not read the language of a text, the cosine is no evidence. It is replaced by that of English pairs with the same number of
+shared runs of letters (`expected_cosine`).
 
 Only `rare` looks at the list: which words are usual in a project is best told by what it has to say on this matter.
 
@@ -55,9 +55,9 @@ LEAST_LIST = 4
 MEAN_CANDIDATE = (0.18, 1.3)
 """Character and cosine of the mean candidate of the judged short lists."""
 COSINE_PER_CHARACTER, UNRELATED_CHARACTER = 3.9, 0.1
-"""Of `expected_cosine`."""
+"""Slope and zero of `expected_cosine`."""
 MEAN_INTENT = -1.7
-"""The same of the intent: where the words of a language are not read, that nothing is known of an action is no evidence against one."""
+"""The same of the intent. If the words of a language are not read, an unknown action is no evidence against a memory."""
 MEAN_DOMAIN_SIMILARITY = 2.5
 """Of a mean prompt in its own project; taken where nothing is known."""
 
@@ -91,9 +91,9 @@ def evidence_of(
 
 
 def expected_cosine(character: float) -> float:
-    """The deviations above the usual cosine that a pair of English texts with this character evidence has.
+    """Return the cosine of English pairs with this character evidence, in standard deviations above the mean.
 
-    A line through what unrelated pairs have (0 by definition) and what the judged pairs of two projects with an evidence above 1.2 have (5).
+    A line through unrelated pairs (0 by definition) and the judged pairs of two projects with an evidence above 1.2 (5).
     """
     return COSINE_PER_CHARACTER * (character - UNRELATED_CHARACTER)
 
@@ -114,6 +114,6 @@ def rarest_shared(text: str, contents: Sequence[str]) -> list[float]:
 
 
 def _shared_parts(text: str) -> set[str]:
-    """What of the words of `text` is looked for in memories: stems of English, first letters elsewhere."""
+    """Return the parts of words to look for in memories: stems in English, leading letters in other languages."""
     parts = stem_list(text) if natural_language_of(text) == ENGLISH else leading_letters(text)
     return {part for part in parts if len(part) >= LEAST_CHARS or is_closed_up(part)}
