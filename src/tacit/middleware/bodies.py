@@ -119,7 +119,7 @@ def with_blocks(conversation: RequestConversation, *, system: str, texts: Sequen
     insertions: _Insertions = []
     placed = conversation.placed
     for at, (fact, text) in enumerate(zip(conversation.said, texts, strict=True)):
-        if not text or not (fact.digest or fact.results):
+        if not text or not fact.takes_block:
             continue
         insertions += (
             _into_message(conversation, placed.items[at], text) if placed.items else _at_end(placed, text)

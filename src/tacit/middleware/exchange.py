@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from tacit.app.library.conversation import Placement
 from tacit.app.library.message_formats import MessageFacts
+from tacit.app.library.session import guarded
 from tacit.middleware.bodies import Body, RequestConversation, api_of, read_conversation, with_blocks
 from tacit.middleware.conversations import (
     MAX_SAID,
@@ -28,7 +28,6 @@ from tacit.middleware.replies import Api, Reply, read_reply
 from tacit.middleware.reuse import Reuse, kept, outline
 
 _LOG = logging.getLogger(__name__)
-T = TypeVar("T")
 GOES_OUT = "a request goes out without memory"
 NOT_LEARNED_FROM = "an answer is not learned from"
 SESSION_HEADER = "x-tacit-session"
@@ -70,9 +69,9 @@ class SentRequest:
 class Exchange:
     """Requests and answers of one client. Safe to use from several threads."""
 
-    def __init__(self, talks: Conversations, *, session: str) -> None:
-        """Carry the conversations of `talks`; `session` = the one that every request belongs to, "" = found by what is said."""
-        self._conversations = talks
+    def __init__(self, conversations: Conversations, *, session: str) -> None:
+        """Carry the conversations in `conversations`; `session` = the one that every request belongs to, "" = found by what is said."""
+        self._conversations = conversations
         self._session = session
 
     def outgoing(
@@ -153,7 +152,7 @@ class Exchange:
         messages = (*before, *said)
         placed = known.session.place(messages, whole=not continues, until=until)
         self._conversations.placed(known, placed)
-        texts = placed.texts[len(before) :] or ("",) * len(said)
+        texts = placed.texts[len(before) :]
         sent = SentRequest(
             known=known,
             space=space,
@@ -201,16 +200,6 @@ class Exchange:
             known.session.heard(messages, sent=lambda: _sums(known))
         else:  # bodies are large, and turns may be long
             known.session.later(lambda: _measure(known))
-
-
-def guarded(work: Callable[[], T], otherwise: T, warning: str) -> T:
-    """What `work` returns, or `otherwise` and one line in the log where it breaks: a program's own request and answer are not ours to lose."""
-    try:
-        return work()
-    except Exception as error:  # noqa: BLE001 - the middleware's boundary
-        # No traceback: what is raised over a body may quote it.
-        _LOG.warning("%s: %s", warning, type(error).__name__)
-        return otherwise
 
 
 def note_sent(sent: SentRequest, body: Body, placed: Placement) -> None:

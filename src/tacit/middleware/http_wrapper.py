@@ -133,8 +133,17 @@ def _learn_from_reply(exchange: Exchange, sent: SentRequest, response: Any, cont
     exchange.heard(sent, content, stream=response.headers.get("content-type", "").startswith(_EVENTS))
 
 
-def decoded(library: Any, response: Any, raw: bytes) -> bytes:
-    """The bytes of a stream as they were before they were packed for the way."""
+def learn_from_stream(library: Any, exchange: Exchange, sent: SentRequest, response: Any, raw: bytes) -> None:
+    """Pass an answer that was streamed on to `exchange`. `raw` is its body as it arrived; if it cannot be decoded, nothing is learned from it."""
+    try:
+        content = _decoded(library, response, raw)
+    except (ValueError, library.DecodingError):
+        content = b""
+    _learn_from_reply(exchange, sent, response, content)
+
+
+def _decoded(library: Any, response: Any, raw: bytes) -> bytes:
+    """Return the body of a response without its content coding."""
     packed = response.headers.get("content-encoding")
     if not packed or packed == "identity":
         return raw
@@ -198,14 +207,9 @@ def _tees(library: Any) -> tuple[Any, Any]:
 
 
 def _over(library: Any, copy: ReplyCopy, response: Any, sent: SentRequest, exchange: Exchange) -> None:
-    if copy.learned:
-        return
-    copy.learned = True
-    try:
-        content = decoded(library, response, copy.whole)
-    except (ValueError, library.DecodingError):  # an encoding that cannot be read: nothing is learned
-        return
-    _learn_from_reply(exchange, sent, response, content)
+    if not copy.learned:
+        copy.learned = True
+        learn_from_stream(library, exchange, sent, response, copy.whole)
 
 
 async def on_a_thread(work: Callable[[], Any]) -> Any:

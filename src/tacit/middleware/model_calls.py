@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from tacit.app.library.message_formats import MessageFacts, MessageFormat
+from tacit.app.library.session import guarded, with_texts
 from tacit.app.library.tacit import Tacit
 from tacit.middleware.bodies import Body, read_conversation
 from tacit.middleware.conversations import Conversations
@@ -22,7 +23,6 @@ from tacit.middleware.exchange import (
     NOT_LEARNED_FROM,
     Exchange,
     SentRequest,
-    guarded,
     note_sent,
 )
 from tacit.middleware.http_wrapper import on_a_thread
@@ -100,13 +100,10 @@ class ModelCalls:
         self, messages: Sequence[M], shape: MessageFormat, system: object, session: str
     ) -> PreparedCall[M] | None:
         said = [shape.read(message) for message in messages]
-        if not any(fact.digest or fact.results for fact in said):
+        if not any(fact.takes_block for fact in said):
             return None
         sent, placed = self._exchange.begin(said, session=self._name() or session)
-        listed = [
-            shape.place(message, text) if fact.digest or fact.results else message
-            for message, fact, text in zip(messages, said, placed.texts, strict=True)
-        ]
+        listed = with_texts(messages, said, placed.texts, shape=shape)
         note_sent(sent, {"instructions": system, "messages": messages}, placed)
         return PreparedCall(messages=listed, system=placed.system, sent=sent)
 

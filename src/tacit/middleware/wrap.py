@@ -82,9 +82,9 @@ def http_client(
         InvalidInput: if it is no such client.
     """
     opened = memory or Tacit.connect(cwd=cwd)
-    talks = Conversations(
+    conversations = Conversations(
         lambda name, folder: opened.session(
             name, cwd=folder or cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
         )
     )
-    return cast("C", wrap_http_client(inner, Exchange(talks, session=session)))
+    return cast("C", wrap_http_client(inner, Exchange(conversations, session=session)))

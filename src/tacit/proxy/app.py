@@ -18,9 +18,10 @@ from typing import Any
 
 import httpx
 
+from tacit.app.library.session import guarded
 from tacit.middleware.bodies import api_of
-from tacit.middleware.exchange import OUR_HEADERS, Exchange, SentRequest
-from tacit.middleware.http_wrapper import ReplyCopy, decoded
+from tacit.middleware.exchange import GOES_OUT, OUR_HEADERS, Exchange, SentRequest
+from tacit.middleware.http_wrapper import ReplyCopy, learn_from_stream
 from tacit.proxy.codings import MAX_BYTES, decode, encode, readable
 from tacit.proxy.headers import RawHeaders, as_mapping, end_to_end, from_a_web_page
 from tacit.proxy.upstreams import Upstreams
@@ -118,15 +119,17 @@ class Proxy:
             return content, None
         until = time.monotonic() + self._deadline_s
         work = asyncio.get_running_loop().run_in_executor(
-            self._threads, self._prepare, request.path, headers, content, until
+            self._threads,
+            guarded,
+            lambda: self._prepare(request.path, headers, content, until),
+            (content, None),
+            GOES_OUT,
         )
         try:
             return await asyncio.wait_for(asyncio.shield(work), self._deadline_s + GUARD_S)
         except TimeoutError:
-            _LOG.warning("a request goes out without memory: it was not ready in time")
-        except Exception as error:  # noqa: BLE001 - the proxy's boundary: the program's request goes out all the same
-            _LOG.warning("a request goes out without memory: %s", type(error).__name__)
-        return content, None
+            _LOG.warning("%s: it was not ready in time", GOES_OUT)
+            return content, None
 
     def _prepare(
         self, path: str, headers: Mapping[str, str], content: bytes, until: float
@@ -179,15 +182,7 @@ class Proxy:
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         if sent is not None and response.is_success:
             with suppress(RuntimeError):  # the proxy is closing
-                self._threads.submit(self._learn, sent, response, copy.whole)
-
-    def _learn(self, sent: SentRequest, response: httpx.Response, raw: bytes) -> None:
-        try:
-            content = decoded(httpx, response, raw)
-        except (ValueError, httpx.DecodingError):
-            content = b""
-        stream = response.headers.get("content-type", "").startswith("text/event-stream")
-        self._exchange.heard(sent, content, stream=stream)
+                self._threads.submit(learn_from_stream, httpx, self._exchange, sent, response, copy.whole)
 
 
 class _Request:

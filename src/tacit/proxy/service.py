@@ -30,6 +30,7 @@ from tacit.middleware.exchange import Exchange
 from tacit.proxy.app import Proxy
 from tacit.proxy.journal import FileJournal
 from tacit.proxy.upstreams import Upstreams
+from tacit.system.transport import listen_on_loopback
 
 CONNECT_S = 30.0
 BACKLOG = 512
@@ -173,17 +174,11 @@ class _Server(uvicorn.Server):
 
 
 def _listen(port: int) -> socket.socket:
-    # With the protocol named asyncio sends small pieces at once; without it each one would wait 40 ms for the one before.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(("127.0.0.1", port))
-        listener.listen(BACKLOG)
+        return listen_on_loopback(port, backlog=BACKLOG)
     except OSError as error:
-        listener.close()
-        taken = error.errno == errno.EADDRINUSE
+        reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be opened: {error.strerror}"
         raise InvalidInput(
-            f"Port {port} of 127.0.0.1 {'is in use' if taken else f'cannot be had: {error.strerror}'}.",
+            f"Port {port} of 127.0.0.1 {reason}.",
             hint="`tacit status` shows whether a proxy runs; `--port 0` takes any free port.",
         ) from error
-    return listener

@@ -70,6 +70,11 @@ class MessageFacts:
     calls: tuple[ToolRequest, ...] = ()
     results: tuple[ToolOutcome, ...] = ()
 
+    @property
+    def takes_block(self) -> bool:
+        """Return whether a block can be added to the message: it has words of the user or a tool result."""
+        return bool(self.digest or self.results)
+
 
 class MessageFormat(Protocol):
     """One format of messages."""

@@ -20,6 +20,7 @@ from tacit.errors import InvalidInput
 
 _LOG = logging.getLogger(__name__)
 M = TypeVar("M")
+T = TypeVar("T")
 LOCK_S = 5.0
 LEAST_MS = 20.0
 """Nothing is asked for with less time left."""
@@ -79,7 +80,7 @@ class Session:
         self._about: dict[str, object] = {"session": session_id, "cwd": cwd, "agent": agent}
         if not capture:
             self._about["capture"] = False
-        self._talk = Conversation(ask=self._ask, about=self._about, resumed=resumed)
+        self._conversation = Conversation(ask=self._ask, about=self._about, resumed=resumed)
         self._lock = Lock()
 
     def prepare(
@@ -103,18 +104,16 @@ class Session:
                 "`prepare` got a text instead of a list.",
                 hint='Give a list of messages: [{"role": "user", "content": text}].',
             )
-        try:
-            facts = [shape.read(message) for message in messages]
-        except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
-            _LOG.warning("nothing is injected: the messages could not be read", exc_info=True)
+        facts = guarded(
+            lambda: [shape.read(message) for message in messages],
+            None,
+            "nothing is injected: the messages could not be read",
+        )
+        if facts is None:
             return Prepared(messages=list(messages))
         placed = self.place(facts, whole=whole)
-        texts = placed.texts or ("",) * len(facts)
-        listed = [
-            shape.place(message, text) if fact.digest or fact.results else message
-            for message, fact, text in zip(messages, facts, texts, strict=True)
-        ]
-        return Prepared(messages=listed, system=placed.system, blocks=sum(1 for text in texts if text))
+        listed = with_texts(messages, facts, placed.texts, shape=shape)
+        return Prepared(messages=listed, system=placed.system, blocks=sum(map(bool, placed.texts)))
 
     def place(
         self, messages: Sequence[MessageFacts], *, whole: bool = True, until: float = math.inf
@@ -127,25 +126,27 @@ class Session:
             until: reading of `time.monotonic` after which nothing is asked for any more.
         """
         if not self._lock.acquire(timeout=min(LOCK_S, max(0.0, until - time.monotonic()))):
-            return self._talk.decided(messages)
+            return self._conversation.decided(messages)
         try:
             self._until = until
-            return self._talk.advance(messages, whole=whole)
-        except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
-            _LOG.warning("nothing is injected: the memory could not be reached", exc_info=True)
-            return self._talk.decided(messages)
+            placed = guarded(
+                lambda: self._conversation.advance(messages, whole=whole),
+                None,
+                "nothing is injected: the conversation could not be continued",
+            )
+            return placed or self._conversation.decided(messages)
         finally:
             self._lock.release()
 
     @property
     def missed(self) -> tuple[str, ...]:
         """Names of all that went out without a block because no answer came; see `Placement`."""
-        return self._talk.bare
+        return self._conversation.bare
 
     def went_out_without(self, names: Iterable[str], *, start_with: str) -> None:
         """Take over from an earlier process what its requests went out without; see `Placement`."""
         with self._lock:
-            self._talk.went_out_without(names, start_with=start_with)
+            self._conversation.went_out_without(names, start_with=start_with)
 
     def fork(self, session_id: str) -> Session:
         """A conversation that goes on from here in another way: what was handed over here is in its context, too."""
@@ -158,7 +159,7 @@ class Session:
             deadline_ms=self._deadline_ms,
             capture=self._capture,
         )
-        forked._talk.begin_as_fork(self._talk, parent=self.id)
+        forked._conversation.begin_as_fork(self._conversation, parent=self.id)
         return forked
 
     def finish(
@@ -171,12 +172,13 @@ class Session:
             messages: the whole conversation; without it only what the user states outright is learned.
             shape: how they are written.
         """
-        try:
-            facts = [shape.read(message) for message in messages]
-        except Exception:  # noqa: BLE001 - the library's boundary
-            _LOG.warning("nothing is learned: the messages could not be read", exc_info=True)
-            return
-        self.heard(facts, text)
+        facts = guarded(
+            lambda: [shape.read(message) for message in messages],
+            None,
+            "nothing is learned: the messages could not be read",
+        )
+        if facts is not None:
+            self.heard(facts, text)
 
     def heard(
         self,
@@ -204,7 +206,7 @@ class Session:
     def compacted(self) -> None:
         """Say that what was said so far was replaced by a summary; noticed by itself when no message of before is left."""
         with self._lock:
-            self._talk.compacted()
+            self._conversation.compacted()
 
     def close(self) -> None:
         """Say that the conversation is over. Returns at once."""
@@ -225,11 +227,35 @@ class Session:
         remaining_ms = (self._until - time.monotonic()) * 1000
         if remaining_ms < LEAST_MS:
             return None
-        try:
-            return self._hook(payload, min(self._deadline_ms, remaining_ms))
-        except Exception:  # noqa: BLE001 - as in `place`: a bug in the memory is no answer
-            _LOG.warning("the memory gave no answer", exc_info=True)
-            return None
+        # One failed event costs one block: `place` still decides about the other messages, and this one stays without a block.
+        return guarded(
+            lambda: self._hook(payload, min(self._deadline_ms, remaining_ms)),
+            None,
+            "the memory gave no answer",
+        )
+
+
+def guarded(work: Callable[[], T], otherwise: T, warning: str) -> T:
+    """Return the result of `work`. If it raises an exception, log `warning` with the name of the exception and return `otherwise`.
+
+    This is the boundary of the library and of the middleware: no failure of the memory reaches the program.
+    """
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - the boundary of the library and the middleware
+        # No traceback: the text of an exception may quote a message.
+        _LOG.warning("%s: %s", warning, type(error).__name__)
+        return otherwise
+
+
+def with_texts(
+    messages: Sequence[M], facts: Sequence[MessageFacts], texts: Sequence[str], *, shape: MessageFormat
+) -> list[M]:
+    """Return the messages with one text each at their end ("" = none). `facts` is what `shape` reads in them."""
+    return [
+        shape.place(message, text) if fact.takes_block else message
+        for message, fact, text in zip(messages, facts, texts, strict=True)
+    ]
 
 
 def transcript(messages: Sequence[MessageFacts]) -> list[dict[str, object]]:
