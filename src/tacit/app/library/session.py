@@ -1,7 +1,7 @@
-"""One conversation of a program: its messages with their blocks, and capture from it.
+"""One conversation of a program: adds blocks to its messages, and learns from it.
 
-In: the program's own list of messages. Out: new lists. The list that came in, and every message in it, stays as it is.
-A boundary: no failure of the memory leaves `prepare` or `finish`; a request without blocks and one line in the log is the worst.
+In: the program's own list of messages. Out: new lists. Never changes the list or its messages. This is a boundary: `prepare` and `finish`
+do not raise when the memory fails. Then the request has no blocks, and the log has one line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ M = TypeVar("M")
 T = TypeVar("T")
 LOCK_S = 5.0
 LEAST_MS = 20.0
-"""Nothing is asked for with less time left."""
+"""With less time left, no event is sent."""
 END_CHARS = 4000
 RESULT_CHARS = 4000
 
@@ -33,9 +33,9 @@ class Prepared(Generic[M]):
     """A request's messages.
 
     Attributes:
-        messages: a new list; messages without a block are the very objects that came in.
+        messages: a new list; messages without a block are the same objects as before.
         system: text for the end of the system prompt; "" = none. Send it with every request.
-        blocks: how many messages carry a block.
+        blocks: the number of messages with a block.
     """
 
     messages: list[M]
@@ -44,7 +44,7 @@ class Prepared(Generic[M]):
 
 
 class Session:
-    """A conversation, known by its id. Safe to use from several threads."""
+    """A conversation with an id. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -58,17 +58,17 @@ class Session:
         deadline_ms: float = 400.0,
         capture: bool = True,
     ) -> None:
-        """Begin or go on with a conversation; `Tacit.session` makes one.
+        """Begin or continue a conversation. Programs call `Tacit.session` instead.
 
         Args:
-            session_id: names it.
-            hook: sends one event and waits so many milliseconds for the answer.
-            later: does something behind the answers.
-            cwd: folder whose project it is about; "" = none.
-            agent: name of the agent, where settings differ by agent.
-            resumed: whether an earlier process may have had this conversation.
+            session_id: the id of the conversation.
+            hook: sends one event, and waits for the answer for at most a number of milliseconds.
+            later: runs a function in the background.
+            cwd: the folder of the project; "" = none.
+            agent: name of the agent, which may have its own settings.
+            resumed: whether an earlier process may have begun this conversation.
             deadline_ms: longest wait for one event.
-            capture: whether something may be learned from it.
+            capture: whether Tacit may learn from it.
         """
         self.id = session_id
         self.later = later
@@ -86,18 +86,18 @@ class Session:
     def prepare(
         self, messages: Sequence[M], *, shape: MessageFormat = ROLE_CONTENT, whole: bool = True
     ) -> Prepared[M]:
-        """The messages of a request with what is known for them.
+        """Return the messages of a request with their blocks.
 
-        Call it for every request with the whole conversation; giving back an earlier result, blocks and all, is fine. A block
-        stands at the end of the message it was made for and keeps its bytes; how many stay, `recall.history_blocks` says.
+        Call it for every request with the whole conversation. The messages may be an earlier result with its blocks. A block is at
+        the end of its message and keeps its bytes; `recall.history_blocks` limits the number of blocks.
 
         Args:
-            messages: oldest first; role and content, or whatever `shape` reads.
-            shape: how they are written.
-            whole: whether they are the whole conversation, not only what is new.
+            messages: oldest first; role and content, or another form that `shape` reads.
+            shape: the format of the messages.
+            whole: whether they are the whole conversation, not only the new messages.
 
         Raises:
-            InvalidInput: for one text in place of a list of messages.
+            InvalidInput: `messages` is a text instead of a list.
         """
         if isinstance(messages, str):
             raise InvalidInput(
@@ -118,12 +118,12 @@ class Session:
     def place(
         self, messages: Sequence[MessageFacts], *, whole: bool = True, until: float = math.inf
     ) -> Placement:
-        """`prepare` for messages that were read already: what each of them carries; what is decided where something broke.
+        """Return the block of each message, like `prepare` for parsed messages. After a failure, return the blocks that are already decided.
 
         Args:
             messages: oldest first.
             whole: whether they are the whole conversation.
-            until: reading of `time.monotonic` after which nothing is asked for any more.
+            until: time in seconds of `time.monotonic` after which no event is sent.
         """
         if not self._lock.acquire(timeout=min(LOCK_S, max(0.0, until - time.monotonic()))):
             return self._conversation.decided(messages)
@@ -140,16 +140,16 @@ class Session:
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """Names of all that went out without a block because no answer came; see `Placement`."""
+        """Return the names of all messages that were sent without a block because there was no answer; see `Placement`."""
         return self._conversation.bare
 
     def went_out_without(self, names: Iterable[str], *, start_with: str) -> None:
-        """Take over from an earlier process what its requests went out without; see `Placement`."""
+        """Restore which messages an earlier process sent without a block; see `Placement`."""
         with self._lock:
             self._conversation.went_out_without(names, start_with=start_with)
 
     def fork(self, session_id: str) -> Session:
-        """A conversation that goes on from here in another way: what was handed over here is in its context, too."""
+        """Return a conversation that continues this one in another way. It keeps the blocks that were sent so far."""
         forked = Session(
             session_id,
             hook=self._hook,
@@ -165,12 +165,12 @@ class Session:
     def finish(
         self, text: str = "", *, messages: Sequence[object] = (), shape: MessageFormat = ROLE_CONTENT
     ) -> None:
-        """Say that the agent's turn is over, so that something may be learned from it. Returns at once.
+        """Report that the agent's turn is over, so that Tacit may learn from it. Returns at once.
 
         Args:
-            text: the agent's words.
-            messages: the whole conversation; without it only what the user states outright is learned.
-            shape: how they are written.
+            text: the agent's message.
+            messages: the whole conversation; without it, Tacit learns only statements that the user makes explicitly.
+            shape: the format of the messages.
         """
         facts = guarded(
             lambda: [shape.read(message) for message in messages],
@@ -187,7 +187,7 @@ class Session:
         *,
         sent: Callable[[], Sequence[Mapping[str, object]]] = tuple,
     ) -> None:
-        """`finish` for messages that were read already; `sent` tells, when it is time, what the turn's requests were like."""
+        """Report a finished turn, like `finish` for parsed messages. `sent` is called in the background and returns facts about the turn's requests."""
         about = {**self._about, "event": "message_end", "final": True}
 
         def tell() -> None:
@@ -204,18 +204,18 @@ class Session:
         self.later(tell)
 
     def compacted(self) -> None:
-        """Say that what was said so far was replaced by a summary; noticed by itself when no message of before is left."""
+        """Report that a summary replaced the conversation so far. This is detected without a call if none of the earlier messages is left."""
         with self._lock:
             self._conversation.compacted()
 
     def close(self) -> None:
-        """Say that the conversation is over. Returns at once."""
+        """Report that the conversation is over. Returns at once."""
         payload = {**self._about, "event": "end", "reason": "closed"}
         self.later(lambda: self._hook(payload, 2_000.0))
 
     @staticmethod
     def for_summary(messages: Iterable[M], *, shape: MessageFormat = ROLE_CONTENT) -> list[M]:
-        """The messages without any block: what a compaction may summarise, so that no memory is said twice as news."""
+        """Return the messages without blocks, for a compaction: a summary should not repeat memories as if they were new."""
         cleaned: list[M] = []
         for message in messages:
             bare: Any = shape.place(message, "") if shape.read(message).role in ("user", "tool") else message
@@ -259,7 +259,7 @@ def with_texts(
 
 
 def transcript(messages: Sequence[MessageFacts]) -> list[dict[str, object]]:
-    """The conversation as capture reads it: roles, words, tool calls and results, shortened; no pictures, no blocks."""
+    """Return the conversation in the form that capture reads: roles, texts, tool calls and shortened results; no pictures, no blocks."""
     listed: list[dict[str, object]] = []
     for message in messages:
         listed.extend(_result(result) for result in message.results)
