@@ -1,4 +1,4 @@
-"""Items of a program, in this process or in the daemon. In: namespaces, keys, values. Out: frozen values. No logic of its own."""
+"""Access to items of a program, in this process or in the daemon. In: namespaces, keys, values. Out: frozen values. Decides nothing."""
 
 from __future__ import annotations
 
