@@ -291,12 +291,7 @@ class Engine:
         ends = self._parts.clock.monotonic_ms() + deadline_ms
         compaction = self._compactions.before(signal, ports.transcript) if ports.transcript else None
         if compaction is not None:
-            self.handle(
-                compaction,
-                capabilities=capabilities,
-                deadline_ms=deadline_ms / 2,
-                carries=False if ports.deferring else None,
-            )
+            self.handle(compaction, capabilities=capabilities, deadline_ms=deadline_ms / 2, carries=False)
         delivery = self.handle(
             signal,
             capabilities=capabilities,

@@ -279,6 +279,7 @@ class SignalHandler:
         if isinstance(signal, SessionStarted):
             state = self._expose_rule_files(state, capabilities, project, settings)
             state = self._expose_host_memory(signal, state, capabilities, project, settings)
+        before = state
         delivery, state = self._answered(
             signal,
             state,
@@ -292,7 +293,9 @@ class SignalHandler:
         if isinstance(signal, PromptSubmitted) and not capabilities.stored:
             delivery, state = _bounded(signal, delivery, state, settings)
         if carries is not None:
-            delivery, state = _deferred(signal, delivery, state, carries=carries)
+            delivery, state = _deferred(
+                signal, delivery, state, before=before, carries=carries, holds=capabilities.holds
+            )
         self._sessions.save(state, trace=delivery.trace)
         if (trace := delivery.trace) is not None and trace.injected:
             _LOG.info("injection: %s, %d tokens, %.0f ms", summary_text(trace), trace.tokens, trace.took_ms)
@@ -739,24 +742,31 @@ def _silent() -> Delivery:
 
 
 def _deferred(
-    signal: Signal, delivery: Delivery, state: SessionState, *, carries: bool
+    signal: Signal,
+    delivery: Delivery,
+    state: SessionState,
+    *,
+    before: SessionState,
+    carries: bool,
+    holds: Callable[[str], bool],
 ) -> tuple[Delivery, SessionState]:
     """Let blocks wait for an event that takes text, or send those that waited. A refusal never waits.
 
     `carries` = whether the reply can hand over text. If so, the waiting blocks go before the block of the delivery; else that block waits.
+    If all together are too long for the host (`holds`), the block of the delivery is dropped, and the record stays as `before`: the same
+    memories come with a later signal.
     """
     block = delivery.block
-    if carries and state.muted:
-        return delivery, state
-    if carries:
-        texts = [*state.waiting, *(() if block.empty else (block.text,))]
-        delivery = replace(delivery, block=replace(block, text="\n".join(texts)))
-        return delivery, replace(state, waiting=())
-    if block.empty or block.refuses:
-        return delivery, state
     handed_over = isinstance(signal, SessionStarted) and signal.answered
-    waiting = state.waiting if handed_over else (*state.waiting, block.text)
-    return replace(delivery, block=Block(surface=block.surface)), replace(state, waiting=waiting)
+    if block.refuses or (carries and state.muted):
+        return delivery, state
+    texts = state.waiting if block.empty or handed_over else (*state.waiting, block.text)
+    if state.waiting and len(texts) > len(state.waiting) and not holds("\n".join(texts)):
+        delivery, state, texts = _silent(), before, state.waiting
+    if carries:
+        text = "\n".join(texts)
+        return replace(delivery, block=replace(delivery.block, text=text)), replace(state, waiting=())
+    return replace(delivery, block=Block(surface=block.surface)), replace(state, waiting=texts)
 
 
 def _pinned_held(

@@ -99,7 +99,7 @@ _COMPRESSED = (b'{"$set":{"messages":', SUMMARY_TAKEN.encode())
 
 
 class Gemini:
-    """The `Host` for Gemini CLI; also a `DeferringHost` and a `TranscriptHost`."""
+    """The `Host` for Gemini CLI; also a `TranscriptHost`."""
 
     __slots__ = ()
 

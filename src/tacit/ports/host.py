@@ -211,8 +211,8 @@ class DeferringHost(Protocol):
 
 
 @runtime_checkable
-class TranscriptHost(Protocol):
-    """A host that reports a compaction only in its transcript."""
+class TranscriptHost(DeferringHost, Protocol):
+    """A host that reports a compaction only in its transcript. The block after a compaction waits for the next event that takes text."""
 
     def compaction_in(self, row: bytes) -> str:
         """Return the name of the compaction that a line of the transcript reports; "" = none.

@@ -221,6 +221,10 @@ def _no_latin_value(value: str) -> bool:
     return _no_foreign_value(value) or bool(TECHNICAL.match(plain)) or bool(_IDENTIFIER.match(plain))
 
 
+_NOT_IN_ENGLISH = r"(?!\b(?i:the|to|at|of|for|from|into|version|build)\b)"
+"""English words that do not stand between the name of a code and its digits: "pin the server to port 5173"."""
+
+
 def _no_code(value: str) -> bool:
     """Judge the digits after the name of a code: a year and a repeated digit are innocent."""
     digits = [ch for ch in value if ch.isdigit()]
@@ -260,7 +264,7 @@ def _shapes_of(words: Words) -> tuple[Shape, ...]:
         shapes.append(_shape("secret_assignment", keywords, rf"(?i:(?<![\w])[\w-]{{0,40}}?{names}[\w-]{{0,20}})[\"'`]?{_SET}[\"'`]?(?P<secret>{_BARE}{{5,200}})", _no_password, reach=(0, 4)))  # fmt: skip
     if words.codes:
         keywords, names = words.codes
-        shapes.append(_shape("one_time_code", keywords, rf"(?i:{edge}(?<![a-z]){names}(?![a-z]))[^\n\d]{{0,40}}?(?P<secret>(?<![\w.,-])\d{{3}}[ -]\d{{3}}(?![\w-])|(?<![\d.,-])\d{{4,8}}(?![\d%]|[.,]\d))", _no_code, reach=(0, 4)))  # fmt: skip
+        shapes.append(_shape("one_time_code", keywords, rf"(?i:{edge}(?<![a-z]){names}(?![a-z]))(?:{_NOT_IN_ENGLISH}[^\n\d]){{0,40}}?(?P<secret>(?<![\w.,-])\d{{3}}[ -]\d{{3}}(?![\w-])|(?<![\d.,-])\d{{4,8}}(?![\d%]|[.,]\d))", _no_code, reach=(0, 4)))  # fmt: skip
     if words.phrases:
         keywords, names = words.phrases
         shapes.append(_shape("spoken_secret", keywords, rf"(?i:{edge}{names})[^\n:=\uff1a]{{0,40}}?(?:[:=\uff1a]\s{{0,3}}|(?={_QUOTE}))(?P<secret>[^\n]{{8,120}}?)(?=[ \t]{{0,4}}(?:$|\n|\r))", _no_phrase, reach=(0, 4)))  # fmt: skip

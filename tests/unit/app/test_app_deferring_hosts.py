@@ -232,3 +232,37 @@ def test_notes_are_the_items_of_lists_and_the_rules() -> None:
         ("Always answer in British English", 13),
         ("Ask Ana about the invoices", 14),
     ]
+
+
+def test_blocks_that_wait_stay_within_the_cap_of_the_host(make_engine, tmp_path, monkeypatch) -> None:
+    """Cursor takes no text for a tool that fails, so two fixes wait. The second one comes later, because both are too long together."""
+    monkeypatch.setattr("tacit.hosts.cursor.CAP_CHARS", 320)
+    (tmp_path / ".git").mkdir()
+    engine = make_engine(recall={"deadline_ms": 60_000, "budgets": {"start": 0}})
+    other = "`PermissionError: cannot open billing_ledger` goes away once `make unlock` has run."
+    for fix in (FIX, other):
+        engine.remember(fix, kind="error_pattern", cwd=str(tmp_path))
+    count = 0
+
+    def send(event: str, **fields: object) -> str:
+        nonlocal count
+        count += 1
+        call = {"tool_name": "Shell", "tool_use_id": f"t{count}", "tool_input": {"command": f"make x{count}"}}
+        payload = {"hook_event_name": event, "conversation_id": "c1", "cwd": str(tmp_path), **call, **fields}
+        reply = engine.hook("cursor", payload, deadline_ms=60_000)
+        return json.loads(reply or "{}").get("additional_context", "")
+
+    ledger = "PermissionError: cannot open billing_ledger"
+    assert (
+        send("postToolUseFailure", error_message="ModuleNotFoundError: No module named 'orders_schema'") == ""
+    )
+    assert send("postToolUseFailure", error_message=ledger) == ""
+    first = send("postToolUse", tool_output=json.dumps({"output": "done", "exitCode": 0}))
+    assert "make generate" in first
+    assert len(first) <= 320
+    assert "make unlock" in send("postToolUse", tool_output=json.dumps({"output": ledger, "exitCode": 1}))
+
+
+def test_notes_with_many_open_comments_are_read_in_time_that_grows_with_their_length() -> None:
+    note = "The staging database listens on port 5433."
+    assert read_notes(f"- {note}\n" + "<!--" * 50_000)[0].content == note

@@ -337,6 +337,13 @@ def test_cursors_wrappers_around_a_prompt_are_not_the_users_words(tmp_path: Path
     ]
 
 
+def test_long_white_space_after_an_open_wrapper_takes_no_time(tmp_path: Path) -> None:
+    """20,000 spaces took hours when the pattern tried every split of them."""
+    text = "<user_query>" + " " * 20_000 + "round the discount"
+    rows: Rows = [{"role": "user", "content": text}, {"role": "assistant", "content": "Done."}]
+    assert said(only(write_rows(tmp_path / "c.jsonl", rows)))[0][1].endswith("round the discount")
+
+
 def test_a_chat_exported_from_an_editor(tmp_path: Path) -> None:
     chat = {
         "responderUsername": "GitHub Copilot",

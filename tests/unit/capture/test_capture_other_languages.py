@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tacit.capture.extract.explicit import find_explicit
-from tacit.capture.extract.other_languages import LANGUAGES, phrases_of
+from tacit.capture.extract.other_languages import LANGUAGES, phrases_of, statements_in
 from tacit.capture.reconcile.judge import judge_by_words
 
 
@@ -62,3 +62,8 @@ def test_statements_that_the_comparison_does_not_read_end_nothing() -> None:
     (other,) = judge_by_words("数据库端口是 5433", [(old, 0.99)], near=0.9, correction=True)
     (same,) = judge_by_words("数据库端口是 5432。", [(old, 0.99)], near=0.9, correction=False)
     assert (other.relation, same.relation) == ("apart", "same")
+
+
+def test_quotes_that_are_never_closed_take_time_that_grows_with_their_number() -> None:
+    sentence = "Wir verwenden immer uv statt pip " + "\u201e" * 100_000
+    assert len(statements_in([sentence], "de")) == 1

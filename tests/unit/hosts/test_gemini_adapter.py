@@ -11,6 +11,7 @@ from tacit.errors import InvalidPayload
 from tacit.hosts.gemini import Gemini
 from tacit.model.pack import Block, Surface
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal, ToolFailed, ToolFinished
+from tacit.reading.prompts.gemini_cli import without_added_files
 
 HOST = Gemini()
 AT = 1_795_704_539_019
@@ -152,3 +153,10 @@ def test_odd_arguments_of_a_call_are_left_out(text: object) -> None:
         tool_input={"command": text, "file_path": text, "include": ["src/a.py", 1]},
     )
     assert signal.key
+
+
+def test_white_space_after_an_added_file_takes_no_time() -> None:
+    """A file that contains the closing words itself could make the search take minutes."""
+    prompt = "round it --- Content from referenced files --- x --- End of content ---" + " " * 300_000 + "x"
+    assert without_added_files(prompt).startswith("round it ")
+    assert without_added_files("round it\n--- Content from referenced files ---\nx") == "round it"

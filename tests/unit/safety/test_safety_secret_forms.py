@@ -68,3 +68,25 @@ def test_a_long_run_of_blanks_beside_a_keyword_is_read_at_once(word, blank):
     redactor = Redactor(PrivacySettings())
     text = word + blank * 20_000 + word
     assert redactor.redact(text).text == text
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Pin the dev server to port 5173, never 3000.",
+        "We pin the base image to build 20240115.",
+        "Pin down the flaky test of ticket 48213.",
+        "The pin of the status LED is GPIO 1345.",
+    ],
+)
+def test_the_english_word_pin_announces_no_code(sentence: str) -> None:
+    assert REDACTOR.redact(sentence).text == sentence
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Die PIN ist {}.", "el pin es {}", "le code pin : {}", "пин-код {}", "PIN is {}", "o pin do cofre é {}"],
+)
+def test_a_pin_goes(sentence: str) -> None:
+    digits = "48" + "73"
+    assert digits not in REDACTOR.redact(sentence.format(digits)).text

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tacit.capture.bootstrap.authorship import Authorship
 from tacit.capture.bootstrap.codex_memory import memory_is_on, notes_of_project
-from tacit.capture.bootstrap.markdown import RuleLine, read_rules
+from tacit.capture.bootstrap.markdown import RuleLine, read_rules, without_comments
 from tacit.capture.bootstrap.project_import import FileImport
 from tacit.capture.bootstrap.sources import MAX_BYTES, Source, kind_of_rule
 from tacit.capture.prepare import Preparer
@@ -26,7 +26,7 @@ from tacit.state.registry import HOST_MEMORY, file_key
 from tacit.text.lazy_regex import lazy_regex
 
 MIN_WORDS = 3
-_FENCED = lazy_regex(r"^(?P<marks>```+|~~~+).*?(?:^(?P=marks)|\Z)|<!--.*?-->", re.DOTALL | re.MULTILINE)
+_FENCED = lazy_regex(r"^(?P<marks>```+|~~~+).*?(?:^(?P=marks)|\Z)", re.DOTALL | re.MULTILINE)
 _ITEM = lazy_regex(
     r"^[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(?P<text>\S.*(?:\n[ \t]+(?![-*+] |\d{1,3}[.)] )\S.*)*)", re.MULTILINE
 )
@@ -97,7 +97,8 @@ def import_host_memory(
 def read_notes(text: str) -> tuple[RuleLine, ...]:
     """Return the notes in a file, in order: all rules, and all other items of lists."""
     rules = {line.line: line for line in read_rules(text).lines}
-    body = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), text.replace("\r\n", "\n"))
+    body = without_comments(text.replace("\r\n", "\n"))
+    body = _FENCED.sub(lambda match: "\n" * match[0].count("\n"), body)
     notes = dict(rules)
     for item in _ITEM.finditer(body):
         line = body.count("\n", 0, item.start()) + 1

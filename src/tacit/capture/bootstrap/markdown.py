@@ -115,6 +115,13 @@ class _Reader:
     last_text: str = ""
 
 
+def without_comments(text: str) -> str:
+    """Return `text` without its comments; the lines keep their numbers. A comment that is not closed stays."""
+    # Behind the last end of a comment, a search for one would read the rest of the text for each beginning.
+    closed, end, rest = text.rpartition("-->")
+    return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), closed + end) + rest
+
+
 def read_rules(text: str, *, rules_only: bool = False) -> RuleText:
     """Take a rule file apart.
 
@@ -128,7 +135,7 @@ def read_rules(text: str, *, rules_only: bool = False) -> RuleText:
     if front:
         paths = _patterns(front["body"])
         body = "\n" * front[0].count("\n") + body[front.end() :]
-    body = _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), body)
+    body = without_comments(body)
     reader = _Reader(rules_only=rules_only)
     lines = body.split("\n")
     number = 0

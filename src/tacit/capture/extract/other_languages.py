@@ -46,8 +46,8 @@ _ASIAN = re.compile("[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BREAK = r"[\s,.:;!\u2026\u3001\u3002\uff0c\uff1a\uff1b\uff01\u2013\u2014-]"
 _MARK = r"\s*[,.:;!\u3001\u3002\uff0c\uff1a\uff01\u2013\u2014]\s*|\s+[-\u2013\u2014]\s*"
 _QUOTED = re.compile(
-    '"[^"\n]{5,}"|\u201c[^\u201d\n]{3,}\u201d|\u201e[^\u201c\u201d\n]{5,}[\u201c\u201d]|\u00ab[^\u00bb\n]{5,}\u00bb'
-    "|\u300c[^\u300d\n]{4,}\u300d|\u300e[^\u300f\n]{4,}\u300f"
+    '"[^"\n]{5,}"|\u201c[^\u201c\u201d\n]{3,}\u201d|\u201e[^\u201e\u201c\u201d\n]{5,}[\u201c\u201d]|\u00ab[^\u00ab\u00bb\n]{5,}\u00bb'
+    "|\u300c[^\u300c\u300d\n]{4,}\u300d|\u300e[^\u300e\u300f\n]{4,}\u300f"
 )
 _HIDDEN = "\u201c\u201d"
 _ENDS = re.compile(r"[\s.!\u3002\uff01]+$")

@@ -20,7 +20,7 @@ from tacit.text.lazy_regex import lazy_regex
 
 _Fields = Mapping[str, object]
 _TIMES = ("at_ms", "timestamp", "time", "created_at", "meta")
-_QUERY = lazy_regex(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+_QUERY = lazy_regex(r"<user_query>(.*?)</user_query>", re.DOTALL)
 _STAMP = lazy_regex(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?Z?$")
 
 
@@ -76,7 +76,7 @@ def take_message(builder: TurnBuilder, message: _Fields) -> None:
 def _asked(text: str) -> str:
     """Return the words in Cursor's `<user_query>`, without what Cursor adds to a prompt; else the whole text."""
     query = _QUERY.search(text)
-    return query[1] if query else text
+    return query[1].strip() if query else text
 
 
 def _when(value: object) -> int:
