@@ -111,12 +111,28 @@ def test_a_message_is_named_by_what_it_holds() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "</a>" + " " * 300_000 + "x",
+        "<system-reminder>" * 40_000 + "</a>",
+        "x" + "\n\n<tacit-memory>" * 40_000 + "</tacit-memory>x",
+    ],
+    ids=["white space", "reminders without an end", "blocks without an end"],
+)
+def test_reading_a_users_message_takes_time_that_grows_with_its_length(text: str) -> None:
+    """A program passes on what its users write: a message of 300 KB must not stop its requests for minutes."""
+    assert ROLE_CONTENT.read(user(text)).text == text
+
+
 def test_what_agents_put_into_a_message_is_not_the_users() -> None:
     reminder = {"type": "text", "text": "<system-reminder>\n5 tokens left\n</system-reminder>"}
     told = ROLE_CONTENT.read(user([reminder, {"type": "text", "text": "hi"}]))
     assert told.text == "hi"
     assert told.digest == ROLE_CONTENT.read(user("hi")).digest  # it may be gone in the next request
     assert ROLE_CONTENT.read(user([reminder])).digest == ""
+    around = "one <hook_context>a</hook_context>\n two\n<system-reminder>b</system-reminder> <hook_context>"
+    assert ROLE_CONTENT.read(user(around)).text == "onetwo<hook_context>"
     assert (
         ROLE_CONTENT.read(user("What does <system-reminder> mean?")).text
         == "What does <system-reminder> mean?"

@@ -24,9 +24,9 @@ MAX_RESULT_CHARS = 16_000
 LONG_CHARS = 4000
 _TEXT_TYPES = ("text", "input_text", "output_text")
 CLOSING = f"</{OPEN_TAG}>"
-_BEHIND = re.compile(rf"(?:{GAP}<{OPEN_TAG}\b[^>]*>(?:(?!{CLOSING}).)*{CLOSING})+\Z", re.DOTALL)
-_REMINDER = re.compile(r"\s*<(system-reminder|hook_context|environment_context)>.*?</\1>\s*", re.DOTALL)
-"""Texts that agents add to a user's message, and may remove in a later request."""
+_OPENING = re.compile(rf"{GAP}<{OPEN_TAG}\b[^<>]*>")
+_REMINDER = re.compile(r"<(system-reminder|hook_context|environment_context)>")
+"""The beginnings of texts that agents add to a user's message, and may remove in a later request."""
 _PASSING = frozenset({"cache_control"})
 """Fields that move from message to message between two requests, and are not part of the content."""
 _FAILED = re.compile(
@@ -106,7 +106,7 @@ class RoleContentFormat:
         text = own_text(content, parts)
         match role:
             case "user" | "human":
-                text = _REMINDER.sub("", text) if "</" in text else text
+                text = _without_reminders(text)
                 other_parts = [part for part in parts if not is_text(part)]
                 results = tuple(_result(p) for p in parts if field(p, "type") == "tool_result")
                 name = digest(text, [canonical(part) for part in other_parts]) if text.strip() else ""
@@ -201,8 +201,37 @@ def strip_own_blocks(text: str) -> str:
     """Return `text` exactly as it was before blocks were appended; "" if it is only a block."""
     if text.lstrip().startswith(MARKS):
         return ""
-    match = _BEHIND.search(text) if CLOSING in text else None
-    return text[: match.start()] if match else text
+    end = len(text)
+    while text.endswith(CLOSING, 0, end):
+        inner_end = end - len(CLOSING)
+        earlier = text.rfind(CLOSING, 0, inner_end)
+        opening = _OPENING.search(text, earlier + len(CLOSING) if earlier >= 0 else 0, inner_end)
+        if opening is None:
+            break
+        end = opening.start()
+    return text[:end]
+
+
+def _without_reminders(text: str) -> str:
+    """Return `text` without reminders and the white space around them.
+
+    The time grows with the length of the text only, because a program may pass on any text of its users.
+    """
+    kept: list[str] = []
+    end, not_closed = 0, set[str]()
+    for opening in _REMINDER.finditer(text) if "</" in text else ():
+        name = opening[1]
+        if opening.start() < end or name in not_closed:
+            continue
+        closing = f"</{name}>"
+        at = text.find(closing, opening.end())
+        if at < 0:
+            not_closed.add(name)
+            continue
+        before = text[end : opening.start()].rstrip()
+        kept.append(before.lstrip() if kept else before)
+        end = at + len(closing)
+    return "".join((*kept, text[end:].lstrip())) if kept else text
 
 
 def own_text(content: object, parts: Sequence[object]) -> str:
