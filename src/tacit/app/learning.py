@@ -181,7 +181,8 @@ class Learning:
             key=file.key(transcript_path, root),
             host=host,
             scope=project_scope(self._projects.register(project).id) if project is not None else UNIVERSAL,
-            codex_root=root if file.form == "codex" else "",
+            form=file.form,
+            root=root,
         )
         if changes:
             self._changed()

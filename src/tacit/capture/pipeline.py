@@ -49,6 +49,7 @@ from tacit.model.pack import Surface
 from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter, project_scope
 from tacit.model.session import SessionKey, SessionState
 from tacit.ports.clock import Clock
+from tacit.ports.host import MemoryForm
 from tacit.ports.models import Embedder, TokenCounter
 from tacit.ports.store import (
     Handover,
@@ -405,7 +406,7 @@ class CapturePipeline:
         )
 
     def import_host_memory(
-        self, file: Path, *, key: str, host: str, scope: Scope, codex_root: str = ""
+        self, file: Path, *, key: str, host: str, scope: Scope, form: MemoryForm, root: str
     ) -> tuple[Change, ...]:
         """Bring the memories of a file of `host`'s own memory up to date; see `import_host_memory`."""
         return import_host_memory(
@@ -413,7 +414,8 @@ class CapturePipeline:
             key=key,
             host=host,
             scope=scope,
-            codex_root=codex_root,
+            form=form,
+            root=root,
             store=self._store,
             preparer=self._preparer,
             reconciler=self._reconciler,

@@ -12,6 +12,7 @@ from tacit.model.session import SessionKey
 from tacit.model.signal import Signal
 
 Arrival = Literal["before", "after", "never"]
+MemoryForm = Literal["notes", "codex"]
 BESIDE_RESULTS: tuple[tuple[Surface, Arrival], ...] = tuple(
     (surface, "after" if surface is Surface.ACTION else "before")
     for surface in Surface
@@ -33,7 +34,7 @@ class MemoryFile:
 
     path: str
     universal: bool = False
-    form: Literal["notes", "codex"] = "notes"
+    form: MemoryForm = "notes"
 
     def at(self, transcript_path: str) -> str:
         """Return the absolute path of the file in a session with this transcript; "" if the transcript is not known."""

@@ -68,6 +68,7 @@ def test_a_folder_below_the_root_belongs_to_it_and_a_neighbor_does_not() -> None
     assert len(noted("/home/ada")) == 4
     assert noted("/home/ada/sh") == []
     assert notes_of_project("", "/home/ada") == ""
+    assert noted("") == [], "a project without a folder has no notes, not those of all projects"
 
 
 @pytest.mark.parametrize(

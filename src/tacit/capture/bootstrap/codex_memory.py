@@ -31,7 +31,7 @@ def memory_is_on(config: Path) -> bool:
 
 
 def notes_of_project(text: str, root: str) -> str:
-    """Return `text` with the notes on the folder `root` and the folders below it; all other lines become empty."""
+    """Return `text` with the notes on the folder `root` and the folders below it; all other lines become empty. Without a `root` there are none."""
     kept: list[str] = []
     ours = learned = False
     for line in text.splitlines():
@@ -48,4 +48,4 @@ def notes_of_project(text: str, root: str) -> str:
 
 def _is_in(folder: str, root: str) -> bool:
     folder = folder.strip().strip("`").rstrip("/")
-    return folder == root or folder.startswith(f"{root}/")
+    return bool(root) and (folder == root or folder.startswith(f"{root}/"))

@@ -20,6 +20,7 @@ from tacit.capture.store import Reconciler
 from tacit.model.changes import Change, Draft
 from tacit.model.memory import Provenance, TrustTier
 from tacit.model.scope import Scope
+from tacit.ports.host import MemoryForm
 from tacit.ports.store import Store
 from tacit.reading.trigger import make_trigger
 from tacit.state.registry import HOST_MEMORY, file_key
@@ -38,7 +39,8 @@ def import_host_memory(
     key: str,
     host: str,
     scope: Scope,
-    codex_root: str = "",
+    form: MemoryForm,
+    root: str,
     store: Store,
     preparer: Preparer,
     reconciler: Reconciler,
@@ -51,7 +53,8 @@ def import_host_memory(
         key: names these notes (`MemoryFile.key`).
         host: its name.
         scope: where its statements hold.
-        codex_root: root of the project whose notes are read, if the file is Codex' memory and that memory is on; "" = another host.
+        form: the form of the file (`MemoryFile.form`).
+        root: root of the project whose notes are read, if the file has those of all projects.
         store: where they go.
         preparer: redacts them.
         reconciler: reconciles and writes.
@@ -85,10 +88,10 @@ def import_host_memory(
             raw = opened.read(MAX_BYTES)
     except OSError:
         return ()
-    if codex_root:
+    if form == "codex":
         if not memory_is_on(file.parent.parent / "config.toml"):
             return run.forget(name) if before is not None else ()
-        raw = notes_of_project(raw.decode("utf-8", "replace"), codex_root).encode()
+        raw = notes_of_project(raw.decode("utf-8", "replace"), root).encode()
         if before is None and not raw.strip():
             return ()
     return run.file(_source(name, raw, host=host, scope=scope))[1]
