@@ -27,20 +27,25 @@ class Compactions:
         self._lock = Lock()
 
     def before(self, signal: Signal, host: TranscriptHost) -> SessionStarted | None:
-        """Return the session start that stands for a compaction since the last signal of this session; None = there was none."""
-        if not signal.transcript_path:
+        """Return the session start that stands for a compaction since the last signal of this session; None = there was none.
+
+        A compaction before the end of a session counts at the first other signal after it, when the session is resumed.
+        """
+        path = signal.transcript_path
+        if not path:
             return None
         with self._lock:
-            found = self._new_compaction(signal.transcript_path, host)
-        if not found or isinstance(signal, SessionStarted | SessionEnded):
-            return None
+            if isinstance(signal, SessionStarted | SessionEnded) and path in self._offsets:
+                return None
+            if not self._new_compaction(path, host):
+                return None
         return SessionStarted(
             session=signal.session,
             key=f"compact:{signal.key}",
             at_ms=signal.at_ms,
             cwd=signal.cwd,
             agent=signal.agent,
-            transcript_path=signal.transcript_path,
+            transcript_path=path,
             source="compact",
         )
 

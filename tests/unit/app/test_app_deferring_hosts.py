@@ -137,6 +137,18 @@ def test_after_a_compression_the_context_comes_with_the_next_result_and_never_fo
     assert "make lint" in gemini("BeforeAgent", prompt="and so on")
 
 
+def test_a_compression_at_the_end_of_a_session_counts_when_the_session_is_resumed(gemini) -> None:
+    gemini.remember(LINT, kind="preference", when="always")
+    gemini("SessionStart", source="startup")
+    assert "make lint" in gemini("BeforeAgent", prompt="hello there")
+    gemini.compressed("b1", at="2026-11-26T15:00:00.000Z")
+    gemini("SessionEnd", reason="exit")
+    gemini("SessionStart", source="resume")
+    gemini.compressed("b1", at="2026-11-26T16:00:00.000Z")
+    assert "make lint" in gemini("BeforeAgent", prompt="go on then")
+    assert gemini("BeforeAgent", prompt="and so on") == ""
+
+
 def test_a_transcript_that_cannot_be_read_harms_nothing(gemini) -> None:
     gemini.remember(LINT, kind="preference", when="always")
     gemini.chat.unlink()
