@@ -6,6 +6,7 @@ import pytest
 
 from tacit.capture.extract.explicit import find_explicit
 from tacit.capture.extract.other_languages import LANGUAGES, phrases_of, statements_in
+from tacit.capture.prose import hide_quotes
 from tacit.capture.reconcile.judge import judge_by_words
 
 
@@ -64,6 +65,9 @@ def test_statements_that_the_comparison_does_not_read_end_nothing() -> None:
     assert (other.relation, same.relation) == ("apart", "same")
 
 
-def test_quotes_that_are_never_closed_take_time_that_grows_with_their_number() -> None:
-    sentence = "Wir verwenden immer uv statt pip " + "\u201e" * 100_000
+@pytest.mark.parametrize("opening", ["\u201c", "\u201e", "\u00ab", "\u300c"])
+def test_quotes_that_are_never_closed_take_time_that_grows_with_their_number(opening: str) -> None:
+    """A prompt of 100 KB must not hold up capture for minutes."""
+    sentence = "Wir verwenden immer uv statt pip " + opening * 100_000
     assert len(statements_in([sentence], "de")) == 1
+    assert len(hide_quotes(sentence)[1]) == 0
