@@ -149,7 +149,6 @@ def test_the_first_contact_after_joining_is_noted_too(home):
     assert TEAMS_HEARD.read(home.store) == NOW
 
 
-
 def test_nothing_becomes_more_than_a_teammates_word(home):
     for number, tier in enumerate(("user", "USER", "teammate", "owner", "")):
         home.take(shared(number, tier=tier, content=f"Statement {number} says how it is released."))
