@@ -336,6 +336,39 @@ def _wait_until_captured(sandbox, *, sessions: int, timeout_s: float = 90.0) -> 
         time.sleep(0.2)
 
 
+def test_what_the_agent_notes_for_itself_is_read_followed_and_not_said_twice(sandbox, installed):
+    """The client loads the `MEMORY.md` that its agent keeps beside the transcripts."""
+    note = "Deploys go out from the harbor branch on Tuesdays."
+    installed.ask("hello")
+    folder = installed.transcripts()[0].parent / "memory"
+    write = CallTool(
+        name="Write",
+        input={
+            "file_path": str(folder / "MEMORY.md"),
+            "content": f"# Notes\n\n- [Deploys](deploys.md) — {note}\n",
+        },
+    )
+    sandbox.stub.script.append(Reply(when="step two", answers=(write, Say(text="noted"))))
+    installed.ask("go on with step two of the list")
+    assert (folder / "MEMORY.md").is_file()
+    assert any("harbor branch" in text for text in sandbox.wait_for_memory("harbor branch"))
+    (stored,) = [
+        memory
+        for memory in sandbox.ask_daemon("/v1/memories?limit=9")["memories"]
+        if memory["provenance"]["source"] == "claude-code:MEMORY.md"
+    ]
+    assert (stored["content"], stored["provenance"]["tier"]) == (f"Deploys — {note}", "assistant")
+    sandbox.stub.clear()
+    installed.ask("When do deploys go out, and from which branch?")
+    assert len(newest(sandbox).find("harbor branch")) == 1, "the client loads it: once is enough"
+    (folder / "MEMORY.md").write_text("# Notes\n", encoding="utf-8")
+    installed.ask("hello again")
+    end = time.monotonic() + 60
+    while any("harbor branch" in text for text in sandbox.contents()) and time.monotonic() < end:
+        time.sleep(0.3)
+    assert not any("harbor branch" in text for text in sandbox.contents()), "what the agent takes out ends"
+
+
 def test_the_command_that_the_user_types_is_their_word(sandbox, installed):
     with installed.session() as session:
         session.ask("/tacit remember The wiki is written in Danish.")

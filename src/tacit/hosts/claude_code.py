@@ -44,7 +44,7 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities
+from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities, MemoryFile
 from tacit.reading.prompts.machine_made import PROGRAM_SOURCES, machine_made, typed_command
 
 NAME = "claude-code"
@@ -104,6 +104,7 @@ class ClaudeCode:
             post_compaction=True,
             loads_rule_files=("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"),
             rule_file_fallbacks=("AGENTS.md",),
+            memory_files=(MemoryFile(path="memory/MEMORY.md"),),
             refuses=True,
             title="Claude Code",
             basis="measured on version 2.1.328",

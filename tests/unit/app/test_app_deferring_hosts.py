@@ -238,11 +238,13 @@ def test_notes_are_the_items_of_lists_and_the_rules() -> None:
     text = (
         "# Notes\n\nSome prose about nothing.\n\n- The **staging** database listens\n  on port 5433.\n- Tools:\n- see x\n"
         "```\n- not a note at all\n```\n<!-- - neither is this one -->\nAlways answer in British English.\n1. Ask Ana about the invoices.\n"
+        "- [Deploys](deploys.md) — they go out on Tuesdays\n"
     )
     assert [(line.content, line.line) for line in read_notes(text)] == [
         ("The staging database listens on port 5433.", 5),
         ("Always answer in British English", 13),
         ("Ask Ana about the invoices", 14),
+        ("Deploys — they go out on Tuesdays", 15),
     ]
 
 

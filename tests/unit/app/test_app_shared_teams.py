@@ -32,7 +32,7 @@ from tacit.providers.embedding.fake import FakeEmbedder
 from tacit.providers.tokens import ExactCounter
 from tacit.safety.redact import Redactor
 from tacit.state.captured import TeamState
-from tacit.state.registry import TEAMS
+from tacit.state.registry import TEAMS, TEAMS_HEARD
 from tacit.sync.team_server import TeamServer
 
 NOW = 1_770_000_000_000
@@ -142,6 +142,11 @@ def follow(home: Home, server: Server) -> int:
 
 
 # --- what it may state
+
+
+def test_the_first_contact_after_joining_is_noted_too(home):
+    follow(home, Server(lambda _after: TeamChanges(memories=(shared(),), cursor="1")))
+    assert TEAMS_HEARD.read(home.store) == NOW
 
 
 def test_nothing_becomes_more_than_a_teammates_word(home):

@@ -235,9 +235,10 @@ class SharedTeams:
                 f"The server says that you are in {len(joined)} teams; Tacit follows at most {MOST_TEAMS}.",
                 hint=_ASK_OPERATOR,
             )
-        self.note_heard()
         left = tuple(team for team in TEAMS.read(self._parts.store) if team not in joined)
-        return self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
+        changed = self._leave(left) + sum(self._follow(server, membership) for membership in joined.values())
+        self.note_heard()
+        return changed
 
     def note_heard(self) -> None:
         """Store the time of this contact with the server, at most once an hour. `recall` marks shared memories by it."""

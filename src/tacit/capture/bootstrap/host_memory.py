@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tacit.capture.bootstrap.authorship import Authorship
 from tacit.capture.bootstrap.codex_memory import memory_is_on, notes_of_project
-from tacit.capture.bootstrap.markdown import RuleLine, read_rules, without_comments
+from tacit.capture.bootstrap.markdown import RuleLine, plain_text, read_rules, without_comments
 from tacit.capture.bootstrap.project_import import FileImport
 from tacit.capture.bootstrap.sources import MAX_BYTES, Source, kind_of_rule
 from tacit.capture.prepare import Preparer
@@ -105,7 +105,7 @@ def read_notes(text: str) -> tuple[RuleLine, ...]:
     notes = dict(rules)
     for item in _ITEM.finditer(body):
         line = body.count("\n", 0, item.start()) + 1
-        content = " ".join(item["text"].replace("**", "").split())
+        content = plain_text(item["text"])
         if line not in rules and len(content.split()) >= MIN_WORDS and not content.endswith(":"):
             notes[line] = RuleLine(content=content, line=line, span=item[0].strip())
     return tuple(notes[line] for line in sorted(notes))

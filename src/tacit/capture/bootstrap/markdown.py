@@ -184,7 +184,7 @@ def _take_line(reader: _Reader, line: str, number: int) -> None:
         _flush(reader)
         level = len(heading["marks"])
         reader.headings = [entry for entry in reader.headings if entry[0] < level]
-        reader.headings.append((level, _plain(heading["text"])))
+        reader.headings.append((level, plain_text(heading["text"])))
         reader.leads.clear()
         reader.last_text = ""
         return
@@ -235,7 +235,7 @@ def _flush(reader: _Reader) -> None:
     block, reader.block = reader.block, None
     if block is None:
         return
-    text = _plain(block.text)
+    text = plain_text(block.text)
     reader.last_text = text
     if text.endswith(":") and word_count(text) <= 16:
         lead = _joined(block.lead, text.rstrip(": "))
@@ -354,7 +354,7 @@ def _take_code(reader: _Reader, lines: list[str], first: int, language: str) -> 
 
 
 def _keep_command(reader: _Reader, description: str, command: str, line: int, span: str) -> None:
-    text = _plain(description).rstrip(".: ")
+    text = plain_text(description).rstrip(".: ")
     if text and command and "`" not in command:
         content = f"{text}: `{command}`"
         if word_count(content) <= MAX_WORDS and len(text.split()) >= 2:
@@ -376,8 +376,8 @@ def _joined(outer: str, inner: str) -> str:
     return f"{outer}, {inner}" if outer and inner else outer or inner
 
 
-def _plain(text: str) -> str:
-    """Text without Markdown, HTML, images and pictograms; code spans stay."""
+def plain_text(text: str) -> str:
+    """Return `text` without Markdown, HTML, images and pictograms; code spans stay."""
     codes: list[str] = []
 
     def hide(match: re.Match[str]) -> str:
