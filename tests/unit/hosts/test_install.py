@@ -13,7 +13,18 @@ import pytest
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import HOSTS, STAMP, InstallPlan, apply, installed, plan, uninstall
+from tacit.hosts.install import (
+    CLIENTS,
+    HOSTS,
+    STAMP,
+    InstallPlan,
+    apply,
+    detect,
+    found_clients,
+    installed,
+    plan,
+    uninstall,
+)
 from tacit.hosts.install.claude import EVENTS, TOOLS
 from tacit.hosts.install.target import plugin_text
 
@@ -487,3 +498,25 @@ def test_comments_in_the_settings_of_gemini_are_no_problem(place: Place) -> None
     place.write(".gemini/settings.json", '{ /* a, */ "ui": {"x": "// no, comment,"} // b,\n}')
     place.install("gemini")
     assert installed("gemini", user_home=place.user, home=place.home).problems == ()
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Path:
+    """A folder below which no path can be looked at, by root neither: the system refuses its name."""
+    return tmp_path / ("x" * 300)
+
+
+@pytest.mark.parametrize("host", [*HOSTS, *CLIENTS])
+def test_a_folder_that_cannot_be_read_is_named_instead_of_raising_the_system_error(
+    host: str, place: Place, closed: Path
+) -> None:
+    with pytest.raises(HostError, match=f"{closed}.* cannot be read"):
+        plan(host, user_home=closed, home=place.home)
+    with pytest.raises(HostError, match=f"{closed}.* cannot be read"):
+        uninstall(host, user_home=closed, home=place.home)
+    assert installed(host, user_home=closed, home=place.home).problems
+
+
+def test_looking_for_hosts_and_clients_passes_over_folders_that_cannot_be_read(closed: Path) -> None:
+    assert detect(closed, "") == ()
+    assert found_clients(closed) == ()

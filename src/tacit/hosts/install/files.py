@@ -51,6 +51,16 @@ class InstallPlan:
     notes: tuple[str, ...] = ()
 
 
+def is_there(path: Path) -> bool:
+    """Return whether there is a file or folder at `path`; False where its folder is closed, which `read_text` reports."""
+    return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises an error there before Python 3.14
+
+
+def is_link(path: Path) -> bool:
+    """Return whether `path` is a symbolic link; False where its folder is closed, which `read_text` reports."""
+    return os.path.islink(path)  # noqa: PTH114 - `Path.is_symlink` raises an error there before Python 3.14
+
+
 def read_text(path: Path) -> str | None:
     """The file as it is, line ends included; None if there is none.
 
@@ -122,7 +132,7 @@ def _make_folders(folder: Path, *, mode: int) -> list[Path]:
 def missing_folders(folder: Path) -> tuple[Path, ...]:
     """Those of `folder` and the ones around it that are not there, outermost first."""
     missing: list[Path] = []
-    while not folder.exists():
+    while not is_there(folder):
         missing.append(folder)
         folder = folder.parent
     return tuple(reversed(missing))

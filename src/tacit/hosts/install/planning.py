@@ -17,7 +17,7 @@ from typing import Literal, cast
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
 from tacit.hosts.install import claude, codex, copilot, cursor, files, gemini, mcp_clients, opencode
-from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
+from tacit.hosts.install.files import FileEdit, InstallPlan, is_link, read_text
 from tacit.hosts.install.hook_settings import HookSettings
 from tacit.hosts.install.target import Target, describe_age
 
@@ -187,7 +187,7 @@ def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[
                     f"{target.path} leads out of the project, to {real}. Nothing was written.",
                     hint="Replace the link by a file or folder of the project, or install without --project.",
                 )
-        elif target.path.is_symlink() or target.path.parent.is_symlink():
+        elif is_link(target.path) or is_link(target.path.parent):
             notes.append(f"{target.path} is a link: {real} is what is written")
     return tuple(notes)
 
