@@ -3,7 +3,7 @@
 In: a host's payload (or JSON-RPC lines) on standard input. Out: what the daemon answers, byte for byte; without one a
 start block written earlier, or nothing. It starts the daemon, keeps in `spool/` what must not be lost, never takes
 longer than its deadline, never writes to standard error and always exits 0. With TACIT_HEADLESS=1 it does nothing.
-What systems do differently stands here once more, as short as it can be: `tacit.system` describes it.
+It has its own short code for the differences between operating systems; `tacit.system` documents them.
 
     tacit_hook.py HOST [--event NAME]     one event: standard input -> POST /hook/HOST -> standard output
     tacit_hook.py mcp [--host HOST]       MCP over stdio: lines -> POST /mcp -> lines
@@ -54,7 +54,7 @@ _KEPT = (
 )
 _AT_PROMPT = (
     "gemini",
-)  # hosts that take no text when a session starts: its block goes with the first prompt
+)  # hosts that accept no text at the start of a session: send its block with the first prompt
 
 # What is kept of an event while no daemon answers: what names it, and where its transcript lies.
 _NAMES = ("hook_event_name", "event", "session_id", "conversation_id", "generation_id", "session", "key", "cwd", "directory", "transcript_path",
@@ -100,19 +100,19 @@ class Home:
         return path
 
     def owned(self) -> bool:
-        """Whether home and `run/` are ours, as far as they are there, and nobody else can put anything into them."""
+        """Return whether home and `run/` belong to this user and nobody else can write to them. A missing folder counts as private."""
         return self._ours(self.root, os.stat) and self._ours(self.at("run"), os.lstat)
 
     def trusted(self) -> bool:
-        """Whether whoever listens on the socket can only be ours; below /tmp another user could have made its folder."""
+        """Return whether only this user's programs can listen on the socket. Below /tmp, another user could have created its folder."""
         return self.owned() and (not self.shared or self._ours(os.path.dirname(self.socket), os.lstat, 0o077))
 
     def _ours(self, folder: str, look: Callable[[str], os.stat_result], mask: int = 0o022) -> bool:
         if not os.path.lexists(folder):
             return True
-        found = look(folder)  # the home may be a link: what counts is whose folder it leads to
+        found = look(folder)  # the home may be a link: check the folder that it leads to
         if WINDOWS:
-            return found.st_mode & 0o170000 == 0o040000  # its access list says who may write
+            return found.st_mode & 0o170000 == 0o040000  # its access control list protects it
         return found.st_mode & (0o170000 | mask) == 0o040000 and found.st_uid == os.getuid()
 
 
@@ -135,7 +135,7 @@ def note(home: Home, sign: str, text: str) -> None:
 
 
 def open_file(path: str, flags: int) -> int:
-    """Open a file as bytes, on every system; nothing is waited for."""
+    """Open a file in binary mode, on every system. Does not wait for a FIFO."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0), 0o600)
 
 
@@ -214,7 +214,7 @@ def exchange(home: Home, path: str, body: bytes, until: float, headers: tuple[st
 
 
 def connect(home: Home, until: float) -> tuple[socket, bytes]:
-    """A connection to the daemon, and what has to be sent before the request. Raises as `exchange`."""
+    """Connect to the daemon. Return the connection, and the bytes to send before the request. Raises the errors of `exchange`."""
     import _socket
 
     absent = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError, BlockingIOError)
@@ -236,7 +236,7 @@ def connect(home: Home, until: float) -> tuple[socket, bytes]:
 
 
 def read_key_file(home: Home) -> tuple[int, bytes]:
-    """Port and key of a daemon that listens on TCP, by the rule that `tacit.system.transport` documents; no key = none does."""
+    """Read port and key of a daemon that listens on TCP; see `tacit.system.transport`. An empty key = there is none."""
     try:
         handle = open_file(home.key_file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
@@ -244,7 +244,7 @@ def read_key_file(home: Home) -> tuple[int, bytes]:
     try:
         found = os.fstat(handle)
         if not WINDOWS and (found.st_mode & 0o077 or found.st_uid != os.getuid()):
-            raise MalformedReply("the key file is another user's or open to others")
+            raise MalformedReply("the key file belongs to another user, or others have rights to it")
         port, _, key = os.read(handle, 200).strip().partition(b" ")
     finally:
         os.close(handle)
@@ -254,7 +254,7 @@ def read_key_file(home: Home) -> tuple[int, bytes]:
 
 
 def prove(connection: socket, key: bytes, until: float) -> bytes:
-    """Make sure that the daemon of the key file is at the other end; what proves to it that this is one of its clients."""
+    """Check that the other side has the key of the key file. Return the proof that this client has it, too."""
     mine, answer = os.urandom(16).hex().encode(), b""
     connection.setsockopt(6, 1, 1)  # TCP_NODELAY
     connection.sendall(b"TACIT1 " + mine + b"\n")
@@ -274,19 +274,19 @@ def prove(connection: socket, key: bytes, until: float) -> bytes:
 
 
 def same(a: bytes, b: bytes) -> bool:
-    """Whether two texts are equal, in a time that does not tell where they differ."""
+    """Return whether two texts are equal. The time does not depend on where they differ."""
     return bool(__import__("_operator")._compare_digest(a, b))  # noqa: SLF001 - `hmac` would load more
 
 
 def mac(key: bytes, text: bytes) -> bytes:
-    """HMAC-SHA256 in hexadecimal digits (RFC 2104); `import hmac` would cost more than the rest of a hook. `key` has 64 bytes."""
+    """Return the HMAC-SHA256 in hexadecimal digits (RFC 2104). `key` has 64 bytes. `import hmac` would take longer than the rest of a hook."""
     sha256: Any = _first_of("_sha2", "_sha256", "hashlib").sha256
     inner = sha256(bytes(b ^ 0x36 for b in key) + text).digest()
     return str(sha256(bytes(b ^ 0x5C for b in key) + inner).hexdigest()).encode()
 
 
 def _first_of(*names: str) -> Any:
-    """The first of these modules that this Python has."""
+    """Import the first of these modules that this Python has."""
     for name in names[:-1]:
         try:
             return __import__(name)
@@ -373,7 +373,7 @@ def start_daemon(home: Home, *, succeed: bool = False) -> bool:
         python, said = daemon_python(), os.read(lock, 16)
         died = young and said.startswith(b"starting")
         if died and WINDOWS:
-            return True  # a child inherits no lock there: it may only not be that far
+            return True  # there, a child process does not inherit the lock: the daemon may just not have taken it yet
         if not python or (died and said != b"starting"):
             return False
         os.ftruncate(lock, 0)
@@ -387,12 +387,14 @@ def start_daemon(home: Home, *, succeed: bool = False) -> bool:
 
 
 def take(handle: int) -> bool:
-    """Take a lock if nobody has it; closing the handle gives it back. The daemon takes the same ones."""
+    """Take a lock if no process has it. Closing the handle releases it. The daemon takes the same locks."""
     try:
         if sys.platform == "win32":
             import msvcrt
 
-            os.lseek(handle, 1 << 30, os.SEEK_SET)  # behind the content, which others go on reading
+            os.lseek(
+                handle, 1 << 30, os.SEEK_SET
+            )  # a byte after the content, so that others can still read the content
             try:
                 msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
             finally:
@@ -450,14 +452,14 @@ def spawn(home: Home, python: str, lock: int) -> None:
 
 
 def spawn_detached(home: Home, python: str, _lock: int) -> None:
-    """As `spawn`, on Windows: a process without a console and out of the host's job, where the host allows that."""
+    """Implement `spawn` on Windows: start a process without a console and, if the host allows it, outside the host's job."""
     import subprocess
 
     out = home.at("log", "daemon.out")
     fresh = os.O_TRUNC if os.path.exists(out) and os.stat(out).st_size > MAX_LOG_BYTES else os.O_APPEND
     log = open_log(out, fresh)
     try:
-        # CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP, at first with CREATE_BREAKAWAY_FROM_JOB, which a job may forbid.
+        # CREATE_NO_WINDOW and CREATE_NEW_PROCESS_GROUP; first with CREATE_BREAKAWAY_FROM_JOB, which the job may forbid.
         for flags in (0x09000200, 0x08000200):
             try:
                 subprocess.Popen(
@@ -574,17 +576,17 @@ def arm_watchdog(home: Home, host: str, allowed_ms: int) -> None:
 
 
 def watch(home: Home, host: str, until: float) -> None:
-    """The watchdog of a system without alarms: a thread, of which the one that was armed last counts."""
+    """End the process at the deadline, in a thread, on systems without alarms. Only the watchdog that was started last does so."""
     time.sleep(max(0.0, until - time.monotonic()))
     if _WATCHED[-1] != until:
         return
     _thread.start_new_thread(note, (home, "d", f"{host}: silent, stopped by the watchdog"))
-    time.sleep(0.05)  # a log can hang
+    time.sleep(0.05)  # do not wait longer: writing the log may hang
     os._exit(0)
 
 
 def answer_without_daemon(home: Home, host: str, event: str, payload: bytes, error: OSError) -> None:
-    """Without a daemon: an earlier block for a start, a file for what must be learnt, else silence."""
+    """Answer without a daemon: print an earlier block at a start, and keep the event in a file if Tacit must learn from it."""
     late = host in _AT_PROMPT
     starts = event == "BeforeAgent" and is_first_prompt(payload) if late else event in _STARTS
     text = start_block(home, host, payload) if starts else b""
@@ -594,11 +596,11 @@ def answer_without_daemon(home: Home, host: str, event: str, payload: bytes, err
     else:
         sign = "n" if isinstance(error, DaemonAbsent) else "d" if isinstance(error, TimeoutError) else "g"
         note(home, sign, f"{host} {event}: silent, {type(error).__name__}: {error}")
-    if text and late:  # what the daemon is to know of it: that this session has its start block
+    if text and late:  # tell the daemon later that this session already has its start block
         event, payload = "SessionStart", as_start(payload)
     spool_event(home, host, event, payload, "start_block" if text else "undelivered")
     if not isinstance(error, DaemonAbsent):
-        # Does nothing while a daemon lives: then it was only slow; else a stranger sits there.
+        # Does nothing if a daemon runs, which was only slow. Otherwise another program has its socket.
         start_daemon(home)
 
 
@@ -699,12 +701,12 @@ def start_block(home: Home, host: str, payload: bytes) -> bytes:
 
 
 def in_header(path: bytes) -> str:
-    """A path as it can stand in a header."""
+    """Encode a path for a header."""
     return "".join(chr(b) if 32 <= b < 127 and b != 37 else f"%{b:02X}" for b in path)
 
 
 def is_first_prompt(payload: bytes) -> bool:
-    """Whether the transcript holds no answer of the model yet; True where there is no transcript."""
+    """Return whether the transcript has no answer of the model yet. True if there is no transcript."""
     import json
 
     try:
@@ -715,7 +717,7 @@ def is_first_prompt(payload: bytes) -> bool:
 
 
 def as_start(payload: bytes) -> bytes:
-    """The start of the session of a first prompt, as the daemon is told of it later."""
+    """Return the payload of a session start made from that of a first prompt, for the daemon."""
     import json
 
     given = dict(json.loads(payload.decode("utf-8", "replace")))
@@ -731,7 +733,7 @@ class Pipe:
     def __init__(self, home: Home, host: str) -> None:
         self.home = home
         self.project = os.environ.get("CLAUDE_PROJECT_DIR") or ""
-        self.roots = False  # whether the client can say which folders it works in
+        self.roots = False  # whether the client can list its folders
         self.headers = {
             "Content-Type": "application/json",
             "Accept": "application/json, text/event-stream",
@@ -807,9 +809,9 @@ class Pipe:
         return body
 
     def took_roots(self, line: bytes) -> bool:
-        """Whether `line` is the answer to our question for the folders that the client works in; the first that is here counts.
+        """Return whether `line` is the client's answer to `roots/list`. If so, use the first of its folders that exists.
 
-        Programs that edit in many folders start their servers wherever they were started themselves.
+        Programs that work in several folders start MCP servers in the folder in which they were started themselves.
         """
         import json
         from urllib.parse import unquote
@@ -823,7 +825,7 @@ class Pipe:
                 scheme, _, path = str(root["uri"]).partition("://")
                 folders += [os.fsencode(unquote(path))] if scheme == "file" else []
         except (ValueError, AttributeError, KeyError, TypeError):
-            return True  # an error, or no list of roots: the folder stays
+            return True  # an error, or no list of roots: keep the folder
         here = [folder for folder in folders if os.path.isdir(folder)]
         if here:
             self.headers["X-Tacit-Cwd"] = in_header(here[0])

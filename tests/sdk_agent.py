@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import copy
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tacit import Tacit
 
 BLOCK = re.compile(r"(?:\n\n)?<tacit-memory\b.*?</tacit-memory>", re.DOTALL)
 TURNS = 20
@@ -19,13 +22,42 @@ TOOLS: dict[str, list[dict[str, Any]]] = {
 }  # fmt: skip
 
 
+SETTINGS: dict[str, Any] = {
+    "embedder": {"provider": "fake"},
+    "recall": {
+        "deadline_ms": 10_000,
+        "reinject_after": 3,
+        "thresholds": {"prompt": 0.0, "action": 0.0, "failure": 0.0},
+    },
+}
+
+
+def memory_in(folder: Path) -> Tacit:
+    """Open a memory in `folder` with a statement for each kind of prompt that the agent sends."""
+    opened = Tacit.open(folder / "home", cwd=folder, settings=SETTINGS)
+    opened.remember("Run make lint before every commit.", when="commit")
+    opened.remember("We chose PostgreSQL over MySQL because of its JSON support.")
+    opened.remember("src/billing.py holds the prices in cents.", when="path:src/billing.py")
+    return opened
+
+
 def sdk(name: str) -> Any:
-    """An SDK, imported when a test first needs it: it takes seconds, and every run collects this file."""
+    """Import an SDK. A test imports it when it first needs it, because the import takes seconds and every run collects this file."""
     return pytest.importorskip(name)
 
 
+def client_of(api: str, way: str, url: str) -> Any:
+    """Return a client of the SDK of an API, without memory."""
+    told = {"api_key": "secret", "max_retries": 0}
+    if api == "messages":
+        anthropic = sdk("anthropic")
+        return (anthropic.AsyncAnthropic if way == "async" else anthropic.Anthropic)(base_url=url, **told)
+    openai = sdk("openai")
+    return (openai.AsyncOpenAI if way == "async" else openai.OpenAI)(base_url=f"{url}/v1", **told)
+
+
 def bare(value: Any) -> Any:
-    """A request as it was before anything was added to it."""
+    """Return a request without the blocks that were added to it."""
     if isinstance(value, str):
         return BLOCK.sub("", value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What the tests of the frameworks share."""
+"""Fixtures of the tests of the frameworks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ import pytest
 
 @pytest.fixture(scope="module")
 def no_leftovers() -> Iterator[None]:
-    """Frameworks leave connections open: they are collected while the tests that opened them still answer for the warnings."""
+    """Collect the connections that frameworks leave open after each module, so that their warnings belong to its tests."""
     yield
     gc.collect()

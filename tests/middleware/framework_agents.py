@@ -1,4 +1,4 @@
-"""One small agent per framework, with a tool, against the stub model. In: a framework, a way to run it, a memory or none. Out: turns.
+"""One small agent per framework, with a tool, against the stub model. In: a framework, a way to run it, a memory or None. Out: turns.
 
 A framework that is not installed skips the test that asks for it; `uv sync --all-packages --group frameworks` installs all of them.
 """
@@ -28,7 +28,7 @@ FRAMEWORKS = tuple(MODULES)
 
 
 def needs(framework: str) -> pytest.MarkDecorator:
-    """Skips a test, before anything is set up for it, where the framework is not installed."""
+    """Return a mark that skips a test before its set-up if the framework is not installed."""
     missing = find_spec(MODULES[framework].partition(".")[0]) is None
     return pytest.mark.skipif(
         missing, reason=f"{framework} is not installed: `just frameworks` runs this test"
@@ -69,9 +69,9 @@ class Driver:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Let go of what was opened."""
+        """Close all clients."""
         for client in self.clients:
-            with suppress(RuntimeError):  # what was used on a loop that is gone
+            with suppress(RuntimeError):  # a client of an event loop that is closed
                 self.loop.run(client.close())
         self.loop.close()
 

@@ -28,7 +28,7 @@ from user_voice import user_token
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore"),  # the frameworks' own warnings are not ours to settle
+    pytest.mark.filterwarnings("ignore"),  # the frameworks cause warnings
     pytest.mark.usefixtures("no_leftovers"),
 ]
 
@@ -94,7 +94,7 @@ def plain_record(framework: str, api: str, way: str) -> list[dict[str, Any]]:
 
 
 def recorded(framework: str, api: str, way: str, memory: Tacit | None, **told: Any) -> list[dict[str, Any]]:
-    """The requests of a conversation."""
+    """Return the requests of a conversation."""
     with agent(framework, memory, way, api, **told) as (driver, model):
         answers = [driver.turn(text) for text in TURNS]
         assert [answer[-3:] for answer in answers] == ["one", "two", "ree", "our"]

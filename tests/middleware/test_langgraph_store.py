@@ -51,7 +51,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tacit]:
 
 @pytest.fixture(params=["memory", "daemon"])
 def store(request: pytest.FixtureRequest) -> Iterator[Any]:
-    """A store without items, over a memory of this process and over the daemon."""
+    """Return a store without items, once in this process and once through the daemon."""
     from tacit.middleware.langgraph import TacitStore
 
     opened = TacitStore(request.getfixturevalue(request.param))

@@ -15,7 +15,20 @@ import httpx
 import pytest
 from pydantic import BaseModel
 
-from sdk_agent import APIS, TOOLS, TURNS, WAYS, Agent, bare, converse, prompt, sdk
+from sdk_agent import (
+    APIS,
+    SETTINGS,
+    TOOLS,
+    TURNS,
+    WAYS,
+    Agent,
+    bare,
+    client_of,
+    converse,
+    memory_in,
+    prompt,
+    sdk,
+)
 from tacit import Tacit
 from tacit.errors import InvalidInput
 from tacit.hosts.probe.stub_model import StubModel
@@ -24,24 +37,12 @@ from tacit.ports.store import MemoryFilter
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = {
-    "embedder": {"provider": "fake"},
-    "recall": {
-        "deadline_ms": 10_000,
-        "reinject_after": 3,
-        "thresholds": {"prompt": 0.0, "action": 0.0, "failure": 0.0},
-    },
-}
 SLOW = 10_000.0
 
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tacit]:
-    folder = tmp_path_factory.mktemp("middleware")
-    with Tacit.open(folder / "home", cwd=folder, settings=SETTINGS) as opened:
-        opened.remember("Run make lint before every commit.", when="commit")
-        opened.remember("We chose PostgreSQL over MySQL because of its JSON support.")
-        opened.remember("src/billing.py holds the prices in cents.", when="path:src/billing.py")
+    with memory_in(tmp_path_factory.mktemp("middleware")) as opened:
         yield opened
 
 
@@ -73,17 +74,10 @@ def closed() -> Iterator[None]:
             asyncio.run(closing)
 
 
-def client_of(name: str, model: StubModel) -> Any:
-    told = {"api_key": "secret", "max_retries": 0}
-    api, _, way = name.partition("-")
-    if api == "messages":
-        anthropic = sdk("anthropic")
-        made = (anthropic.AsyncAnthropic if way else anthropic.Anthropic)(base_url=model.url, **told)
-    else:
-        openai = sdk("openai")
-        made = (openai.AsyncOpenAI if way else openai.OpenAI)(base_url=f"{model.url}/v1", **told)
-    OPENED.append(made)
-    return made
+def opened_client(api: str, model: StubModel, way: str = "sync") -> Any:
+    """Return a client of the SDK of an API. It is closed after the test."""
+    OPENED.append(client_of(api, way, model.url))
+    return OPENED[-1]
 
 
 def remembering(client: Any, memory: Tacit, **told: Any) -> Any:
@@ -97,7 +91,7 @@ def plain_record(api: str, way: str) -> list[dict[str, Any]]:
 
 def recorded(api: str, way: str, memory: Tacit | None) -> list[dict[str, Any]]:
     with StubModel() as model:
-        client = client_of(f"{api}-async" if way == "async" else api, model)
+        client = opened_client(api, model, way)
         asyncio.run(converse(api, way, client if memory is None else remembering(client, memory)))
         return [dict(request.body) for request in model.requests]
 
@@ -127,7 +121,7 @@ def test_without_a_daemon_the_very_bytes_go_out(api: str, tmp_path: Path) -> Non
 
 
 def test_what_is_handed_to_a_call_stays_as_it_is(loud: Tacit, memory: Tacit, model: StubModel) -> None:
-    client = client_of("messages", model)
+    client = opened_client("messages", model)
     ours = remembering(client, loud)
     assert type(ours) is sdk("anthropic").Anthropic
     assert ours is not client
@@ -153,7 +147,7 @@ def test_what_is_handed_to_a_call_stays_as_it_is(loud: Tacit, memory: Tacit, mod
 
 
 def test_options_raw_responses_streams_and_retries_pass_through(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(client_of("messages", model), memory)
+    ours = remembering(opened_client("messages", model), memory)
     told = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": prompt(0)}]}
     raw = ours.messages.with_raw_response.create(**told)
     assert raw.parse().content[0].text == "answer-0"
@@ -181,7 +175,7 @@ class Answer(BaseModel):
 
 
 def test_parsed_answers_pass_through(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(client_of("chat", model), memory)
+    ours = remembering(opened_client("chat", model), memory)
     said = 'Commit it. STUB_TEXT "{\\"number\\": 7}"'
     found = ours.chat.completions.parse(
         model="m", messages=[{"role": "user", "content": said}], response_format=Answer
@@ -190,20 +184,20 @@ def test_parsed_answers_pass_through(memory: Tacit, model: StubModel) -> None:
     found = ours.responses.parse(model="m", input=said, text_format=Answer)
     assert found.output_parsed == Answer(number=7)
     assert model.requests[-1].body["input"].startswith(said)
-    parsed = remembering(client_of("messages", model), memory).messages.parse(
+    parsed = remembering(opened_client("messages", model), memory).messages.parse(
         model="m", max_tokens=9, messages=[{"role": "user", "content": said}], output_format=Answer
     )
     assert parsed.parsed_output == Answer(number=7)
 
 
 def test_errors_are_the_apis_own(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(client_of("messages", model), memory)
+    ours = remembering(opened_client("messages", model), memory)
     with pytest.raises(sdk("anthropic").InternalServerError):
         ours.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "STUB_HTTP 500"}])
 
 
 def test_what_the_api_keeps_is_one_conversation(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(client_of("responses", model), memory)
+    ours = remembering(opened_client("responses", model), memory)
     first = ours.responses.create(model="m", tools=TOOLS["responses"], input=prompt(4))
     call = first.output[0]
     second = ours.responses.create(
@@ -219,7 +213,7 @@ def test_what_the_api_keeps_is_one_conversation(memory: Tacit, model: StubModel)
 
 
 def test_headers_say_whose_request_it_is_and_do_not_go_out(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(client_of("messages", model), memory)
+    ours = remembering(opened_client("messages", model), memory)
     told = {"model": "m", "max_tokens": 10, "messages": [{"role": "user", "content": prompt(0)}]}
     ours.messages.create(extra_headers={"X-Tacit": "off"}, **told)
     assert model.requests[-1].body == told
@@ -238,7 +232,7 @@ def test_what_is_said_is_learned_from(api: str, memory: Tacit) -> None:
         "responses": "tag every release",
     }[api]
     with StubModel() as model:
-        agent = Agent(api, "stream", remembering(client_of(api, model), memory))
+        agent = Agent(api, "stream", remembering(opened_client(api, model), memory))
         asyncio.run(agent.turn(f"From now on always {rule}. STUB_TEXT noted"))
     memory.flush()
     held = [one.content for one in memory.engine.list_memories(MemoryFilter(), limit=200)]
@@ -246,7 +240,7 @@ def test_what_is_said_is_learned_from(api: str, memory: Tacit) -> None:
 
 
 def test_conversations_that_part_keep_what_they_share(memory: Tacit, model: StubModel) -> None:
-    ours = remembering(client_of("messages", model), memory)
+    ours = remembering(opened_client("messages", model), memory)
 
     def ask(*said: str) -> list[Any]:
         roles = ("user", "assistant")

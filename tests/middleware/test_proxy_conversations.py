@@ -34,12 +34,12 @@ def running(tmp_path: Path, upstream: Api, memory: ScriptedMemory) -> Iterator[R
 
 
 def talk(*said: str) -> list[dict[str, Any]]:
-    """Messages of the user and of the agent in turn."""
+    """Return alternating messages of the user and of the agent."""
     return [{"role": ("user", "assistant")[at % 2], "content": text} for at, text in enumerate(said)]
 
 
 def ask(running: RunningProxy, upstream: Api, *said: str, answer: str = "ok", **headers: str) -> Body:
-    """The body that arrived for a request with these messages; the model says `answer`."""
+    """Send a request with these messages, and return the body that arrived at the API. The model answers `answer`."""
     content = [{"type": "text", "text": answer}]
     upstream.body = json.dumps(
         {"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}
@@ -53,7 +53,7 @@ def ask(running: RunningProxy, upstream: Api, *said: str, answer: str = "ok", **
 
 
 def settle(running: RunningProxy) -> None:
-    """Wait until what was answered is noted."""
+    """Wait until the answers are in the journal."""
     lines = -1
     path = running.home.proxy_journal
     while (now := path.read_bytes().count(b"\n") if path.exists() else 0) != lines:
@@ -63,7 +63,7 @@ def settle(running: RunningProxy) -> None:
 
 
 def goes_on(before: Body, after: Body) -> bool:
-    """Whether one request begins with the bytes of another."""
+    """Return whether a request begins with the bytes of an earlier one."""
     return (
         after.get("system") == before.get("system")
         and after["messages"][: len(before["messages"])] == before["messages"]

@@ -20,7 +20,7 @@ KILLED = 7
 
 
 def pieces_of(body: bytes) -> list[bytes]:
-    """An answer that names the request it is for in every piece."""
+    """Return the pieces of an answer. Each names the number of its request."""
     found = re.search(rb"stream-(\d+)-", body)
     assert found
     return [b"data: %s.%d %s\n\n" % (found[1], number, b"x" * 2_000) for number in range(PIECES)]

@@ -11,30 +11,17 @@ from typing import Any
 import pytest
 
 from proxies import proxy
-from sdk_agent import APIS, TOOLS, TURNS, WAYS, Agent, bare, converse, prompt, sdk
+from sdk_agent import APIS, TOOLS, TURNS, WAYS, Agent, bare, client_of, converse, memory_in, prompt, sdk
 from tacit import Tacit
 from tacit.hosts.probe.stub_model import StubModel
 from tacit.ports.store import MemoryFilter
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = {
-    "embedder": {"provider": "fake"},
-    "recall": {
-        "deadline_ms": 10_000,
-        "reinject_after": 3,
-        "thresholds": {"prompt": 0.0, "action": 0.0, "failure": 0.0},
-    },
-}
-
 
 @pytest.fixture(scope="module")
 def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tacit]:
-    folder = tmp_path_factory.mktemp("proxy")
-    with Tacit.open(folder / "home", cwd=folder, settings=SETTINGS) as opened:
-        opened.remember("Run make lint before every commit.", when="commit")
-        opened.remember("We chose PostgreSQL over MySQL because of its JSON support.")
-        opened.remember("src/billing.py holds the prices in cents.", when="path:src/billing.py")
+    with memory_in(tmp_path_factory.mktemp("proxy")) as opened:
         yield opened
 
 
@@ -42,16 +29,6 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tacit]:
 def model() -> Iterator[StubModel]:
     with StubModel() as stub:
         yield stub
-
-
-def client_of(api: str, way: str, url: str) -> Any:
-    """A client of an SDK that knows nothing of us but an address."""
-    told = {"api_key": "secret", "max_retries": 0}
-    if api == "messages":
-        anthropic = sdk("anthropic")
-        return (anthropic.AsyncAnthropic if way == "async" else anthropic.Anthropic)(base_url=url, **told)
-    openai = sdk("openai")
-    return (openai.AsyncOpenAI if way == "async" else openai.OpenAI)(base_url=f"{url}/v1", **told)
 
 
 def served(memory: Tacit, model: StubModel, **options: Any) -> Any:

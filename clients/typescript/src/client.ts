@@ -20,16 +20,16 @@ export type AgentEvent =
   | Schemas["SubagentEvent"]
   | Schemas["MessageEndEvent"]
   | Schemas["EndEvent"]
-/** An event of a program that puts the same texts into every request, as `POST /hook/library` reads it. */
+/** An event of a program that inserts the same texts into every request, as `POST /hook/library` reads it. */
 export type LibraryEvent =
   | Exclude<AgentEvent, Schemas["MessageEndEvent"]>
   | Schemas["LibraryMessageEndEvent"]
   | Schemas["ReplayEvent"]
   | Schemas["PingEvent"]
 export type LibraryReply = Schemas["LibraryReply"]
-/** What to tell the model now; `context` is the text. */
+/** The text for the model now, in `context`. */
 export type Block = Schemas["AgentReply"] & { context: string }
-/** What became of a statement. */
+/** A change that a statement caused. */
 export type Change = Schemas["Changed"]["changes"][number]
 /** A stored memory. */
 export type Memory = Schemas["MemoryView"]
@@ -39,37 +39,37 @@ export type Hit = Schemas["Hits"]["hits"][number]
 export interface TacitOptions {
   /** Folder of the memory; default: TACIT_HOME, else `~/.tacit`. */
   home?: string
-  /** Address of a daemon's port, such as `http://127.0.0.1:7777`, instead of the one of `home`. */
+  /** Address of a daemon's port, such as `http://127.0.0.1:7777`, instead of the daemon of `home`. */
   url?: string
   /** Personal token of the user, with which statements count as the user's; for `url` also the port's token. Default: TACIT_TOKEN. */
   token?: string
   /** Working folder; it names the project. Default: that of the process. "" = no project. */
   cwd?: string
-  /** Name of the agent, where settings differ by agent. */
+  /** Name of the agent, which may have its own settings. */
   agent?: string
-  /** Start a daemon where none runs. Default: false. */
+  /** Start a daemon if none runs. Default: false. */
   start?: boolean
-  /** Throw instead of returning nothing. Default: false. */
+  /** Throw an error instead of returning undefined. Default: false. */
   strict?: boolean
-  /** How many milliseconds an event of a session may take. Default: TACIT_HOOK_DEADLINE_MS, else 400, and 800 for the start. */
+  /** Longest time of an event of a session in milliseconds. Default: TACIT_HOOK_DEADLINE_MS, else 400, and 800 for the start. */
   deadlineMs?: number
-  /** How many milliseconds `remember`, `search` and `forget` may take. Default: 30000. */
+  /** Longest time of `remember`, `search` and `forget` in milliseconds. Default: 30000. */
   requestMs?: number
-  /** Hears of every failure, also when nothing is thrown. */
+  /** Called with every failure, also when nothing is thrown. */
   onFailure?: (error: TacitError) => void
 }
 
 export interface CallOptions {
-  /** How many milliseconds this call may take. */
+  /** Longest time of this call in milliseconds. */
   deadlineMs?: number
   /** Ends the call early. */
   signal?: AbortSignal
-  /** The same call sent again with this text is done once. Default: a new one for each call. */
+  /** A call that is sent again with the same key is carried out once. Default: a new key for each call. */
   key?: string
 }
 
 export interface RememberOptions extends CallOptions {
-  /** When it applies, in words, such as `commit`; a list = any of them. */
+  /** When the statement applies, in words, such as `commit`; a list = any of them. */
   when?: string | string[]
   kind?: string
   scope?: string
@@ -78,12 +78,12 @@ export interface RememberOptions extends CallOptions {
   sensitivity?: "public" | "project" | "session" | "restricted"
   /** Ids of memories that it replaces. */
   replaces?: string[]
-  /** The user's words about it, verbatim from a prompt: they prove a statement of an agent that has no token of the user. */
+  /** The user's words about it, verbatim from a prompt. They prove a statement of an agent without a token of the user. */
   userWords?: string
 }
 
 export interface SearchOptions extends CallOptions {
-  /** Most memories. */
+  /** The largest number of memories. */
   limit?: number
   kind?: string[]
 }
@@ -92,18 +92,18 @@ const DEADLINE_MS = 400
 const START_MS = 800
 const MOST_MS = 60_000
 const REQUEST_MS = 30_000
-/** This much of a deadline is left for the way back. */
+/** The part of a deadline that is reserved for the transfer of the answer, in milliseconds. */
 const MARGIN_MS = 30
-/** After an event without an answer nothing is asked for so long; the second, when it was not the first in a row. */
+/** The pause after an event without an answer, in milliseconds; the second value applies after several such events in a row. */
 const REST_MS = 300
 const REST_LONG_MS = 3_000
-/** A request that may start a daemon waits so long for it. */
+/** The time that a request waits for a daemon that it started, in milliseconds. */
 const READY_MS = 10_000
 const START_AGAIN_MS = 30_000
 
 /**
- * The client of a daemon. Without `strict` no method throws: a call that fails returns undefined, and `onFailure` hears why.
- * It holds no connection open, so it needs no closing.
+ * The client of a daemon. Without `strict`, no method throws: a call that fails returns undefined, and `onFailure` gets the error.
+ * It keeps no connection open, so there is nothing to close.
  */
 export class Tacit {
   readonly home: string
@@ -117,7 +117,7 @@ export class Tacit {
   #misses = 0
   #startedAt = Number.NEGATIVE_INFINITY
 
-  /** @throws TacitError `invalid_input` for a `url` that is none. */
+  /** @throws TacitError `invalid_input` if `url` is not valid. */
   constructor(options: TacitOptions = {}) {
     this.home = homeFolder(options.home)
     this.cwd = options.cwd ?? process.cwd()
@@ -128,19 +128,19 @@ export class Tacit {
     this.#address = options.url === undefined ? undefined : portOf(options.url)
   }
 
-  /** A conversation of your agent, known by its id. */
+  /** Return the conversation of your agent with this id. */
   session(id: string): AgentSession {
     return new AgentSession(this, id)
   }
 
-  /** Tell of an event of an agent that keeps what it is given; `session` has a method for each. undefined = nothing to say. */
+  /** Send an event of an agent that keeps the texts in its history. `session` has a method for each event. undefined = there is no text. */
   async event(event: AgentEvent, options: CallOptions = {}): Promise<Block | undefined> {
     const reply = await this.#guarded(() => this.#told<Schemas["AgentReply"]>("plain", event, options))
     return reply?.context ? { ...reply, context: reply.context } : undefined
   }
 
   /**
-   * Tell of an event of a program that puts the same texts into every request. {} = nothing to say; undefined = no answer.
+   * Send an event of a program that inserts the same texts into every request. {} = there is no text; undefined = there was no answer.
    * For code such as the middleware of `@tacit/client/ai-sdk`.
    */
   async libraryEvent(event: LibraryEvent, options: CallOptions = {}): Promise<LibraryReply | undefined> {
@@ -165,16 +165,16 @@ export class Tacit {
     return found?.hits
   }
 
-  /** Stop recalling a memory; its history stays. The id, or a unique beginning or end of it. */
+  /** Stop recalling a memory; its history stays. `id` may also be a unique beginning or end of the id. */
   async forget(id: string, { reason, ...call }: CallOptions & { reason?: string } = {}): Promise<Memory | undefined> {
     const query = reason === undefined ? "" : `?${new URLSearchParams({ reason })}`
     const found = await this.#asked<Schemas["OneMemory"]>("DELETE", `/v1/memories/${encodeURIComponent(id)}${query}`, call)
     return found?.memory
   }
 
-  /** The answer to an event; {} = nothing to say, undefined = not asked, because the last answers failed to come. */
+  /** Return the answer to an event; {} = there is no text, undefined = there was no answer, or the event was not sent because of a pause. */
   async #told<T extends object>(host: string, event: AgentEvent | LibraryEvent, options: CallOptions): Promise<Partial<T> | undefined> {
-    const lasting = event.event === "message_end" || event.event === "end" // nobody waits for a text, and nothing else brings it back
+    const lasting = event.event === "message_end" || event.event === "end" // sent also during a pause: no request waits for the answer, and the event would be lost
     if (!this.strict && !lasting && Date.now() < this.#restUntil) return undefined
     const usualMs = namedDeadlineMs() ?? (event.event === "start" ? START_MS : DEADLINE_MS)
     const deadlineMs = options.deadlineMs ?? this.#options.deadlineMs ?? usualMs
@@ -216,7 +216,7 @@ export class Tacit {
     })
   }
 
-  /** A call's value; of a failure undefined, unless failures are thrown. */
+  /** Return the value of a call; after a failure undefined, unless failures are thrown. */
   async #guarded<T>(work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work()
@@ -228,12 +228,12 @@ export class Tacit {
     }
   }
 
-  /** Tell `onFailure` of a failure. What the callback throws is dropped. */
+  /** Call `onFailure` with a failure. Errors of the callback are ignored. */
   report(failure: TacitError): void {
     try {
       this.#options.onFailure?.(failure)
     } catch {
-      // the agent is not harmed by its own log
+      // an error in the callback must not stop the agent
     }
   }
 
@@ -244,7 +244,7 @@ export class Tacit {
     return exchange(address, { method, path, body, headers: { ...authority, ...headers }, ...call })
   }
 
-  /** Start a daemon in the background, at most every half minute. */
+  /** Start a daemon in the background, at most once in half a minute. */
   #startDaemon(): void {
     if (Date.now() - this.#startedAt < START_AGAIN_MS) return
     this.#startedAt = Date.now()
@@ -260,7 +260,7 @@ export class Tacit {
   }
 }
 
-/** The milliseconds that a person set for a slow machine, as for the hooks of hosts. */
+/** Return the deadline that the environment sets for a slow machine, in milliseconds; hooks of hosts use the same variable. */
 function namedDeadlineMs(): number | undefined {
   const named = process.env["TACIT_HOOK_DEADLINE_MS"] ?? ""
   return /^[1-9]\d{0,8}$/.test(named) ? Math.min(Number(named), MOST_MS) : undefined
@@ -285,7 +285,7 @@ function portOf(url: string): Address {
     const parsed = new URL(url)
     if (parsed.protocol === "http:" && parsed.port) return { host: parsed.hostname, port: Number(parsed.port), token: "" }
   } catch {
-    // said below
+    // the error is thrown below
   }
   throw new TacitError("invalid_input", `\`url\` is ${JSON.stringify(url)}.`, { hint: "Expected http://127.0.0.1:PORT." })
 }

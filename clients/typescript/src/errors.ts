@@ -1,4 +1,4 @@
-/** What went wrong: `code` is stable, `hint` says what to do, `status` is the daemon's HTTP status (0 = there was no answer). */
+/** A failure: `code` is stable, `hint` says what to do, `status` is the daemon's HTTP status (0 = there was no answer). */
 export class TacitError extends Error {
   override readonly name = "TacitError"
   readonly code: string
@@ -13,7 +13,7 @@ export class TacitError extends Error {
   }
 }
 
-/** The error that a reply with a status of 400 or more describes. */
+/** Return the error that a reply with a status of 400 or more describes. */
 export function errorOf(status: number, body: string): TacitError {
   try {
     const problem = JSON.parse(body) as { code?: unknown; detail?: unknown; hint?: unknown }
@@ -21,7 +21,7 @@ export function errorOf(status: number, body: string): TacitError {
       return new TacitError(problem.code, problem.detail, { hint: typeof problem.hint === "string" ? problem.hint : "", status })
     }
   } catch {
-    // no problem in JSON: the status says enough
+    // without a problem in JSON, the status describes the error
   }
   if (status === 503) return new TacitError("daemon_unavailable", "The daemon is busy.", { hint: "Ask again in a moment.", status })
   if (status === 504) return new TacitError("deadline_exceeded", "The daemon did not finish before the deadline.", { status })

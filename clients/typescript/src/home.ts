@@ -1,4 +1,4 @@
-// Where the daemon of a home listens, by the rules of `tacit.config.home`. Reads files, never writes one.
+// Finds the address of the daemon of a home by the rules of `tacit.config.home`. Only reads files.
 
 import { createHash } from "node:crypto"
 import { lstatSync, readFileSync, statSync, type Stats } from "node:fs"
@@ -11,24 +11,24 @@ const MAX_SOCKET_BYTES = 100
 const WRITABLE_BY_OTHERS = 0o022
 const OPEN_TO_OTHERS = 0o077
 
-/** An address of a daemon: a Unix socket, a port where both sides prove that they know a key, or one that a token opens. */
+/** An address of a daemon: a Unix socket, a port where both sides prove that they know a key, or a port that requires a token. */
 export type Address = { socketPath: string } | KeyedPort | { host: string; port: number; token: string }
 
-/** The folder of a home: the one that is named, else TACIT_HOME, else `~/.tacit`. */
+/** Return the folder of a home: the given one, else TACIT_HOME, else `~/.tacit`. */
 export function homeFolder(named?: string): string {
   const given = named || process.env["TACIT_HOME"] || "~/.tacit"
   return resolve(given === "~" || given.startsWith("~/") ? join(homedir(), given.slice(1)) : given)
 }
 
-/** The launcher of a home, which `tacit install` writes. It can start the daemon. */
+/** Return the launcher of a home, which `tacit install` writes. It can start the daemon. */
 export function launcherOf(home: string): string {
   return join(home, "bin", process.platform === "win32" ? "tacit-hook.exe" : "tacit-hook")
 }
 
 /**
- * Where the daemon of `home` listens, by what it left there: a port with a key, its Unix socket, or a port with a token.
+ * Return the address of the daemon of `home` from the files that it wrote: a port with a key, its Unix socket, or a port with a token.
  *
- * @throws TacitError `daemon_unavailable` if nobody listens, or if another user could have put something there.
+ * @throws TacitError `daemon_unavailable` if no daemon listens, or if another user could have written these files.
  */
 export function addressOf(home: string): Address {
   const socketPath = socketOf(home)
@@ -60,7 +60,7 @@ function loopbackPort(home: string): Address | undefined {
   }
 }
 
-/** Refuse a home, `run/` or socket folder into which another user could have put a daemon of their own. */
+/** Refuse a home, `run/` or socket folder in which another user could have started their own daemon. */
 function checkTrust(home: string, socketPath: string): void {
   check(home, WRITABLE_BY_OTHERS, statSync)
   check(join(home, "run"), WRITABLE_BY_OTHERS, lstatSync)
@@ -73,7 +73,7 @@ function check(folder: string, mask: number, look: (path: string) => Stats): voi
   try {
     found = look(folder)
   } catch {
-    return // not there: then nobody listens in it
+    return // it does not exist, so no daemon listens in it
   }
   if (found.isDirectory() && found.uid === process.getuid?.() && !(found.mode & mask)) return
   throw new TacitError("daemon_unavailable", `The folder ${folder} belongs to someone else or is open to others.`, {

@@ -1,4 +1,4 @@
-// One HTTP request to the daemon. It never waits longer than it was told and never keeps a connection.
+// One HTTP request to the daemon. The deadline holds for the whole request. No connection is kept.
 
 import { request as send, type ClientRequestArgs } from "node:http"
 import type { Socket } from "node:net"
@@ -23,7 +23,7 @@ export interface Reply {
 /**
  * Send a request and read the whole reply.
  *
- * @throws TacitError `daemon_unavailable` if nobody answers or the connection breaks, `deadline_exceeded` after `deadlineMs`,
+ * @throws TacitError `daemon_unavailable` if no daemon answers or the connection breaks, `deadline_exceeded` after `deadlineMs`,
  *   `aborted` by `signal`.
  */
 export function exchange(address: Address, { method, path, body, headers, deadlineMs, signal }: Outgoing): Promise<Reply> {
@@ -76,7 +76,7 @@ export function exchange(address: Address, { method, path, body, headers, deadli
   })
 }
 
-/** What tells `node:http` where to connect; `opened` gets a connection that has to be closed with the request. */
+/** Return the options with which `node:http` connects. `opened` is called with a connection that must be closed with the request. */
 function wayTo(address: Address, opened: (connection: Socket) => void): ClientRequestArgs {
   if ("socketPath" in address) return { socketPath: address.socketPath, host: "tacit", agent: false }
   if ("host" in address) return { host: address.host, port: address.port, agent: false }
@@ -84,7 +84,7 @@ function wayTo(address: Address, opened: (connection: Socket) => void): ClientRe
     host: "tacit",
     createConnection: (_, done) => {
       opened(connectProven(address, done))
-      return undefined as unknown as Socket // it comes through `done`, once it is proven
+      return undefined as unknown as Socket // the socket is passed to `done` after both proofs
     },
   }
 }

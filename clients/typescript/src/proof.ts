@@ -1,5 +1,5 @@
-// A daemon that listens on loopback TCP: port and key stand in a private file, and both sides prove that they can read it before a
-// word of HTTP is sent. So a program that took the port of a daemon that is gone gets nothing. See tacit/system/transport.py.
+// A daemon that listens on loopback TCP: a private file holds port and key, and both sides prove that they can read it before any
+// HTTP is sent. So another program that gets the port after the end of a daemon learns nothing. See tacit/system/transport.py.
 
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
 import { lstatSync, readFileSync } from "node:fs"
@@ -15,9 +15,9 @@ export interface KeyedPort {
 }
 
 /**
- * Port and key of the daemon that wrote `file`; undefined = none listens on TCP.
+ * Read port and key of the daemon that wrote `file`; undefined = no daemon listens on TCP.
  *
- * @throws TacitError `daemon_unavailable` if the file is damaged, another user's, or open to others.
+ * @throws TacitError `daemon_unavailable` if the file is damaged, belongs to another user, or others have rights to it.
  */
 export function readKeyFile(file: string): KeyedPort | undefined {
   let text: string
@@ -35,7 +35,7 @@ export function readKeyFile(file: string): KeyedPort | undefined {
   return { port: Number(port), key }
 }
 
-/** Connect and exchange proofs; `done` gets the socket, ready for HTTP. The socket is returned at once, to be closed early. */
+/** Connect and exchange proofs. `done` is called with the socket, ready for HTTP. The socket is returned at once, so that it can be closed early. */
 export function connectProven({ port, key }: KeyedPort, done: (error: Error | null, socket: Socket) => void): Socket {
   const mine = randomBytes(16).toString("hex")
   const proof = (side: string, theirs: string) => createHmac("sha256", key).update(`${side} ${mine} ${theirs}`).digest("hex")

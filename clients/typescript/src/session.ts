@@ -4,7 +4,7 @@ import type { components } from "./schema.js"
 
 type Schemas = components["schemas"]
 
-/** A tool call: `args` as the model wrote them, or what they mean in `paths`, `command` and `text`. */
+/** A tool call. `args` are the arguments as the model wrote them; `paths`, `command` and `text` say what they mean if their names are unusual. */
 export interface ToolCall {
   tool: string
   callId?: string
@@ -14,12 +14,12 @@ export interface ToolCall {
   text?: string
 }
 
-/** A message of a conversation: role and content, tool calls and results as in the Chat Completions or Messages API. */
+/** A message of a conversation: role, content, tool calls and results in the form of the Chat Completions or Messages API. */
 export type Message = { role: string; content?: unknown; [field: string]: unknown }
 
 /**
- * A conversation of an agent that keeps in its own history what it is given. Every method returns what to tell the model,
- * undefined for nothing. Make one with `Tacit.session`.
+ * A conversation of an agent that keeps the texts in its own history. Every method returns the text for the model,
+ * or undefined. Create one with `Tacit.session`.
  */
 export class AgentSession {
   readonly id: string
@@ -30,14 +30,14 @@ export class AgentSession {
     this.id = id
   }
 
-  /** The session starts. The answer belongs at the end of the system prompt. */
+  /** The session starts. Insert the answer at the end of the system prompt. */
   start({ source = "startup", parent, ...call }: CallOptions & { source?: Schemas["StartEvent"]["source"]; parent?: string } = {}) {
     return this.#tell({ event: "start", source, ...(parent === undefined ? {} : { parent }) }, call)
   }
 
   /**
-   * The user sent a prompt; `previous` is the end of the agent's message before it. The answer belongs behind the prompt.
-   * Tacit learns what the user states outright in it, unless `capture` is false.
+   * The user sent a prompt; `previous` is the end of the agent's message before it. Insert the answer after the prompt.
+   * Tacit learns explicit statements of the user in it, unless `capture` is false.
    */
   prompt(
     text: string,
@@ -46,12 +46,12 @@ export class AgentSession {
     return this.#tell({ event: "prompt", text, previous, message_id: messageId, capture }, call)
   }
 
-  /** A call is about to run. The answer belongs before it or, if your agent cannot wait, behind its result. */
+  /** A call is about to run. Insert the answer before the call or, if your agent cannot wait, after its result. */
   before(tool: ToolCall, call: CallOptions = {}) {
     return this.#tell({ event: "tool_start", ...callFields(tool) }, call)
   }
 
-  /** A call ended: with its `output`, or with an `error`. The answer belongs behind it. */
+  /** A call ended with its `output` or with an `error`. Insert the answer after it. */
   after(tool: ToolCall & ({ output: string } | { error: string }), call: CallOptions = {}) {
     const event =
       "error" in tool
@@ -65,12 +65,12 @@ export class AgentSession {
     await this.#tell({ event: "compacting", automatic }, call)
   }
 
-  /** A summary took the place of the conversation. The answer belongs at the end of the new system prompt. */
+  /** A summary replaced the conversation. Insert the answer at the end of the new system prompt. */
   compacted(call: CallOptions = {}) {
     return this.start({ ...call, source: "compact" })
   }
 
-  /** The agent's turn is over. Tacit may learn from the conversation so far; it is read at once and not stored as it is. */
+  /** The agent's turn is over. Tacit may learn from the conversation so far; it is read at once and not stored in full. */
   async capture({ text, messages, final = true, ...call }: CallOptions & { text?: string; messages?: Message[]; final?: boolean }): Promise<void> {
     const said = text ?? lastWords(messages ?? [])
     await this.#tell({ event: "message_end", text: said, final, ...(messages ? { messages } : {}) }, call)

@@ -63,7 +63,7 @@ _PAUSE_S = 0.2
 """Between two measurements. The daemon writes when nobody has asked for 100 ms; nothing else must meet that work."""
 
 TCP_TARGET = 1.2
-"""The whole hook process over TCP, with the exchange of proofs, beside the same one over the Unix socket."""
+"""The ratio of the times of the hook process over TCP, with both proofs, and over the Unix socket."""
 HOOK_YARDSTICK = "import json,socket"
 
 
@@ -304,7 +304,7 @@ def measure_hook_process(bench: Bench, case: Case) -> list[Row]:
 
 
 def measure_transports(bench: Bench) -> list[Row]:
-    """A hook over TCP beside the same hook over the Unix socket: two daemons with empty homes, asked in turn."""
+    """Compare a hook over TCP with the same hook over the Unix socket. Two daemons with empty homes are asked in turn."""
     base, hook_file = _base_python(bench), bench.work / "tacit-hook.py"
     hook = [base, "-I", "-S", "-E", str(hook_file), "claude-code"]
     processes: dict[str, list[float]] = {"unix": [], "tcp": []}

@@ -1,7 +1,7 @@
-"""The API for agents of your own: what `POST /hook/plain` and `POST /hook/library` read and answer.
+"""The API for agents of your own: the requests and answers of `POST /hook/plain` and `POST /hook/library`.
 
 In: nothing. Out: shapes and examples, for the OpenAPI document and docs/reference/api.md. The daemon does not load this
-module for an event: `tacit.hosts.plain` and `tacit.hosts.library` read the payloads, and tests hold the two together.
+module for an event: `tacit.hosts.plain` and `tacit.hosts.library` read the payloads, and tests check that both agree.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class AgentEventFields(_Shape):
 
 
 class StartEvent(AgentEventFields):
-    """A session starts, is resumed, or goes on after a compaction. The answer belongs at the end of the system prompt."""
+    """A session starts, is resumed, or continues after a compaction. Insert the answer at the end of the system prompt."""
 
     event: Literal["start"]
     source: StartSource = Field(default="startup", description="`compact` = after a compaction")
 
 
 class PromptEvent(AgentEventFields):
-    """The user sent a prompt. The answer belongs behind it."""
+    """The user sent a prompt. Insert the answer after the prompt."""
 
     event: Literal["prompt"]
     text: str = Field(description="the prompt")
@@ -80,20 +80,20 @@ class _CallEvent(AgentEventFields):
 
 
 class ToolStartEvent(_CallEvent):
-    """A call is about to run. The answer belongs before it, or, if your agent cannot wait, behind its result."""
+    """A call is about to run. Insert the answer before the call or, if your agent cannot wait, after its result."""
 
     event: Literal["tool_start"]
 
 
 class ToolEndEvent(_CallEvent):
-    """A call ended well. The answer belongs behind its result."""
+    """A call succeeded. Insert the answer after its result."""
 
     event: Literal["tool_end"]
     output: str = Field(default="", description="what the model will read")
 
 
 class ToolFailedEvent(_CallEvent):
-    """A call failed. The answer, a known fix, belongs behind the error."""
+    """A call failed. Insert the answer, a known fix, after the error."""
 
     event: Literal["tool_failed"]
     error: str = Field(description="what the model will read")
@@ -107,7 +107,7 @@ class CompactingEvent(AgentEventFields):
 
 
 class SubagentEvent(AgentEventFields):
-    """A subagent starts. The answer belongs at the end of its system prompt."""
+    """A subagent starts. Insert the answer at the end of its system prompt."""
 
     event: Literal["subagent"]
     agent_type: Name = Field(default="", description="its type")
@@ -138,28 +138,28 @@ class EndEvent(AgentEventFields):
 
 
 class SentRequests(_Shape):
-    """What the requests of a turn to the model were like; sizes in bytes of JSON."""
+    """Measurements of the requests to the model in one turn. Sizes are in bytes of JSON."""
 
-    placement: Name = Field(description="where the blocks stood: `default`, `system_every_call` or `none`")
-    requests: int = Field(default=0, ge=0, description="requests that another one had gone before")
-    before: int = Field(default=0, ge=0, description="size of those before")
+    placement: Name = Field(description="where the blocks were: `default`, `system_every_call` or `none`")
+    requests: int = Field(default=0, ge=0, description="requests with an earlier one before them")
+    before: int = Field(default=0, ge=0, description="size of the request before each of them, summed")
     kept: int = Field(
-        default=0, ge=0, description="how much of it stood unchanged at the beginning of the next"
+        default=0, ge=0, description="how much of it was unchanged at the beginning of the next request"
     )
     before_bare: int = Field(default=0, ge=0, description="`before` without blocks")
     kept_bare: int = Field(default=0, ge=0, description="`kept` without blocks")
-    input_tokens: int = Field(default=0, ge=0, description="as the model's API counted them")
-    cached_tokens: int = Field(default=0, ge=0, description="as the model's API counted them")
+    input_tokens: int = Field(default=0, ge=0, description="as counted by the model's API")
+    cached_tokens: int = Field(default=0, ge=0, description="as counted by the model's API")
 
 
 class LibraryMessageEndEvent(MessageEndEvent):
     """The agent ended its turn. No answer; Tacit may learn from the turn."""
 
-    sent: Sequence[SentRequests] = Field(default=(), description="what the requests of the turn were like")
+    sent: Sequence[SentRequests] = Field(default=(), description="measurements of the requests of the turn")
 
 
 class ReplayEvent(AgentEventFields):
-    """This process does not know what was handed over for earlier messages: the answer holds the same bytes again."""
+    """Ask for the blocks of earlier messages, which this process does not know. The answer holds the same bytes again."""
 
     event: Literal["replay"]
     message_ids: Sequence[str] = Field(
@@ -174,19 +174,19 @@ class PingEvent(_Shape):
 
 
 class AgentReply(_Shape):
-    """What to tell the model now. An empty body means: nothing."""
+    """The text for the model now. An empty body means that there is none."""
 
     context: str = Field(default="", description="the text for the model, ready to be inserted as it is")
     surface: AnsweredAt = Field(default="prompt", description="the moment that it is for")
     memory_ids: Sequence[str] = Field(
         default=(), description="memories in it; empty where an event was answered again"
     )
-    tokens: int = Field(default=0, description="its tokens; 0 where an event was answered again")
+    tokens: int = Field(default=0, description="the number of its tokens; 0 if an event was answered again")
     notice: str = Field(default="", description="one line for the person, not for the model")
 
 
 class LibraryReply(_Shape):
-    """What to tell the model with every request from now on. An empty body means: nothing."""
+    """The text for the model in every request from now on. An empty body means that there is none."""
 
     system: str = Field(default="", description="for the end of the system prompt, until the next one")
     text: str = Field(default="", description="for the end of the message or the tool result")
@@ -239,7 +239,7 @@ LIBRARY_EVENTS: tuple[type[BaseModel], ...] = (LibraryMessageEndEvent, ReplayEve
 
 
 def event_name(shape: type[BaseModel]) -> str:
-    """The value of `event` in events of this shape."""
+    """Return the value of `event` in events of this shape."""
     return str(shape.model_fields["event"].annotation.__args__[0])  # pyright: ignore[reportOptionalMemberAccess, reportUnknownMemberType, reportUnknownArgumentType, reportAttributeAccessIssue]
 
 
@@ -248,8 +248,8 @@ class AgentEndpoint:
     """A host that reads this form.
 
     Attributes:
-        host: name in the path.
-        about: what it is for.
+        host: the name in the path.
+        about: its purpose.
         events: the shape of a request.
         shapes: those of `events` that are listed here and not at the endpoint before.
         reply: the shape of the answer.

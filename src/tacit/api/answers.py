@@ -830,7 +830,7 @@ class Injected(_Answer):
 
 
 class ItemView(_Answer):
-    """An item of a program. `score` is null where words did not decide the order."""
+    """An item of a program. `score` is null if a query did not determine the order."""
 
     namespace: Sequence[str]
     key: str

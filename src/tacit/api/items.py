@@ -17,14 +17,14 @@ Namespace = Annotated[tuple[Label, ...], Field(min_length=1, max_length=MAX_LABE
 
 
 class ItemName(Request):
-    """Which item."""
+    """The namespace and the key of an item."""
 
     namespace: Namespace = Field(description="labels of its namespace, from the widest to the narrowest")
     key: str = Field(max_length=MAX_NAME_CHARS, description="its key within the namespace")
 
 
 class PutItem(ItemName):
-    """An item to keep."""
+    """An item to store."""
 
     value: dict[str, Any] = Field(description="its value")
     text: str = Field(
@@ -35,7 +35,7 @@ class PutItem(ItemName):
 
 
 class SearchItems(Request):
-    """Which items."""
+    """A search for items."""
 
     prefix: tuple[Label, ...] = Field(
         default=(), max_length=MAX_LABELS, description="namespace, with all below it; default: all"
@@ -60,7 +60,7 @@ def get(engine: Service, at: Parameters, request: ItemName) -> Answer[shapes.One
 
 
 def put(engine: Service, at: Parameters, request: PutItem) -> Answer[shapes.OneItem]:
-    """Keep an item in place of what was under its key. Secrets in it are replaced; its text becomes a memory of the namespace's agent."""
+    """Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent."""
     item = engine.items.put(
         request.namespace, request.key, request.value, text=request.text, speaker=at.speaker
     )

@@ -78,7 +78,7 @@ def interpreter() -> str:
 
 
 def _failing_call(error: BaseException) -> str:
-    """The line in which `error` was raised: `self.sock.connect(path) (transport.py:32, in connect)`; "" = unknown."""
+    """Return the line that raised `error`, as in `self.sock.connect(path) (transport.py:32, in connect)`; "" = unknown."""
     frames = traceback.extract_tb(error.__traceback__)
     if not frames:
         return ""
@@ -305,7 +305,7 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
 
 
 def check_proxies(home: Home) -> Iterator[Finding]:
-    """Whether each proxy that runs accepts connections."""
+    """Check that each running proxy accepts connections."""
     from tacit.client.proxy_facts import read_proxies
 
     for proxy in read_proxies(home):
@@ -321,7 +321,7 @@ def check_proxies(home: Home) -> Iterator[Finding]:
             yield Finding(
                 name="proxy",
                 state="warn",
-                detail=f"{where} is of another version than this, {__version__}.",
+                detail=f"{where} has another version than this program, {__version__}.",
                 advice="End it, and run `tacit proxy` again.",
             )
         else:
@@ -434,7 +434,9 @@ def check_host(
             name=f"{host} trust", state="warn", detail="The host waits for you.", advice=status.waiting
         )
     files = [path for path, _ in status.files]
-    if host in CLIENTS or host == "cursor":  # what it is told to start can be run, the client itself cannot
+    if (
+        host in CLIENTS or host == "cursor"
+    ):  # a client program cannot be run here; run the command that its file names
         if scratch is not None:
             yield _prove_command(place, host, files, scratch)
         return
@@ -487,7 +489,7 @@ def _prove(
 
 
 def _prove_command(place: CommandContext, host: str, files: list[Path], scratch: ScratchHome) -> Finding:
-    """Run the command that the client's file names, as the client would, and look for the nonce in its answer."""
+    """Run the command in the client's file like the client, and check that its answer holds the nonce."""
     from tacit.hosts.install import CLIENTS
     from tacit.hosts.probe import cursor, mcp_server
 

@@ -144,7 +144,7 @@ def describe_change(change: dict[str, Any]) -> str:
 
 
 def branch_of(memory: dict[str, Any]) -> str:
-    """`on branch NAME` for a memory that is bound to an unmerged branch; "" = it holds on all branches."""
+    """Return `on branch NAME` for a memory that is bound to an unmerged branch; "" = it holds on all branches."""
     branch = memory.get("branch")
     return f"on branch {branch['name']}" if branch else ""
 
@@ -374,7 +374,7 @@ def show(memory: MemoryId, as_json: AsJson = False) -> None:
 
 
 def _branch_row(memory: dict[str, Any]) -> str:
-    """The unmerged branch that a memory is bound to, with its state and what the memory replaces there; "" = none."""
+    """Return the unmerged branch of a memory with its state and the memories that this one replaces there; "" = none."""
     branch = memory["branch"]
     if not branch:
         return ""

@@ -1,6 +1,6 @@
-"""Commands on the running Tacit: serve mcp proxy stop logs mute unmute backup restore reindex.
+"""Commands for the daemon and the servers: serve mcp proxy stop logs mute unmute backup restore reindex.
 
-In: arguments. Out: what was done. `restore` and `reindex` work on the store themselves, `proxy` serves; the rest asks the daemon.
+In: arguments. Out: results. `restore` and `reindex` open the store, `proxy` runs a server; the other commands ask the daemon.
 """
 
 from __future__ import annotations
@@ -166,7 +166,10 @@ def proxy(
         bool, typer.Option("--capture/--no-capture", help="Learn from the conversations.")
     ] = False,
     deadline_ms: Annotated[
-        float, typer.Option(min=50, max=10_000, help="Most milliseconds that a request waits for memories.")
+        float,
+        typer.Option(
+            min=50, max=10_000, help="Longest time in milliseconds that a request waits for memories."
+        ),
     ] = DEADLINE_MS,
     as_json: AsJson = False,
 ) -> None:
@@ -193,10 +196,10 @@ def proxy(
         deadline_ms=deadline_ms,
     )
     if not options.project.is_dir():
-        raise typer.BadParameter(f"{options.project} is no folder.", param_hint="--project")
+        raise typer.BadParameter(f"{options.project} is not a folder.", param_hint="--project")
     with Tacit.connect(home.root, cwd=options.project) as memory:
         server = ProxyServer(home, options, memory)
-        # The first request should not wait for a daemon to start.
+        # Start the daemon now, so that the first request does not wait for it.
         Thread(target=_start_daemon, args=(home,), name="tacit-proxy-daemon", daemon=True).start()
         server.run(ready=lambda: _say_how(server.facts, as_json=as_json))
 
@@ -207,7 +210,7 @@ def _start_daemon(home: Home) -> None:
     from tacit.client.daemon_client import DaemonClient
     from tacit.errors import TacitError
 
-    with suppress(TacitError):  # requests go out without memory, and the log says why
+    with suppress(TacitError):  # requests are sent without memories, and the log has the reason
         DaemonClient(home).ensure_running()
 
 
@@ -220,7 +223,7 @@ def _say_how(facts: ProxyFacts, *, as_json: bool) -> None:
     address = f"http://127.0.0.1:{facts.port}"
     if as_json:
         print_json({**asdict(facts), "url": address})
-        sys.stdout.flush()  # a program that started us waits for the address
+        sys.stdout.flush()  # a program that started this command may wait for the address
         return
     learns = "it learns from them" if facts.capture else "it learns nothing from them (--capture)"
     print_line(f"Tacit proxy on {address}, for conversations about {facts.project}; {learns}")

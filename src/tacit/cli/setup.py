@@ -143,7 +143,7 @@ def uninstall(
         )
         for name in dict.fromkeys(host or (*HOSTS, *clients(in_project=project)))
     ]
-    # Of all that Tacit knows, those that hold nothing of ours are not worth a line.
+    # Without names, show only hosts with files of Tacit.
     plans = [host_plan for host_plan in plans if host or host_plan.edits or host_plan.notes]
     if not as_json:
         for host_plan in plans:

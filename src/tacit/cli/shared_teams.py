@@ -296,7 +296,7 @@ def print_teams(found: dict[str, Any], *, as_json: bool) -> None:
 
 
 def _is_service(account: str) -> bool:
-    """Whether an account is a service account, which never joins: its name holds that of its organization, as in `acme/ci`."""
+    """Return whether an account is a service account, which never joins. Its name begins with its organization, as in `acme/ci`."""
     return "/" in account
 
 

@@ -24,7 +24,7 @@ MOST_CAUSES = 4
 """So many causes are shown for each surface; --json tells all."""
 TIMEOUT_S = 10.0
 SOON_MS = 7 * 86_400_000
-"""The user is told this long before memberships end."""
+"""How long before the end of memberships `tacit status` reports it."""
 
 
 class Prompt(TypedDict):
@@ -376,7 +376,7 @@ def _sync_line(sync: SyncStatus) -> str:
 
 
 def sign_in_advice(sync: SyncStatus, *, before: str = "") -> str:
-    """The advice to sign in again if memberships through the provider's groups end soon or have ended, with `before` in front of it; else ""."""
+    """Return `before` and the advice to sign in again if memberships by the provider's groups end soon or have ended; else ""."""
     import time
 
     from tacit.cli.terminal.output import format_day

@@ -1,4 +1,4 @@
-"""The client of the daemon: requests over its transport, and the daemon's start and stop.
+"""The client of the daemon: sends requests over its transport, and starts and stops it.
 
 In: a home, requests. Out: status and JSON values; problems come back as the errors they were. It starts the daemon by
 the hook client's own way, so that there is one way to start it. Never opens the store itself.

@@ -47,7 +47,7 @@ def read_facts(home: Home) -> DaemonFacts | None:
 
 
 def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
-    """What `GET /health` answers; None when nothing sensible comes."""
+    """Return the answer to `GET /health`; None = there is no valid answer."""
     from http.client import HTTPException  # noqa: PLC0415 - a daemon that starts alone asks nobody
 
     from tacit.client.http_request import send_request  # noqa: PLC0415
@@ -63,7 +63,7 @@ def ask_health(home: Home, *, timeout_s: float) -> Mapping[str, object] | None:
 
 
 def daemon_pid(daemon_file: Path) -> int | None:
-    """Process id of the daemon that wrote `daemon_file`, or None when it is not running."""
+    """Return the process id of the daemon that wrote `daemon_file`; None = it is not running."""
     try:
         fields: object = json.loads(daemon_file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -73,7 +73,7 @@ def daemon_pid(daemon_file: Path) -> int | None:
 
 
 def end_daemon(daemon_file: Path, *, timeout_s: float = 5.0) -> bool:
-    """End the daemon that wrote `daemon_file`: ask with SIGTERM, insist with SIGKILL. True when none is left."""
+    """End the daemon that wrote `daemon_file` with SIGTERM, then with SIGKILL. Return whether it has ended."""
     pid = daemon_pid(daemon_file)
     if pid is None:
         return True

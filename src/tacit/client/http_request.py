@@ -1,6 +1,6 @@
-"""One HTTP request over a transport. In: a transport, a request. Out: status and bytes. Standard library only.
+"""One HTTP request over a transport. In: a transport, a request. Out: status and bytes. Uses only the standard library.
 
-Never waits longer than it was told, also for a body that comes byte by byte; never keeps a connection.
+The timeout holds for the whole request, also if the body arrives byte by byte. Never keeps a connection.
 """
 
 from __future__ import annotations
@@ -31,11 +31,13 @@ class _Connection(http.client.HTTPConnection):
         self.bound()
 
     def bound(self) -> None:
-        """Let the next step take what time is left."""
+        """Set the timeout of the socket to the remaining time."""
         remaining_s = self._until - time.monotonic()
         if remaining_s <= 0:
             raise TimeoutError("timed out")
-        if self._opened is not None:  # `sock` is gone as soon as the server says that it will close
+        if (
+            self._opened is not None
+        ):  # http.client sets `sock` to None when the server announces that it will close
             self._opened.settimeout(remaining_s)
 
 
@@ -48,26 +50,26 @@ def send_request(
     timeout_s: float,
     headers: Mapping[str, str],
 ) -> tuple[int, bytes]:
-    """Send one request; return status and body.
+    """Send one request. Return status and body.
 
     Args:
-        transport: the way to the server.
-        method: of the request.
-        path: of the request.
-        json_body: sent as JSON in UTF-8; None = no body.
-        timeout_s: seconds for all of it.
-        headers: beside those that JSON needs.
+        transport: connects to the server.
+        method: HTTP method.
+        path: path with query.
+        json_body: value to send as JSON in UTF-8; None = no body.
+        timeout_s: seconds for the whole request.
+        headers: headers in addition to those of a JSON body.
 
     Raises:
-        OSError: nobody listens, the time is over (`TimeoutError`), or the connection broke.
-        http.client.HTTPException: what came back is no HTTP.
+        OSError: no server listens, the time is over (`TimeoutError`), or the connection broke.
+        http.client.HTTPException: the reply is not HTTP.
     """
     connection = _Connection(transport, time.monotonic() + timeout_s)
     body = None if json_body is None else _as_utf8(json_body)
     fixed = {"Content-Type": "application/json", "Connection": "close"}
     try:
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            # A problem may be answered, and the connection closed, before the body is read.
+            # The server may answer with a problem and close the connection before it reads the body.
             connection.request(method, path, body=body, headers={**fixed, **headers})
         connection.bound()
         with contextlib.closing(connection.getresponse()) as reply:
@@ -78,8 +80,8 @@ def send_request(
 
 def _read(reply: http.client.HTTPResponse, bound: Callable[[], None]) -> bytes:
     data = bytearray()
-    # Since gh-113199 (CPython 3.12.2, 3.13) the reply closes itself, and its socket, with the last byte that
-    # Content-Length announced. Older ones close it only when it is read once more.
+    # Since gh-113199 (CPython 3.12.2, 3.13), the reply closes itself and its socket after the last byte of
+    # Content-Length. Older versions close it only at the next read.
     while not reply.isclosed():
         bound()
         chunk = reply.read1(_PART_BYTES)
@@ -92,7 +94,7 @@ def _read(reply: http.client.HTTPResponse, bound: Callable[[], None]) -> bytes:
 
 
 def describe_failure(error: BaseException) -> str:
-    """What the system said, with its errno: `[Errno 9] Bad file descriptor`, else the error's class and text."""
+    """Return the message of the system with its errno, as in `[Errno 9] Bad file descriptor`; else class and text of the error."""
     if isinstance(error, OSError) and error.errno is not None:
         return f"[Errno {error.errno}] {error.strerror}"
     text = str(error)
@@ -100,5 +102,5 @@ def describe_failure(error: BaseException) -> str:
 
 
 def _as_utf8(value: object) -> bytes:
-    """JSON in UTF-8; a path may hold lone surrogates, for which there is no UTF-8."""
+    """Encode a value as JSON in UTF-8. Lone surrogates, which a path may hold, are escaped."""
     return _SURROGATE.sub("\ufffd", json.dumps(value, ensure_ascii=False)).encode()

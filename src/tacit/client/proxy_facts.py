@@ -1,4 +1,4 @@
-"""Facts about the proxies of a home: one file for each that runs. In: a home. Out: values. Never starts or ends one."""
+"""Facts about the proxies of a home: a file for each running proxy. In: a home. Out: values. Never starts or ends a proxy."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from tacit.config.home import Home
 from tacit.system.files import write_whole
 
 PORT = 8484
-"""On which a proxy listens where nobody says otherwise."""
+"""The default port of a proxy."""
 DEADLINE_MS = 400.0
-"""The most that a request waits for memories where nobody says otherwise."""
+"""The default of the longest time that a request waits for memories, in milliseconds."""
 CONNECT_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyFacts:
-    """What `run/proxy-PORT.json` says of a proxy.
+    """The content of `run/proxy-PORT.json`.
 
     Attributes:
-        pid: of its process.
-        port: on 127.0.0.1.
-        version: of Tacit.
-        project: the folder whose project its conversations are about.
+        pid: id of its process.
+        port: port on 127.0.0.1.
+        version: version of Tacit.
+        project: the folder of the project of its conversations.
         openai, anthropic: addresses of the APIs.
-        capture: whether it learns from the traffic.
+        capture: whether it learns from the conversations.
     """
 
     pid: int
@@ -42,7 +42,7 @@ class ProxyFacts:
 
     @property
     def answers(self) -> bool:
-        """Whether its port accepts a connection."""
+        """Return whether its port accepts a connection."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=CONNECT_S):
                 return True
@@ -51,7 +51,7 @@ class ProxyFacts:
 
 
 def read_proxies(home: Home) -> tuple[ProxyFacts, ...]:
-    """The proxies of `home` whose processes live, by port."""
+    """Return the proxies of `home` whose processes are running, ordered by port."""
     found: list[ProxyFacts] = []
     for path in sorted(home.run_dir.glob("proxy-*.json")):
         try:
@@ -65,10 +65,10 @@ def read_proxies(home: Home) -> tuple[ProxyFacts, ...]:
 
 
 def write_proxy(home: Home, facts: ProxyFacts) -> None:
-    """Write the facts of a proxy that serves, and remove those of proxies that are gone.
+    """Write the facts of a running proxy, and remove those of proxies that have ended.
 
     Raises:
-        OSError: if the home cannot be written.
+        OSError: the home cannot be written.
     """
     serving = {home.proxy_file(proxy.port) for proxy in read_proxies(home)}
     for left in set(home.run_dir.glob("proxy-*.json")) - serving:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 HOME_VARIABLE = "TACIT_HOME"
 TRANSPORT_VARIABLE = "TACIT_TRANSPORT"
-"""How a new daemon takes connections: `unix` or `tcp`. Clients follow what they find in the home."""
+"""The variable that chooses the transport of a new daemon: `unix` or `tcp`. Clients use the transport whose file is in the home."""
 TOKEN_VARIABLE = "TACIT_TOKEN"  # noqa: S105 - a name
 TERMINAL_HEADER = "X-Tacit-Terminal"
 """The header of a request in which the command line shows the terminal's key."""
@@ -67,8 +67,8 @@ class Home:
     Before anything is sent to a socket below /tmp, its folder must be a real folder (no link) of this user with
     no rights for others: `socket_is_private` checks it.
 
-    A daemon that listens on TCP writes `<root>/run/daemon.tcp` instead, wherever the home is. Clients use this file where it is
-    there, else the socket, so that they need no setting.
+    A daemon that listens on TCP writes `<root>/run/daemon.tcp` instead, whatever the length of the path. Clients use this file if it
+    exists, else the socket, so that they need no setting.
     """
 
     root: Path
@@ -136,11 +136,11 @@ class Home:
 
     @property
     def key_file(self) -> Path:
-        """Port and key of a daemon that listens on TCP; absent while none does."""
+        """Return the file with port and key of a daemon that listens on TCP. It exists only while such a daemon runs."""
         return self.run_dir / "daemon.tcp"
 
     def transport(self) -> Transport:
-        """The way to the daemon of this home, by what the daemon left there."""
+        """Return the transport to the daemon of this home: TCP if there is a key file, else the Unix socket."""
         from tacit.system.transport import TcpTransport, UnixTransport  # noqa: PLC0415 - many uses of a home need no connection
 
         if sys.platform == "win32" or self.key_file.exists():
@@ -148,10 +148,10 @@ class Home:
         return UnixTransport(self.socket)
 
     def new_transport(self, environ: Mapping[str, str] | None = None) -> Transport:
-        """The transport for a new daemon: what TACIT_TRANSPORT names, else TCP on Windows and a Unix socket everywhere else.
+        """Return the transport for a new daemon: that of TACIT_TRANSPORT, else TCP on Windows and a Unix socket on other systems.
 
         Raises:
-            InvalidSetting: if TACIT_TRANSPORT names another one, or this system lacks it.
+            InvalidSetting: TACIT_TRANSPORT names no transport, or one that this system does not have.
         """
         from tacit.system.transport import TcpTransport, UnixTransport  # noqa: PLC0415 - see `transport`
 
@@ -176,11 +176,11 @@ class Home:
 
     @property
     def proxy_journal(self) -> Path:
-        """Which conversation behind `tacit proxy` is which session, as digests; may be absent or deleted."""
+        """Return the journal of `tacit proxy`: digests that identify the session of each conversation. May be absent or deleted."""
         return self.root / "proxy" / "conversations.jsonl"
 
     def proxy_file(self, port: int) -> Path:
-        """JSON facts of the proxy on `port`."""
+        """Return the file with the facts of the proxy on `port`, in JSON."""
         return self.run_dir / f"proxy-{port}.json"
 
     @property
@@ -210,7 +210,7 @@ class Home:
 
     @property
     def launcher(self) -> Path:
-        """The command that hosts call: a shell script, on Windows a program."""
+        """Return the command that hosts call: a shell script, on Windows a program."""
         return self.bin_dir / ("tacit-hook.exe" if sys.platform == "win32" else "tacit-hook")
 
     @property
@@ -289,11 +289,11 @@ class Home:
                 )
 
     def socket_is_private(self) -> bool:
-        """Whether the socket's folder is a real folder of this user that nobody else may enter."""
+        """Return whether the socket's folder is a real folder of this user that nobody else may enter."""
         return _is_private(self.socket.parent)
 
     def socket_can_be_trusted(self) -> bool:
-        """Whether what listens on the socket can only be this user's: home, `run/` and the socket's folder are.
+        """Return whether only programs of this user can listen on the socket: home, `run/` and the socket's folder belong to the user.
 
         Another user could create this folder below /tmp, or own the home, and answer in the daemon's place.
         """
@@ -332,7 +332,7 @@ class Home:
                 probe.unlink()
 
     def environment(self) -> dict[str, str]:
-        """The variables of this process with TACIT_HOME naming this home, for a program that is started on its behalf."""
+        """Return the variables of this process, with TACIT_HOME set to this home, for a program that uses it."""
         return dict(os.environ, **{HOME_VARIABLE: os.fspath(self.root)})
 
     def _folders(self) -> tuple[Path, ...]:
@@ -342,7 +342,7 @@ class Home:
 
 
 def _is_closed(folder: Path) -> bool:
-    """Whether nobody else can put anything into `folder`, if there is one; a link is none."""
+    """Return whether only this user can create files in `folder`. True if it does not exist; False for a symbolic link."""
     if not os.path.lexists(folder):
         return True
     try:
@@ -361,7 +361,7 @@ def _is_private(folder: Path) -> bool:
 
 
 def _move_file_away(folder: Path) -> None:
-    """Rename a file that stands where a folder of derived files belongs, so that nothing else waits for it to be moved."""
+    """Rename a file that has the name of a folder for derived files, so that the folder can be created."""
     with contextlib.suppress(OSError):
         if stat.S_ISREG(folder.lstat().st_mode):
             folder.rename(folder.with_name(f"{folder.name}.file-{time.time_ns()}"))
@@ -371,7 +371,7 @@ def _make_private(folder: Path) -> None:
     try:
         folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
         status = folder.lstat()
-        # A link, another user's folder or a sticky one such as /tmp is not ours to change; `ensure` judges it.
+        # Never change a link, the folder of another user, or a sticky folder such as /tmp. `ensure` checks them.
         ours = stat.S_ISDIR(status.st_mode) and is_own(status)
         if ours and rights_of_others(status) and not is_sticky(status):
             set_mode(folder, _PRIVATE)
@@ -392,16 +392,16 @@ def _make_private(folder: Path) -> None:
 
 
 def chosen_transport() -> dict[str, str]:
-    """TACIT_TRANSPORT as this process has it, for a program that gets no other variables; nothing where it is not set."""
+    """Return the variable TACIT_TRANSPORT of this process; empty = it is not set. Programs that get a reduced environment need it."""
     name = os.environ.get(TRANSPORT_VARIABLE, "")
     return {TRANSPORT_VARIABLE: name} if name else {}
 
 
 def personal_token() -> str:
-    """The personal token that the user gave to a script; "" when there is none."""
+    """Return the personal token that the user gave to a script; "" = there is none."""
     return os.environ.get(TOKEN_VARIABLE, "").strip()
 
 
 def in_agent_shell() -> bool:
-    """Whether a coding agent started this process."""
+    """Return whether a coding agent started this process."""
     return any(os.environ.get(name, "") not in ("", "0") for name in AGENT_SHELLS)

@@ -1,6 +1,6 @@
-"""The listener on the Unix socket, or on TCP: it answers hooks and `GET /health` on plain threads.
+"""The listener on the Unix socket or on TCP: it answers hooks and `GET /health` in threads.
 
-In: connections, which the transport admits first. Out: the exact bytes for a host in one reply, or the connection, unread, handed over to the ASGI server.
+In: connections that the transport admits. Out: one reply with the exact bytes for a host; or the unread connection, passed to the ASGI server.
 An agent's turn waits for each hook, and an event loop between socket and engine costs more than the rest of a silent hook.
 As many hooks as there are threads are answered at once; further ones wait in the socket's backlog.
 """
@@ -41,7 +41,7 @@ HEALTH = b"GET /health"
 HEAD_S = 1.0
 """A client that connects and sends nothing for this long is handed over to the ASGI server."""
 ADMISSION_S = 5.0
-"""A client has so long for what the transport asks before a request; a host's own process is busy while it starts."""
+"""The time that a client has for the transport's proof, in seconds. A host may be slow while it starts."""
 
 AT_ONCE_S = 0.02
 """A thread of the listener waits this long for the rest of a request; a hook sends all of it before it is accepted."""
@@ -97,8 +97,8 @@ class _Request:
         """Read on until then (monotonic seconds).
 
         Returns:
-            `complete`; `foreign`: the ASGI server must answer, and nothing was read; `broken`: the client left, it sends
-            no HTTP, or the transport does not admit it; `unfinished`: the time is over, and reading may go on.
+            `complete`; `foreign`: the ASGI server must answer, and nothing was read; `broken`: the client closed the connection, does
+            not send HTTP, or is not admitted; `unfinished`: the time is over, and reading may continue.
         """
         try:
             self.admitted = self.admitted or self._admission.check(until)
@@ -178,7 +178,7 @@ class HookListener:
                 if self._over.wait(0.05):  # shut down, or out of handles for a moment
                     return
                 continue
-            if self._over.is_set():  # not every system ends `accept` when the socket is shut down
+            if self._over.is_set():  # on some systems, `accept` does not end when the socket is shut down
                 connection.close()
                 return
             self._count(1)

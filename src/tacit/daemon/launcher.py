@@ -4,10 +4,10 @@ In: a home and the interpreter that has Tacit. Out: `bin/tacit-hook` (a shell sc
 bytecode. It survives upgrades and moved environments: it holds no path into a package, and where its interpreter is
 gone it tries others and at last prints nothing and exits 0.
 
-On Windows it is `bin/tacit-hook.exe`, because hosts start programs there without a shell, and Node starts no `.cmd` so
-(CVE-2024-27980). It is the launcher of distlib, which pip's own commands begin with, a line that names the interpreter
-and its options, and an archive with the hook client. Where its interpreter is gone, it says so and exits 1, which a host
-shows and goes on.
+On Windows it is `bin/tacit-hook.exe`, because hosts start programs there without a shell, and Node does not start a `.cmd` file
+without one (CVE-2024-27980). It consists of the launcher of distlib, which pip also uses, a line with the interpreter and its
+options, and an archive with the hook client. If its interpreter was removed, it prints an error and exits 1. A host shows the
+error and continues.
 
 Measured here (median of 40, daemon answering "hello"): interpreter alone 9 ms; shell, bytecode 11 ms; a Python script
 with its own shebang 16 ms, because it is compiled again on every call; `python -c 'import json,socket'` 22 ms.
@@ -72,7 +72,7 @@ except BaseException:
 main(sys.argv[1:])
 """
 _AS_OF = (1980, 1, 1, 0, 0, 0)
-"""The time of the files in the archive: the same input makes the same bytes."""
+"""The fixed time of the files in the archive, so that the same input gives the same bytes."""
 
 
 def write_launcher(home: Home | Path, *, python: str = "") -> Path:
@@ -115,16 +115,16 @@ def write_launcher(home: Home | Path, *, python: str = "") -> Path:
 
 
 def windows_program(home: Home, python: str, hook_text: str, *, arm: bool | None = None) -> bytes:
-    """The launcher for Windows, byte for byte the same for the same arguments.
+    """Return the launcher for Windows. The same arguments give the same bytes.
 
     Args:
-        home: the home that it belongs to where TACIT_HOME is not set.
+        home: the home that it uses if TACIT_HOME is not set.
         python: path of an interpreter.
         hook_text: the hook client.
-        arm: for a processor of ARM; None = for this machine's.
+        arm: whether it is for an ARM processor; None = for the processor of this machine.
 
     Raises:
-        HostError: if this installation lacks distlib.
+        HostError: distlib is not installed.
     """
     arm = platform.machine().lower() in ("arm64", "aarch64") if arm is None else arm
     try:
@@ -140,7 +140,7 @@ def windows_program(home: Home, python: str, hook_text: str, *, arm: bool | None
             "__main__.py": _MAIN.format(stamp=STAMP, home=os.fspath(home.root)).encode(
                 "utf-8", "surrogateescape"
             ),
-            # Where another Python cannot read the bytecode, the source serves.
+            # A Python of another version cannot read the bytecode and uses the source.
             f"{HOOK_NAME}c": _bytecode(source, shown_as=HOOK_NAME),
             HOOK_NAME: source.read_bytes(),
         }
@@ -153,7 +153,7 @@ def windows_program(home: Home, python: str, hook_text: str, *, arm: bool | None
 
 
 def _make_room(launcher: Path) -> None:
-    """Rename a program that runs: Windows lets nobody replace it. What earlier calls have renamed goes as soon as it can."""
+    """Rename a running program, because Windows does not allow to replace it. Also delete programs that were renamed before, if they have ended."""
     for old in launcher.parent.glob(f".{launcher.stem}.*.old"):
         with contextlib.suppress(OSError):
             old.unlink()
@@ -200,9 +200,9 @@ def _version_of(text: str) -> str:
 
 
 def _bytecode(hook: Path, *, shown_as: str = "") -> bytes:
-    """What the interpreter would make of `hook` on every call, made once; valid whatever the file's time says.
+    """Compile `hook`, so that the interpreter does not compile it at each call. The bytecode does not depend on the time of the file.
 
-    `shown_as` is the name that it has in error messages; "" = its path.
+    `shown_as` is the name of the file in error messages; "" = its path.
     """
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "hook.pyc"

@@ -1,4 +1,4 @@
-"""Exactly one daemon per home: its lock, the socket that it listens on and the facts about it.
+"""Exactly one daemon per home: its lock, its socket and the file with its facts.
 
 In: a home. Out: a claim that holds the lock and the bound socket until it is released. A stale socket or key file is removed, but
 only by whoever holds the lock. Never ends another process; a newer daemon is left alone.
@@ -56,11 +56,11 @@ class Claim:
         self._file_id = _identity(self.transport.file)
 
     def holds(self) -> bool:
-        """Whether the socket, or the key file, is still ours; False when the home was deleted or moved away."""
+        """Return whether the socket or the key file still belongs to this daemon. False if the home was deleted or moved."""
         return self._file_id is not None and _identity(self.transport.file) == self._file_id
 
     def hide(self) -> None:
-        """Take the socket, or the key file, away, so that nobody new comes; what is connected stays connected."""
+        """Remove the socket or the key file, so that no client connects anymore. Open connections stay open."""
         if self.holds():
             with contextlib.suppress(OSError):
                 self.transport.file.unlink()
@@ -84,7 +84,7 @@ def claim(home: Home, *, patience_s: float = PATIENCE_S) -> Claim | None:
 
     Raises:
         StoreReadOnly: if the home cannot be used.
-        InvalidSetting: if TACIT_TRANSPORT names none.
+        InvalidSetting: TACIT_TRANSPORT names no transport.
         DaemonError: if the lock did not come free in time.
     """
     home.ensure()
@@ -112,7 +112,10 @@ def _current_runs(home: Home) -> bool:
 
 def _bind(home: Home, transport: Transport) -> socket.socket:
     try:
-        for file in (home.socket, home.key_file):  # we hold the lock: whoever made them is gone
+        for file in (
+            home.socket,
+            home.key_file,
+        ):  # this process holds the lock, so the daemon that created them has ended
             file.unlink(missing_ok=True)
         bound = transport.bind()
     except OSError as error:
@@ -134,4 +137,4 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
         status.st_dev,
         status.st_ino,
         status.st_mtime_ns,
-    )  # a new file may get the number of one that is gone
+    )  # a new file may get the inode number of a deleted one

@@ -18,15 +18,18 @@ from typing import get_args
 
 from tacit.errors import InvalidInput
 from tacit.hosts.payload import (
+    CALL_HAS_RUN,
     MAX_OUTPUT_CHARS,
     Fields,
-    bounded,
     digest,
     flatten,
+    hook_answer,
+    joined,
     relative_paths,
+    signal_fields,
+    time_step,
 )
 from tacit.model.pack import Block, Surface
-from tacit.model.session import SessionKey
 from tacit.model.signal import (
     Compacting,
     MessageEnded,
@@ -48,7 +51,6 @@ NAME = "claude-code"
 CAP_CHARS = 9_500
 """Claude Code keeps 10,000 characters of one context and puts longer ones into a file (measured: 9,996 kept)."""
 _HARD_CAP = 9_990
-TWIN_WINDOW_MS = 5_000
 
 _TAKES_CONTEXT = frozenset(
     {
@@ -73,7 +75,7 @@ _DELIVERIES = (
     Delivery(
         surface=Surface.ACTION,
         where="`<system-reminder>` beside the result of the call",
-        limit="the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call",
+        limit=CALL_HAS_RUN,
     ),
     Delivery(surface=Surface.FAILURE, where="`<system-reminder>` beside the failed result"),
     Delivery(surface=Surface.COMPACTION, where="`<system-reminder>` behind the summary"),
@@ -145,18 +147,8 @@ class ClaudeCode:
         event = payload.get("hook_event_name")
         if event not in _TAKES_CONTEXT:
             return ""
-        answer: dict[str, object] = {}
-        if not block.empty:
-            _check_length(block.text)
-            output: dict[str, object] = {"hookEventName": event}
-            if block.refuses and event == "PreToolUse":
-                output |= {"permissionDecision": "deny", "permissionDecisionReason": block.text}
-            else:
-                output["additionalContext"] = block.text
-            answer["hookSpecificOutput"] = output
-        if notice:
-            answer["systemMessage"] = notice
-        return json.dumps(answer) if answer else ""
+        _check_length(block.text)
+        return hook_answer(event, block, notice)
 
 
 def _check_length(text: str) -> None:
@@ -168,15 +160,6 @@ def _check_length(text: str) -> None:
         )
 
 
-def _session(fields: Fields) -> SessionKey:
-    return SessionKey(host=NAME, session_id=fields.needed_identifier("session_id"))
-
-
-def _moment(at_ms: int) -> int:
-    """Number of the five-second step, for events that the host does not name."""
-    return at_ms // TWIN_WINDOW_MS
-
-
 def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
     source = fields.needed_identifier("source")
     sources: dict[str, StartSource] = {name: name for name in get_args(StartSource)}
@@ -184,15 +167,9 @@ def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
         raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(sources)}")
     # A session id starts up or is forked off once; it resumes, clears and compacts again and again.
     again = source in ("resume", "clear", "compact")
-    moment = digest(fields.identifier("prompt_id"), _moment(at_ms)) if again else ""
+    moment = digest(fields.identifier("prompt_id"), time_step(at_ms)) if again else ""
     return SessionStarted(
-        session=_session(fields),
-        key=f"start:{source}:{moment}",
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        agent=fields.identifier("agent_type"),
-        transcript_path=fields.path("transcript_path"),
-        source=sources[source],
+        **signal_fields(fields, at_ms), key=f"start:{source}:{moment}", source=sources[source]
     )
 
 
@@ -200,18 +177,13 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
     text = fields.needed_text("prompt")
     prompt_id = fields.identifier("prompt_id")
     source = fields.identifier("source")
-    agent_id = fields.identifier("agent_id")
-    name = prompt_id or str(_moment(at_ms))
+    common = signal_fields(fields, at_ms)
+    name = prompt_id or str(time_step(at_ms))
     # A subagent is prompted by the agent above it, never by the user: nothing in it is the user's word.
-    by_program = bool(agent_id) or source in PROGRAM_SOURCES
+    by_program = bool(common["agent_id"]) or source in PROGRAM_SOURCES
     return PromptSubmitted(
-        session=_session(fields),
+        **common,
         key=f"prompt:{digest(name, text)}",
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        agent=fields.identifier("agent_type"),
-        agent_id=agent_id,
-        transcript_path=fields.path("transcript_path"),
         text=text,
         message_id=prompt_id,
         machine=by_program or machine_made(text),
@@ -220,46 +192,34 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
 
 
 def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
-    session = _session(fields)
+    common = signal_fields(fields, at_ms)
     call = _call(fields)
-    moment = call.call_id or digest(call.tool, call.paths, call.command, call.text, _moment(at_ms))
+    moment = call.call_id or digest(call.tool, call.paths, call.command, call.text, time_step(at_ms))
     key = f"{event}:{moment}"
-    cwd = fields.path("cwd")
-    agent, agent_id = fields.identifier("agent_type"), fields.identifier("agent_id")
-    transcript = fields.path("transcript_path")
     if event == "PreToolUse":
-        return ToolStarting(
-            session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, agent_id=agent_id,
-            transcript_path=transcript, call=call,
-        )  # fmt: skip
+        return ToolStarting(**common, key=key, call=call)
     if event == "PostToolUse":
-        return ToolFinished(
-            session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, agent_id=agent_id,
-            transcript_path=transcript, call=call, output=flatten(fields.raw("tool_response")),
-        )  # fmt: skip
-    return ToolFailed(
-        session=session, key=key, at_ms=at_ms, cwd=cwd, agent=agent, agent_id=agent_id,
-        transcript_path=transcript, call=call, error=fields.needed_text("error", limit=MAX_OUTPUT_CHARS),
-    )  # fmt: skip
+        return ToolFinished(**common, key=key, call=call, output=flatten(fields.raw("tool_response")))
+    return ToolFailed(**common, key=key, call=call, error=fields.needed_text("error", limit=MAX_OUTPUT_CHARS))
 
 
 def _call(fields: Fields) -> ToolCall:
     arguments = _tool_input(fields)
     name = fields.needed_identifier("tool_name")
-    paths = [_loose(arguments, key) for key in ("file_path", "notebook_path", "path")]
+    paths = [arguments.loose_text(key) for key in ("file_path", "notebook_path", "path")]
     words = [
-        _loose(arguments, key)
+        arguments.loose_text(key)
         for key in ("new_string", "new_source", "content", "description", "prompt", "pattern", "query", "url")
     ]
     if isinstance(arguments.raw("edits"), list):
-        words += [_loose(edit, "new_string") for edit in arguments.children("edits")]
+        words += [edit.loose_text("new_string") for edit in arguments.children("edits")]
     return ToolCall(
         tool=_TOOLS.get(name, name),
         call_id=fields.identifier("tool_use_id"),
         paths=relative_paths(paths, cwd=fields.path("cwd")),
-        command=_loose(arguments, "command"),
-        text=bounded("\n".join(word for word in words if word), MAX_OUTPUT_CHARS),
-        agent=_loose(arguments, "subagent_type") or _DEFAULT_AGENT if _TOOLS.get(name) == "task" else "",
+        command=arguments.loose_text("command"),
+        text=joined(words),
+        agent=arguments.loose_text("subagent_type") or _DEFAULT_AGENT if _TOOLS.get(name) == "task" else "",
     )
 
 
@@ -274,42 +234,24 @@ def _tool_input(fields: Fields) -> Fields:
     return fields.child("tool_input")
 
 
-def _loose(arguments: Fields, name: str) -> str:
-    """A text of a tool's input; "" where the model gave something else (the host will refuse the call itself)."""
-    value = arguments.raw(name)
-    return arguments.text(name, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
-
-
 def _subagent(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded | None:
-    session = _session(fields)
-    agent = fields.identifier("agent_type")
-    if not agent:  # the host's own agents: the two of a compaction have no type
+    common = signal_fields(fields, at_ms)
+    if not common["agent"]:  # the host's own agents: the two of a compaction have no type
         return None
     agent_id = fields.needed_identifier("agent_id")
-    cwd = fields.path("cwd")
     if event == "SubagentStart":
-        return SubagentStarted(
-            session=session, key=f"subagent:{agent_id}", at_ms=at_ms, cwd=cwd, agent=agent, agent_id=agent_id,
-            transcript_path=fields.path("transcript_path"), agent_type=agent,
-        )  # fmt: skip
+        return SubagentStarted(**common, key=f"subagent:{agent_id}", agent_type=common["agent"])
     text = fields.text("last_assistant_message")
-    return MessageEnded(
-        session=session, key=f"subagent-stop:{digest(agent_id, text)}", at_ms=at_ms, cwd=cwd, agent=agent,
-        agent_id=agent_id, transcript_path=fields.path("agent_transcript_path"), text=text, final=True,
-    )  # fmt: skip
+    common["transcript_path"] = fields.path("agent_transcript_path")
+    return MessageEnded(**common, key=f"subagent-stop:{digest(agent_id, text)}", text=text, final=True)
 
 
 def _stop(fields: Fields, event: str, at_ms: int) -> MessageEnded:
     text = fields.text("last_assistant_message")
     prompt_id = fields.identifier("prompt_id")
     return MessageEnded(
-        session=_session(fields),
-        key=f"{event}:{digest(prompt_id or _moment(at_ms), text)}",
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        agent=fields.identifier("agent_type"),
-        agent_id=fields.identifier("agent_id"),
-        transcript_path=fields.path("transcript_path"),
+        **signal_fields(fields, at_ms),
+        key=f"{event}:{digest(prompt_id or time_step(at_ms), text)}",
         text=text,
         final=True,
     )
@@ -317,11 +259,8 @@ def _stop(fields: Fields, event: str, at_ms: int) -> MessageEnded:
 
 def _compacting(fields: Fields, at_ms: int) -> Compacting:
     return Compacting(
-        session=_session(fields),
-        key=f"compacting:{digest(fields.identifier('prompt_id'), _moment(at_ms))}",
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        transcript_path=fields.path("transcript_path"),
+        **signal_fields(fields, at_ms),
+        key=f"compacting:{digest(fields.identifier('prompt_id'), time_step(at_ms))}",
         automatic=fields.identifier("trigger") == "auto",
     )
 
@@ -329,10 +268,7 @@ def _compacting(fields: Fields, at_ms: int) -> Compacting:
 def _session_end(fields: Fields, at_ms: int) -> SessionEnded:
     reason = fields.identifier("reason")
     return SessionEnded(
-        session=_session(fields),
-        key=f"end:{digest(reason, fields.identifier('prompt_id'), _moment(at_ms))}",
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        transcript_path=fields.path("transcript_path"),
+        **signal_fields(fields, at_ms),
+        key=f"end:{digest(reason, fields.identifier('prompt_id'), time_step(at_ms))}",
         reason=reason,
     )

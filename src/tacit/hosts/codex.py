@@ -17,12 +17,19 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
-from typing import TypedDict
 
 from tacit.errors import InvalidInput, InvalidPayload
-from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, flatten, relative_paths
+from tacit.hosts.payload import (
+    Fields,
+    digest,
+    flatten,
+    hook_answer,
+    joined,
+    relative_paths,
+    signal_fields,
+    time_step,
+)
 from tacit.model.pack import Block, Surface
-from tacit.model.session import SessionKey
 from tacit.model.signal import (
     Compacting,
     MessageEnded,
@@ -45,7 +52,6 @@ CAP_CHARS = 9_500
 """Codex keeps 2,500 tokens of one context, which it counts as four bytes each. It cuts longer ones in the middle."""
 CAP_BYTES = 10_000
 """2,500 times four: of letters that take several bytes, a block holds fewer."""
-TWIN_WINDOW_MS = 5_000
 
 _TAKES_CONTEXT = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "SubagentStart"})
 _SOURCES: Mapping[str, StartSource] = {
@@ -80,15 +86,6 @@ _DELIVERIES = (
     Delivery(surface=Surface.SUBAGENT, where="`developer` message in front of the subagent's task"),
     Delivery(surface=Surface.ON_DEMAND, where="result of the MCP tool"),
 )
-
-
-class _Common(TypedDict):
-    session: SessionKey
-    at_ms: int
-    cwd: str
-    agent: str
-    agent_id: str
-    transcript_path: str
 
 
 class Codex:
@@ -153,18 +150,8 @@ class Codex:
         event = payload.get("hook_event_name")
         if event not in _TAKES_CONTEXT:
             return ""
-        answer: dict[str, object] = {}
-        if not block.empty:
-            _check_length(block.text)
-            output: dict[str, object] = {"hookEventName": event}
-            if block.refuses and event == "PreToolUse":
-                output |= {"permissionDecision": "deny", "permissionDecisionReason": block.text}
-            else:
-                output["additionalContext"] = block.text
-            answer["hookSpecificOutput"] = output
-        if notice:
-            answer["systemMessage"] = notice
-        return json.dumps(answer) if answer else ""
+        _check_length(block.text)
+        return hook_answer(event, block, notice)
 
     def needs_outcome(self, signal: Signal) -> bool:
         """Whether a shell command ended: its hook does not tell how."""
@@ -217,40 +204,25 @@ def _check_length(text: str) -> None:
         )
 
 
-def _common(fields: Fields, at_ms: int) -> _Common:
-    """What every signal of a payload has."""
-    return _Common(
-        session=SessionKey(host=NAME, session_id=fields.needed_identifier("session_id")),
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        agent=fields.identifier("agent_type"),
-        agent_id=fields.identifier("agent_id"),
-        transcript_path=fields.path("transcript_path"),
-    )
-
-
-def _moment(at_ms: int) -> int:
-    """Number of the five-second step, for events that the host does not name."""
-    return at_ms // TWIN_WINDOW_MS
-
-
 def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
     source = fields.needed_identifier("source")
     if source not in _SOURCES:
         raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(_SOURCES)}")
-    moment = "" if source == "startup" else digest(_moment(at_ms))
-    return SessionStarted(**_common(fields, at_ms), key=f"start:{source}:{moment}", source=_SOURCES[source])
+    moment = "" if source == "startup" else digest(time_step(at_ms))
+    return SessionStarted(
+        **signal_fields(fields, at_ms), key=f"start:{source}:{moment}", source=_SOURCES[source]
+    )
 
 
 def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
     text = fields.needed_text("prompt")
     turn_id = fields.identifier("turn_id")
-    common = _common(fields, at_ms)
+    common = signal_fields(fields, at_ms)
     # A subagent is prompted by the agent above it, never by the user: nothing in it is the user's word.
     by_program = bool(common["agent_id"])
     return PromptSubmitted(
         **common,
-        key=f"prompt:{digest(turn_id or _moment(at_ms), text)}",
+        key=f"prompt:{digest(turn_id or time_step(at_ms), text)}",
         text=text,
         message_id=turn_id,
         machine=by_program or machine_made(text),
@@ -259,9 +231,9 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
 
 
 def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished:
-    common = _common(fields, at_ms)
+    common = signal_fields(fields, at_ms)
     call = _call(fields)
-    name = call.call_id or digest(call.tool, call.paths, call.command, call.text, _moment(at_ms))
+    name = call.call_id or digest(call.tool, call.paths, call.command, call.text, time_step(at_ms))
     key = f"{event}:{name}"
     if event == "PreToolUse":
         return ToolStarting(**common, key=key, call=call)
@@ -272,10 +244,7 @@ def _call(fields: Fields) -> ToolCall:
     arguments = fields.child("tool_input")
     name = fields.needed_identifier("tool_name")
 
-    def word(key: str) -> str:
-        value = arguments.raw(key)
-        return arguments.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
-
+    word = arguments.loose_text
     tool, command = _TOOLS.get(name, name), word("command")
     read = _files_read(command) if tool == "bash" else ()
     if read:  # Codex has no tool that reads a file
@@ -292,7 +261,7 @@ def _call(fields: Fields) -> ToolCall:
         call_id=fields.identifier("tool_use_id"),
         paths=relative_paths(paths, cwd=fields.path("cwd")),
         command="" if patch else command,
-        text=bounded("\n".join(text for text in words if text), MAX_OUTPUT_CHARS),
+        text=joined(words),
         agent=word("agent_type") or _DEFAULT_AGENT if tool == "task" else "",
     )
 
@@ -327,7 +296,7 @@ def _prints(program: list[str]) -> bool:
 
 
 def _subagent(fields: Fields, event: str, at_ms: int) -> SubagentStarted | MessageEnded:
-    common = _common(fields, at_ms)
+    common = signal_fields(fields, at_ms)
     agent_id = fields.needed_identifier("agent_id")
     if event == "SubagentStart":
         return SubagentStarted(**common, key=f"subagent:{agent_id}", agent_type=common["agent"])
@@ -340,8 +309,8 @@ def _stop(fields: Fields, event: str, at_ms: int) -> MessageEnded:
     text = fields.text("last_assistant_message")
     turn_id = fields.identifier("turn_id")
     return MessageEnded(
-        **_common(fields, at_ms),
-        key=f"{event}:{digest(turn_id or _moment(at_ms), text)}",
+        **signal_fields(fields, at_ms),
+        key=f"{event}:{digest(turn_id or time_step(at_ms), text)}",
         text=text,
         final=True,
     )
@@ -349,12 +318,14 @@ def _stop(fields: Fields, event: str, at_ms: int) -> MessageEnded:
 
 def _compacting(fields: Fields, at_ms: int) -> Compacting:
     return Compacting(
-        **_common(fields, at_ms),
-        key=f"compacting:{digest(fields.identifier('turn_id'), _moment(at_ms))}",
+        **signal_fields(fields, at_ms),
+        key=f"compacting:{digest(fields.identifier('turn_id'), time_step(at_ms))}",
         automatic=fields.identifier("trigger") == "auto",
     )
 
 
 def _session_end(fields: Fields, at_ms: int) -> SessionEnded:
     reason = fields.identifier("reason")
-    return SessionEnded(**_common(fields, at_ms), key=f"end:{digest(reason, _moment(at_ms))}", reason=reason)
+    return SessionEnded(
+        **signal_fields(fields, at_ms), key=f"end:{digest(reason, time_step(at_ms))}", reason=reason
+    )

@@ -15,7 +15,15 @@ import json
 import re
 from collections.abc import Mapping
 
-from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, relative_paths
+from tacit.hosts.payload import (
+    CALL_HAS_RUN,
+    MAX_OUTPUT_CHARS,
+    Fields,
+    digest,
+    joined,
+    relative_paths,
+    time_step,
+)
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
 from tacit.model.signal import (
@@ -31,13 +39,12 @@ from tacit.model.signal import (
     ToolFinished,
     ToolStarting,
 )
-from tacit.ports.host import Delivery, HostCapabilities
+from tacit.ports.host import BESIDE_RESULTS, Delivery, HostCapabilities
 from tacit.reading.prompts.machine_made import machine_made, typed_command
 
 NAME = "copilot"
 CAP_CHARS = 9_500
 """Copilot cuts the text of tool hooks at 10 KB and counts characters, not bytes (measured: 9,400 whole, 9,000 of two bytes each whole, 40,000 cut); at a start and a prompt 40,000 arrive whole."""
-_TWIN_WINDOW_MS = 5_000
 _TAKES_CONTEXT = frozenset(
     {"SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "SubagentStart"}
 )
@@ -48,11 +55,10 @@ _TOOLS = {
 _EXIT = re.compile(r"<shellId: [^<>\n]* completed with exit code (\d+)>\s*\Z")
 _PATCHED_FILE = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
 _WORDS = ("new_str", "file_text", "description", "prompt", "pattern", "query", "url")
-_RESULT_LIMIT = "the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call"
 _DELIVERIES = (
     Delivery(surface=Surface.START, where="user message of its own in front of the first prompt"),
     Delivery(surface=Surface.PROMPT, where="`<system_reminder>` behind the prompt, in its message"),
-    Delivery(surface=Surface.ACTION, where="end of the call's result", limit=_RESULT_LIMIT),
+    Delivery(surface=Surface.ACTION, where="end of the call's result", limit=CALL_HAS_RUN),
     Delivery(
         surface=Surface.FAILURE,
         where="end of the result of a command with an exit code; user message behind the result of another tool that failed",
@@ -86,11 +92,7 @@ class Copilot:
     def capabilities(self) -> HostCapabilities:
         """Text of prompts and results stays in the history; that of the start is asked for again when a session resumes."""
         return HostCapabilities(
-            arrival=tuple(
-                (surface, "after" if surface is Surface.ACTION else "before")
-                for surface in Surface
-                if surface is not Surface.HOST
-            ),
+            arrival=BESIDE_RESULTS,
             cap_chars=CAP_CHARS,
             stored=True,
             post_compaction=False,
@@ -162,7 +164,7 @@ def _session(fields: Fields) -> SessionKey:
 
 def _moment(fields: Fields, at_ms: int) -> str:
     """Name of an event: the time that Copilot stamps on it; without one, the five-second step of its arrival."""
-    return digest(fields.raw("timestamp") or at_ms // _TWIN_WINDOW_MS)
+    return digest(fields.raw("timestamp") or time_step(at_ms))
 
 
 def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
@@ -229,17 +231,14 @@ def _call(fields: Fields) -> ToolCall:
     arguments = Fields(NAME, {"input": given}) if patch_alone else fields.child("tool_input")
     name = fields.needed_identifier("tool_name")
 
-    def word(key: str) -> str:
-        value = arguments.raw(key)
-        return arguments.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
-
+    word = arguments.loose_text
     tool = _TOOLS.get(name, name)
     patch = word("input") if tool == "edit" else ""
     return ToolCall(
         tool=tool,
         paths=relative_paths([word("path"), *_PATCHED_FILE.findall(patch)], cwd=fields.path("cwd")),
         command=word("command"),
-        text=bounded("\n".join(text for text in (*map(word, _WORDS), patch) if text), MAX_OUTPUT_CHARS),
+        text=joined((*map(word, _WORDS), patch)),
         agent=word("agent_type") if tool == "task" else "",
     )
 

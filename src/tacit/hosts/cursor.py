@@ -14,7 +14,16 @@ import json
 from collections.abc import Mapping
 from typing import cast
 
-from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, flatten, relative_paths
+from tacit.hosts.payload import (
+    CALL_HAS_RUN,
+    MAX_OUTPUT_CHARS,
+    Fields,
+    digest,
+    flatten,
+    joined,
+    relative_paths,
+    time_step,
+)
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
 from tacit.model.signal import (
@@ -35,7 +44,6 @@ from tacit.reading.prompts.machine_made import machine_made, typed_command
 NAME = "cursor"
 CAP_CHARS = 9_500
 """The documentation names no cap; this is the smallest that another host was measured to have."""
-_TWIN_WINDOW_MS = 5_000
 _TAKES_CONTEXT = frozenset({"sessionStart", "postToolUse"})
 _TOOLS = {
     "Shell": "bash", "Read": "read", "Write": "write", "StrReplace": "edit", "Edit": "edit", "MultiEdit": "edit",
@@ -54,7 +62,7 @@ _DELIVERIES = (
     Delivery(
         surface=Surface.ACTION,
         where="after the result of the call",
-        limit="the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call",
+        limit=CALL_HAS_RUN,
     ),
     Delivery(
         surface=Surface.FAILURE,
@@ -163,7 +171,7 @@ def _cwd(fields: Fields) -> str:
 
 def _moment(fields: Fields, at_ms: int) -> str:
     """Name of an event that happens once per generation; where Cursor names none, the five-second step of its arrival."""
-    return digest(fields.identifier("generation_id") or at_ms // _TWIN_WINDOW_MS)
+    return digest(fields.identifier("generation_id") or time_step(at_ms))
 
 
 def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
@@ -171,7 +179,7 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
     generation = fields.identifier("generation_id")
     return PromptSubmitted(
         session=_session(fields),
-        key=f"prompt:{digest(generation or at_ms // _TWIN_WINDOW_MS, text)}",
+        key=f"prompt:{digest(generation or time_step(at_ms), text)}",
         at_ms=at_ms,
         cwd=_cwd(fields),
         transcript_path=fields.path("transcript_path"),
@@ -184,7 +192,9 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
 
 def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
     session, cwd, call = _session(fields), _cwd(fields), _call(fields)
-    key = f"{event}:{call.call_id or digest(call.tool, call.paths, call.command, call.text, at_ms // _TWIN_WINDOW_MS)}"
+    key = (
+        f"{event}:{call.call_id or digest(call.tool, call.paths, call.command, call.text, time_step(at_ms))}"
+    )
     transcript = fields.path("transcript_path")
     if event == "preToolUse":
         return ToolStarting(
@@ -210,17 +220,14 @@ def _call(fields: Fields) -> ToolCall:
     arguments = fields.child("tool_input")
     name = fields.needed_identifier("tool_name")
 
-    def word(key: str) -> str:
-        value = arguments.raw(key)
-        return arguments.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
-
+    word = arguments.loose_text
     tool = _TOOLS.get(name, name)
     return ToolCall(
         tool=tool,
         call_id=fields.identifier("tool_use_id"),
         paths=relative_paths([word(key) for key in _PATHS], cwd=_cwd(fields)),
         command=word("command"),
-        text=bounded("\n".join(text for key in _WORDS if (text := word(key))), MAX_OUTPUT_CHARS),
+        text=joined(map(word, _WORDS)),
         agent=word("subagent_type") if tool == "task" else "",
     )
 

@@ -18,9 +18,18 @@ import re
 from collections.abc import Mapping
 
 from tacit.errors import InvalidPayload
-from tacit.hosts.payload import MAX_OUTPUT_CHARS, Fields, bounded, digest, flatten, relative_paths
+from tacit.hosts.payload import (
+    CALL_HAS_RUN,
+    MAX_OUTPUT_CHARS,
+    Fields,
+    bounded,
+    digest,
+    flatten,
+    joined,
+    relative_paths,
+    signal_fields,
+)
 from tacit.model.pack import Block, Surface
-from tacit.model.session import SessionKey
 from tacit.model.signal import (
     MessageEnded,
     PromptSubmitted,
@@ -57,7 +66,7 @@ _DELIVERIES = (
     Delivery(
         surface=Surface.ACTION,
         where="`<hook_context>` behind the output of the call",
-        limit="the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call",
+        limit=CALL_HAS_RUN,
     ),
     Delivery(
         surface=Surface.FAILURE,
@@ -176,10 +185,6 @@ class Gemini:
             return ""
 
 
-def _session(fields: Fields) -> SessionKey:
-    return SessionKey(host=NAME, session_id=fields.needed_identifier("session_id"))
-
-
 def _moment(fields: Fields, at_ms: int) -> str:
     """What names the event among those of its session."""
     return fields.identifier("timestamp") or str(at_ms)
@@ -190,11 +195,8 @@ def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
     if source not in _SOURCES:
         raise fields.wrong("source", f"it is {source!r}", f"one of {', '.join(_SOURCES)}")
     return SessionStarted(
-        session=_session(fields),
+        **signal_fields(fields, at_ms),
         key=f"start:{source}:{_moment(fields, at_ms)}",
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        transcript_path=fields.path("transcript_path"),
         source=_SOURCES[source],
         answered=fields.flag("tacit_answered"),
     )
@@ -203,11 +205,8 @@ def _session_start(fields: Fields, at_ms: int) -> SessionStarted:
 def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
     text = without_added_files(strip_blocks(fields.needed_text("prompt"))).strip()
     return PromptSubmitted(
-        session=_session(fields),
+        **signal_fields(fields, at_ms),
         key=f"prompt:{digest(_moment(fields, at_ms), text)}",
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        transcript_path=fields.path("transcript_path"),
         text=text,
         machine=machine_made(text),
         command=typed_command(text),
@@ -215,21 +214,14 @@ def _prompt(fields: Fields, at_ms: int) -> PromptSubmitted:
 
 
 def _tool(fields: Fields, event: str, at_ms: int) -> ToolStarting | ToolFinished | ToolFailed:
-    session, call = _session(fields), _call(fields)
+    common, call = signal_fields(fields, at_ms), _call(fields)
     key = f"{event}:{digest(_moment(fields, at_ms), call.tool, call.paths, call.command, call.text)}"
-    cwd, transcript = fields.path("cwd"), fields.path("transcript_path")
     if event == "BeforeTool":
-        return ToolStarting(
-            session=session, key=key, at_ms=at_ms, cwd=cwd, transcript_path=transcript, call=call
-        )
+        return ToolStarting(**common, key=key, call=call)
     output, error = _result(fields.child("tool_response"), shell=call.tool == "bash")
     if error:
-        return ToolFailed(
-            session=session, key=key, at_ms=at_ms, cwd=cwd, transcript_path=transcript, call=call, error=error
-        )
-    return ToolFinished(
-        session=session, key=key, at_ms=at_ms, cwd=cwd, transcript_path=transcript, call=call, output=output
-    )
+        return ToolFailed(**common, key=key, call=call, error=error)
+    return ToolFinished(**common, key=key, call=call, output=output)
 
 
 def _result(response: Fields, *, shell: bool) -> tuple[str, str]:
@@ -248,18 +240,14 @@ def _call(fields: Fields) -> ToolCall:
     arguments = fields.child("tool_input")
     name = fields.needed_identifier("tool_name")
 
-    def word(key: str) -> str:
-        """A text of the input; "" where the model gave something else."""
-        value = arguments.raw(key)
-        return arguments.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
-
+    word = arguments.loose_text
     tool = _TOOLS.get(name, name)
     many = arguments.texts("include", most=100) if isinstance(arguments.raw("include"), list) else ()
     return ToolCall(
         tool=tool,
         paths=relative_paths([*(word(key) for key in _PATHS), *many], cwd=fields.path("cwd")),
         command=word("command"),
-        text=bounded("\n".join(text for key in _WORDS if (text := word(key))), MAX_OUTPUT_CHARS),
+        text=joined(map(word, _WORDS)),
         agent=word("agent_name") if tool == "task" else "",
     )
 
@@ -267,11 +255,8 @@ def _call(fields: Fields) -> ToolCall:
 def _message_end(fields: Fields, at_ms: int) -> MessageEnded:
     text = fields.text("prompt_response")
     return MessageEnded(
-        session=_session(fields),
+        **signal_fields(fields, at_ms),
         key=f"after-agent:{digest(_moment(fields, at_ms), text)}",
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        transcript_path=fields.path("transcript_path"),
         text=text,
         final=True,
     )
@@ -280,10 +265,7 @@ def _message_end(fields: Fields, at_ms: int) -> MessageEnded:
 def _session_end(fields: Fields, at_ms: int) -> SessionEnded:
     reason = fields.identifier("reason")
     return SessionEnded(
-        session=_session(fields),
+        **signal_fields(fields, at_ms),
         key=f"end:{digest(reason, _moment(fields, at_ms))}",
-        at_ms=at_ms,
-        cwd=fields.path("cwd"),
-        transcript_path=fields.path("transcript_path"),
         reason=reason,
     )

@@ -18,11 +18,12 @@ from tacit.hosts.payload import (
     MAX_OUTPUT_CHARS,
     MAX_REPLAY,
     Fields,
-    bounded,
     digest,
+    joined,
     read_replay,
     relative_paths,
     replay_reply,
+    time_step,
 )
 from tacit.model.pack import Block, Surface
 from tacit.model.session import SessionKey
@@ -45,7 +46,6 @@ from tacit.reading.prompts.machine_made import machine_made
 NAME = "opencode"
 CAP_CHARS = 60_000
 """OpenCode has no cap of its own; this one only bounds a mistake."""
-_TWIN_WINDOW_MS = 5_000
 
 _SYSTEM_EVENTS = frozenset({"session.start", "system", "subagent", "compacted"})
 _TEXT_EVENTS = frozenset({"prompt", "tool.before", "tool.after", "tool.failed"})
@@ -166,7 +166,7 @@ def _forked_from(fields: Fields) -> SessionKey | None:
 
 def _moment(fields: Fields, at_ms: int) -> str:
     """The id that the plugin gave the event, else the five-second step of its arrival."""
-    return fields.identifier("id") or str(at_ms // _TWIN_WINDOW_MS)
+    return fields.identifier("id") or str(time_step(at_ms))
 
 
 def _started(fields: Fields, event: str, at_ms: int) -> SessionStarted | SubagentStarted:
@@ -258,10 +258,7 @@ def _call(fields: Fields) -> ToolCall:
     arguments = fields.child("args")
     name = fields.needed_identifier("tool")
 
-    def word(key: str) -> str:
-        value = arguments.raw(key)
-        return arguments.text(key, limit=MAX_OUTPUT_CHARS) if isinstance(value, str) else ""
-
+    word = arguments.loose_text
     words = [word(key) for key in ("newString", "content", "patchText", "prompt", "pattern", "query", "url")]
     if isinstance(arguments.raw("edits"), list):
         words += [edit.text("newString", limit=MAX_OUTPUT_CHARS) for edit in arguments.children("edits")
@@ -272,7 +269,7 @@ def _call(fields: Fields) -> ToolCall:
         call_id=fields.identifier("callID"),
         paths=relative_paths(paths, cwd=fields.path("directory")),
         command=word("command"),
-        text=bounded("\n".join(text for text in words if text), MAX_OUTPUT_CHARS),
+        text=joined(words),
     )
 
 

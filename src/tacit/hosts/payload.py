@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypedDict, cast
 
 from tacit.errors import InvalidPayload
+from tacit.model.pack import Block
 from tacit.model.session import SessionKey
 from tacit.ports.host import ReplayRequest
 from tacit.session.projects import relative_path
@@ -23,6 +24,11 @@ MAX_ID_CHARS = 512
 MAX_PATH_CHARS = 4096
 MAX_REPLAY = 400
 """Most messages of one request for texts that were handed over before, the last ones."""
+
+STEP_MS = 5_000
+"""Events that the host does not name count as one if they arrive within the same step."""
+CALL_HAS_RUN = "the call that it is for has run by then; the next one can follow the rule. A blocking rule refuses the call"
+"""What limits a block for a call in hosts that place it beside the result."""
 
 _MISSING = "it is missing"
 _ENCODER = json.JSONEncoder(sort_keys=True, default=str)
@@ -95,6 +101,10 @@ class Fields:
         if not isinstance(value, str):
             raise self.wrong(name, _kind(value), "a text")
         return bounded(clean(value), limit)
+
+    def loose_text(self, name: str) -> str:
+        """Return a text of a tool's input, cleaned and bounded; "" if the model gave something else, because the host itself refuses that call."""
+        return self.text(name, limit=MAX_OUTPUT_CHARS) if isinstance(self.raw(name), str) else ""
 
     def needed_text(self, name: str, *, limit: int = MAX_TEXT_CHARS) -> str:
         """A text that must be there; it may be empty."""
@@ -176,6 +186,58 @@ class Fields:
         items = cast("Sequence[object]", value)
         identifiers = [item for item in items if isinstance(item, str) and len(item) <= MAX_ID_CHARS]
         return tuple(clean(item) for item in identifiers[-most:])
+
+
+class SignalFields(TypedDict):
+    """The fields that every signal of a host has."""
+
+    session: SessionKey
+    at_ms: int
+    cwd: str
+    agent: str
+    agent_id: str
+    transcript_path: str
+
+
+def signal_fields(fields: Fields, at_ms: int) -> SignalFields:
+    """Return the fields of a signal from a hook payload with the names that Claude Code, Codex and Gemini CLI share.
+
+    Raises:
+        InvalidPayload: naming the field that is missing or wrong.
+    """
+    return SignalFields(
+        session=SessionKey(host=fields.host, session_id=fields.needed_identifier("session_id")),
+        at_ms=at_ms,
+        cwd=fields.path("cwd"),
+        agent=fields.identifier("agent_type"),
+        agent_id=fields.identifier("agent_id"),
+        transcript_path=fields.path("transcript_path"),
+    )
+
+
+def hook_answer(event: object, block: Block, notice: str) -> str:
+    """Return the answer of a hook in the form that Claude Code and Codex share; "" if `block` and `notice` are empty."""
+    answer: dict[str, object] = {}
+    if not block.empty:
+        output: dict[str, object] = {"hookEventName": event}
+        if block.refuses and event == "PreToolUse":
+            output |= {"permissionDecision": "deny", "permissionDecisionReason": block.text}
+        else:
+            output["additionalContext"] = block.text
+        answer["hookSpecificOutput"] = output
+    if notice:
+        answer["systemMessage"] = notice
+    return json.dumps(answer) if answer else ""
+
+
+def time_step(at_ms: int) -> int:
+    """Return the number of the step in which an event arrived; see `STEP_MS`."""
+    return at_ms // STEP_MS
+
+
+def joined(texts: Iterable[str]) -> str:
+    """Return the texts that are not empty, one per line, bounded."""
+    return bounded("\n".join(text for text in texts if text), MAX_OUTPUT_CHARS)
 
 
 def digest(*parts: object) -> str:

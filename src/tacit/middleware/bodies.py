@@ -1,14 +1,14 @@
-"""Request bodies of the three APIs: where the conversation stands in them, and where a block goes.
+"""Request bodies of the three APIs: the conversation in a body, and the places for blocks.
 
-In: the text of a request. Out: its messages, and the same text with blocks put in: the stable part at the end of the system prompt,
-the rest with the messages it was made for. Every character that came in goes out, in its order: numbers, escapes, blanks and
-unknown fields stay as they were written. What carries a block already gets none.
+In: the text of a request. Out: its messages, and the same text with blocks inserted: the stable part at the end of the system prompt,
+the others at the end of their messages. All characters of the text stay in their order: numbers, escapes, blanks and unknown fields
+are not rewritten. A message that already has a block gets none.
 
 | API | system prompt | messages |
 |---|---|---|
 | Messages | `system`, a text or a list of parts; the text becomes its last part | `messages` |
-| Chat Completions | a message behind the leading system or developer messages, of the same role | `messages` |
-| Responses | `instructions`; with a stored `prompt` of the caller's, a developer item in front | `input` |
+| Chat Completions | a message after the leading system or developer messages, with the same role | `messages` |
+| Responses | `instructions`; with a stored `prompt` of the program, a developer item in front | `input` |
 """
 
 from __future__ import annotations
@@ -41,25 +41,25 @@ _SYSTEM = {"messages": "system", "responses": "instructions"}
 _LEADING = ("system", "developer")
 Body = Mapping[str, Any]
 _Insertions = list[tuple[int, str]]
-"""Texts, each with the place in the request in front of which it goes."""
+"""Texts with the position in the request where each is inserted."""
 
 
 def api_of(path: str) -> Api | None:
-    """Which API a request's path belongs to; None = none that carries a conversation."""
+    """Return the API that a request's path belongs to; None = an endpoint without a conversation."""
     return next((api for end, api in _PATHS if path.rstrip("/").endswith(end)), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestConversation:
-    """A request's conversation.
+    """The conversation in a request.
 
     Attributes:
         api: which API.
-        text: the request as it was written.
-        fields: its members, with their places.
-        messages: its messages; a text alone is one.
-        said: what each of them says.
-        continues: name of the response or conversation that the API keeps and this goes on with; "" = none.
+        text: the body of the request.
+        fields: the members of the body, with their positions.
+        messages: the messages; a plain text is one message.
+        said: the content of each message.
+        continues: id of the response or conversation that the API stores and this request continues; "" = none.
     """
 
     api: Api
@@ -71,25 +71,25 @@ class RequestConversation:
 
     @property
     def shape(self) -> JsonFormat:
-        """How its messages are written."""
+        """Return the format of the messages."""
         return RESPONSE_ITEMS if self.api == "responses" else ROLE_CONTENT
 
     @property
     def body(self) -> Body:
-        """The request as a value."""
+        """Return the parsed body."""
         return {name: member.value for name, member in self.fields.items()}
 
     @property
     def placed(self) -> Located:
-        """The member that holds the messages."""
+        """Return the member that holds the messages."""
         return self.fields[_list_name(self.api)]
 
 
 def read_conversation(api: Api, text: str) -> RequestConversation | None:
-    """The conversation in a request; None where there is none.
+    """Read the conversation in a request; None = there is none.
 
     Raises:
-        ValueError: the request is no JSON object.
+        ValueError: the request is not a JSON object.
     """
     name = _list_name(api)
     fields = read_object(text, lists=(name,))
@@ -115,11 +115,11 @@ def read_conversation(api: Api, text: str) -> RequestConversation | None:
 
 
 def with_blocks(conversation: RequestConversation, *, system: str, texts: Sequence[str]) -> str:
-    """The request's text with `system` in its system prompt and `texts` with its messages (one each; "" = none)."""
+    """Return the text of the request with `system` in the system prompt and `texts` in the messages (one for each; "" = none)."""
     insertions: _Insertions = []
     placed = conversation.placed
     for at, (fact, text) in enumerate(zip(conversation.said, texts, strict=True)):
-        if not text or not (fact.digest or fact.results):
+        if not text or not fact.takes_block:
             continue
         insertions += (
             _into_message(conversation, placed.items[at], text) if placed.items else _at_end(placed, text)
@@ -146,7 +146,7 @@ def _into_message(conversation: RequestConversation, message: Located, text: str
 
 
 def _into_content(text: str, content: Located, block: str, kind: str) -> _Insertions:
-    """A block at the end of a text or of a list of parts; nothing where one stands already or there is nothing to stand behind."""
+    """Return the insertion of a block at the end of a text or a list of parts; none if it is empty or already has a block."""
     if isinstance(content.value, str):
         return _at_end(content, block)
     if not sequence(content.value) or any(is_block_part(part) for part in sequence(content.value)):
@@ -155,7 +155,7 @@ def _into_content(text: str, content: Located, block: str, kind: str) -> _Insert
 
 
 def _at_end(content: Located, block: str) -> _Insertions:
-    """A block before the closing quotation mark of a text."""
+    """Return the insertion of a block before the closing quotation mark of a text; none if it already has a block."""
     if not isinstance(content.value, str) or strip_own_blocks(content.value) != content.value:
         return []
     return [(content.end - 1, _json(f"{GAP}{block}")[1:-1])]
@@ -181,7 +181,7 @@ def _into_system(conversation: RequestConversation, text: str) -> _Insertions:
         return [(own.end - 1, _json(text)[1:-1])]
     if isinstance(own.value, str):
         return _at_end(own, text)
-    if own.value is None:  # the last of two members of one name is the one that counts
+    if own.value is None:  # if a name occurs twice, the last member counts
         return [(own.end, f',"{name}":{_json(text)}')]
     if not own.value:
         return [(own.end - 1, _json({"type": "text", "text": text}))]
@@ -190,7 +190,7 @@ def _into_system(conversation: RequestConversation, text: str) -> _Insertions:
 
 def _developer_item(conversation: RequestConversation, text: str) -> _Insertions:
     if conversation.continues:
-        return []  # it stands at the beginning of what the API keeps
+        return []  # the first request of the stored conversation already has it
     item = _json({"role": "developer", "content": text}) + ","
     placed = conversation.placed
     if placed.items:

@@ -1,10 +1,10 @@
-"""Which conversation a request belongs to, and what is known of it between two requests.
+"""The conversations of a client: which conversation a request belongs to, and its state between requests.
 
-In: requests and their answers. Out: the conversation that each goes on with. A session that the program names is that session; else a
-conversation is known by its beginning: the messages of the user and the tool results in their order, and the answers between them.
-One that goes on from an earlier point in another way is a fork, with the same bytes for what both have; one that begins again with the
-words of an answered one is a new one. What an API keeps itself is known by the name it gave. A journal keeps what a later process
-needs to know the same conversations again.
+In: requests and their answers. Out: the conversation of each request. The program may name the session of a request. Otherwise a
+conversation is identified by its beginning: the user's messages, the tool results and the answers between them, in order. A request that
+continues an earlier point in another way is a fork: common messages keep the same bytes. A request without answers
+that has the beginning of an answered conversation starts a new one. A conversation that the API stores is identified by its id. A journal keeps
+what a later process needs to identify the same conversations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_SAID = 400
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A request as it was written, its blocks, and whether the system text is written anew each time."""
+    """A request for the cache meter: its body as the program wrote it, its blocks, and whether the system text changes with every prompt."""
 
     body: Body
     system: str
@@ -42,11 +42,11 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """What conversations have in common besides their words. Those of different spaces are never taken for one another.
+    """The agent's session and the folder of a conversation. Conversations of different spaces are never confused.
 
     Attributes:
-        name: a name that the program gives to several conversations, as a coding agent does to those of one session; "" = none.
-        folder: whose project they are about; "" = the client's own.
+        name: a name that several conversations share, such as the session id of a coding agent; "" = none.
+        folder: the folder of the project; "" = that of the client.
     """
 
     name: str = ""
@@ -54,15 +54,24 @@ class Space:
 
 
 NO_SPACE = Space()
-"""Of a request that says nothing of a session or a project."""
+"""The space of a request that names neither a session nor a project."""
 
 
 @dataclass(slots=True)
 class KnownConversation:
-    """One conversation. `head` = digest of all that was said in it; `said` = what the API keeps of it, where it does.
+    """A session, and what is known about its conversation between two requests.
 
-    `answered` = whether the model has answered in it; `start_with` = as in `Placement`.
-    `unmeasured` = requests that the cache meter has not looked at; `sent`, `bare` = outlines of the last one that it has.
+    Attributes:
+        session: the session; it places the blocks.
+        head: digest of the whole conversation.
+        said: the messages of a conversation that the API stores; else empty.
+        answered: whether the model has answered.
+        start_with: as in `Placement`.
+        sent, bare: outlines of the last measured request, with and without blocks.
+        unmeasured: requests that the cache meter has not measured yet.
+        reuse: measurements since the last turn.
+        tokens: pairs of input tokens and cached tokens since the last turn.
+        placement: where the last request had its blocks.
     """
 
     session: Session
@@ -80,12 +89,12 @@ class KnownConversation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalEntry:
-    """What became known of a session.
+    """An entry of the journal about one session.
 
     Attributes:
-        session: its id.
-        places: digests by which its conversation is found.
-        head: digest of all that was said in it; empty = as before.
+        session: the id of the session.
+        places: digests that identify its conversation.
+        head: digest of the whole conversation; empty = unchanged.
         missed, start_with: as in `Placement`.
     """
 
@@ -97,14 +106,14 @@ class JournalEntry:
 
 
 class Journal(Protocol):
-    """Keeps entries for a later process. Holds digests and names, never words."""
+    """Keeps entries for a later process. Holds digests and ids, never text."""
 
     def read(self) -> Iterable[JournalEntry]:
-        """The entries of earlier processes, oldest first."""
+        """Return the entries of earlier processes, oldest first."""
         ...
 
     def note(self, entry: JournalEntry) -> None:
-        """Keep one more. Never raises."""
+        """Add an entry. Never raises."""
         ...
 
 
@@ -112,9 +121,9 @@ class Conversations:
     """The conversations of one client. Safe to use from several threads."""
 
     def __init__(self, session: Callable[[str, str], Session], *, journal: Journal | None = None) -> None:
-        """Begin sessions with `session`: of a name ("" = a new one), in a folder ("" = the client's own).
+        """Create sessions with `session`, which takes a name ("" = a new session) and a folder ("" = that of the client).
 
-        `journal` = where the conversations of earlier processes are found, and those of this one kept.
+        `journal` has the conversations of earlier processes, and gets those of this one.
         """
         self._session = session
         self._journal = journal
@@ -126,12 +135,12 @@ class Conversations:
             self._restore(entry)
 
     def named(self, name: str, space: Space = NO_SPACE) -> KnownConversation:
-        """The conversation that the program calls `name`."""
+        """Return the conversation that the program calls `name`."""
         with self._lock:
             return self._of(name, space)
 
     def found(self, messages: Sequence[MessageFacts], space: Space = NO_SPACE) -> KnownConversation:
-        """The conversation that begins as `messages` does; a new one where none does."""
+        """Return the conversation that has the same beginning as `messages`; a new one if there is none."""
         chain, answers = chain_of(messages, space), answers_in(messages)
         with self._lock:
             known, number = self._farthest(chain, answers, space)
@@ -149,9 +158,9 @@ class Conversations:
     def _farthest(
         self, chain: Sequence[bytes], answers: Sequence[bytes], space: Space
     ) -> tuple[KnownConversation | None, int]:
-        """The conversation that a request goes on with, and how much of `chain` it has.
+        """Return the conversation that a request continues, and how many digests of `chain` it has.
 
-        That is the one whose newest answer is the newest in the request; else the one that has most of it.
+        This is the conversation whose newest answer is the newest one in the request; else the conversation with most digests.
         """
         newest = max((number for number, answer in enumerate(answers, start=1) if answer), default=0)
         if newest:
@@ -165,7 +174,7 @@ class Conversations:
         return None, 0
 
     def _at(self, place: bytes, answer: bytes, space: Space) -> KnownConversation | None:
-        """The conversation that has a place, and where several have it the one that got this answer there."""
+        """Return the conversation with this digest. If several have it, return the one with this answer after it."""
         name = self._places.get(_digest(place, answer)) if answer else None
         name = name or self._places.get(place)
         return None if name is None else self._of(name, space)
@@ -176,7 +185,7 @@ class Conversations:
         messages: Sequence[MessageFacts],
         space: Space = NO_SPACE,
     ) -> None:
-        """Note that the model answered; an answer at the end of `messages` tells conversations with the same words apart."""
+        """Record that the model answered. The answer at the end of `messages` distinguishes conversations with the same beginning."""
         chain, answers = chain_of(messages, space), answers_in(messages)
         with self._lock:
             known.answered = True
@@ -186,7 +195,7 @@ class Conversations:
                     self._put_places(known, (place,))
 
     def placed(self, known: KnownConversation, placement: Placement) -> None:
-        """Keep for a later process what messages of a conversation went out without."""
+        """Record in the journal which messages of a conversation were sent without a block."""
         with self._lock:
             if not placement.missed and placement.start_with == known.start_with:
                 return
@@ -194,24 +203,24 @@ class Conversations:
             self._note(known, missed=placement.missed)
 
     def kept(self, name: str, space: Space = NO_SPACE, *, lasting: bool) -> KnownConversation | None:
-        """The conversation that the API keeps as `name`; `lasting` = a name that stays the same as it goes on."""
+        """Return the conversation that the API stores under the id `name`; `lasting` = the id stays the same during the conversation."""
         with self._lock:
             session = self._places.get(_digest(b"kept", _bytes(name)))
             session = session or (f"kept-{name}" if lasting else None)
             return None if session is None else self._of(session, space)
 
     def keep(self, name: str, known: KnownConversation) -> None:
-        """Note that the API keeps a conversation as `name`."""
+        """Record that the API stores a conversation under the id `name`."""
         with self._lock:
             self._put_places(known, (_digest(b"kept", _bytes(name)),))
 
     def new(self, space: Space = NO_SPACE) -> KnownConversation:
-        """A conversation of which nothing is known."""
+        """Return a new conversation."""
         with self._lock:
             return self._opened("", space)
 
     def _of(self, name: str, space: Space) -> KnownConversation:
-        """The conversation of a session; one that was let go, or is of an earlier process, is opened again."""
+        """Return the conversation of a session. If it was dropped, or is of an earlier process, open it again."""
         known = self._known.get(name) or self._opened(name, space)
         _put(self._known, name, known, MAX_CONVERSATIONS)
         return known
@@ -264,7 +273,7 @@ class Conversations:
         self._remember(entry)
 
     def _remember(self, entry: JournalEntry) -> None:
-        """Take an entry into what is known of its session, for when its conversation is opened again."""
+        """Merge an entry with the earlier ones of its session. `_opened` reads them when the conversation is opened again."""
         before = self._earlier.pop(entry.session, None)
         missed = (*before.missed, *entry.missed) if before else entry.missed
         self._earlier[entry.session] = replace(entry, places=(), missed=missed)
@@ -273,7 +282,7 @@ class Conversations:
 
 
 def chain_of(messages: Sequence[MessageFacts], space: Space = NO_SPACE) -> list[bytes]:
-    """A digest of all that was said up to each message of the user and each tool result: lists that begin alike have the same ones."""
+    """Return a digest of the conversation up to each user message and tool result. Lists with the same beginning have the same first digests."""
     digests: list[bytes] = []
     before = _bytes(f"{space.name}\0{space.folder}") if space.name or space.folder else b""
     answers = answers_in(messages)
@@ -285,7 +294,7 @@ def chain_of(messages: Sequence[MessageFacts], space: Space = NO_SPACE) -> list[
 
 
 def answers_in(messages: Sequence[MessageFacts]) -> list[bytes]:
-    """For each digest of `chain_of` one of the answer that follows: its words and the ids of its calls; empty = none follows."""
+    """Return a digest of the answer after each digest of `chain_of`, from its words and the ids of its calls; empty = no answer follows."""
     parts: list[list[str]] = []
     for message, names in zip(messages, block_slots(messages), strict=True):
         if names:

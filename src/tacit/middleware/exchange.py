@@ -1,20 +1,20 @@
-"""One request and its answer: the changed request, and capture from the answer.
+"""Requests and their answers: adds blocks to a request, and learns from its answer.
 
-In: the path, headers and body of a request; later the body of its response. Out: the body that goes out. A boundary: whatever breaks
-here, the request goes out as the program wrote it, with one line in the log. Synchronous; a client with an event loop runs it on
-a thread. Never logs a header or a word of a body.
+In: the path, headers and body of a request; later the body of its response. Out: the body to send. This is a boundary: after any
+failure here, the request is sent as the program wrote it, with one line in the log. Synchronous: a client with an event loop runs it
+in a thread. Never logs a header or any text of a body.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from tacit.app.library.conversation import Placement
 from tacit.app.library.message_formats import MessageFacts
+from tacit.app.library.session import guarded
 from tacit.middleware.bodies import Body, RequestConversation, api_of, read_conversation, with_blocks
 from tacit.middleware.conversations import (
     MAX_SAID,
@@ -28,14 +28,13 @@ from tacit.middleware.replies import Api, Reply, read_reply
 from tacit.middleware.reuse import Reuse, kept, outline
 
 _LOG = logging.getLogger(__name__)
-T = TypeVar("T")
 GOES_OUT = "a request goes out without memory"
 NOT_LEARNED_FROM = "an answer is not learned from"
 SESSION_HEADER = "x-tacit-session"
 PROJECT_HEADER = "x-tacit-project"
 OFF_HEADER = "x-tacit"
 OUR_HEADERS = (SESSION_HEADER, PROJECT_HEADER, OFF_HEADER)
-"""Headers for us: they do not go out."""
+"""Headers for Tacit. They are not sent on."""
 _AGENTS_SESSIONS = (
     "x-claude-code-session-id",
     "x-session-id",
@@ -44,19 +43,19 @@ _AGENTS_SESSIONS = (
     "conversation_id",
     "x-opencode-session",
 )
-"""Headers in which agents name their session. A title and a subagent come under the same name, so each is a conversation of its own."""
+"""Headers in which agents name their session. Requests for a title and of a subagent have the same name, but are separate conversations."""
 MAX_REPLY_BYTES = 16 << 20
-"""A longer answer is passed on all the same, and not learned from."""
+"""A longer answer is passed on, but not read."""
 MAX_UNMEASURED = 8
-"""Most requests that wait for the cache meter."""
+"""The largest number of requests that wait for the cache meter."""
 MAX_REUSE = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """A request that went out with its conversation; `Exchange.heard` or `answered` wants it back with the answer.
+    """A request that was sent, with its conversation. `Exchange.heard` and `answered` take it together with the answer.
 
-    `by_words` = the conversation was found by what is said, and neither named nor kept by the API.
+    `by_words` = the conversation was found by its beginning: the program did not name it, and the API does not store it.
     """
 
     known: KnownConversation
@@ -70,17 +69,17 @@ class SentRequest:
 class Exchange:
     """Requests and answers of one client. Safe to use from several threads."""
 
-    def __init__(self, talks: Conversations, *, session: str) -> None:
-        """Carry the conversations of `talks`; `session` = the one that every request belongs to, "" = found by what is said."""
-        self._conversations = talks
+    def __init__(self, conversations: Conversations, *, session: str) -> None:
+        """Handle the requests of `conversations`. `session` = the name of the session of every request; "" = conversations are found by their beginning."""
+        self._conversations = conversations
         self._session = session
 
     def outgoing(
         self, path: str, headers: Mapping[str, str], content: bytes, *, until: float = math.inf
     ) -> tuple[bytes, SentRequest | None]:
-        """The body that goes out in place of `content`, which may be `content` itself, and what to hand back with the answer.
+        """Return the body to send instead of `content`, and the `SentRequest` for the answer. The body is `content` itself if nothing is added.
 
-        After `until`, a reading of `time.monotonic`, the memory is not asked any more.
+        After `until` (in seconds of `time.monotonic`) the memory is not asked anymore.
         """
         api = api_of(path)
         if api is None or headers.get(OFF_HEADER, "").lower() == "off":
@@ -94,7 +93,7 @@ class Exchange:
             text = content.decode()
             conversation = read_conversation(api, text)
         except ValueError as error:
-            _LOG.debug("%s: it is no JSON object: %s", GOES_OUT, type(error).__name__)
+            _LOG.debug("%s: its body is not a JSON object: %s", GOES_OUT, type(error).__name__)
             return content, None
         if conversation is None:
             return content, None
@@ -111,7 +110,7 @@ class Exchange:
         space: Space = NO_SPACE,
         until: float = math.inf,
     ) -> tuple[str, SentRequest]:
-        """The text of a request with its blocks, the same object where there are none; see `begin` for the arguments."""
+        """Return the text of a request with its blocks; the same object if there are none. See `begin` for the arguments."""
         sent, placed = self.begin(
             conversation.said,
             session=session,
@@ -136,16 +135,16 @@ class Exchange:
         api: Api = "chat",
         until: float = math.inf,
     ) -> tuple[SentRequest, Placement]:
-        """Ask the memory for what is new in the messages of a request; the placement has one text for each of them.
+        """Ask the memory about the new messages of a request. Return a placement with one text for each message.
 
         Args:
-            said: what the messages say, oldest first.
-            session: the name that the program gives the conversation; "" = the exchange's own, else it is found by what is said.
-            space: what the conversation has in common with others besides its words.
-            continues: the name of what the API keeps and this request continues; "" = `said` is the whole conversation.
-            lasting: whether that name stays the same as the conversation goes on.
+            said: the messages, oldest first.
+            session: the name that the program gives the conversation; "" = the exchange's own name, else the conversation is found by its beginning.
+            space: the agent's session and the folder of the conversation.
+            continues: the id of the response or conversation that the API stores and this request continues; "" = `said` is the whole conversation.
+            lasting: whether that id stays the same during the conversation.
             api: the API of the request.
-            until: reading of `time.monotonic` after which the memory is not asked any more.
+            until: time in seconds of `time.monotonic` after which the memory is not asked anymore.
         """
         name = session or self._session
         known = self._known(said, name, space, continues, lasting=lasting)
@@ -153,7 +152,7 @@ class Exchange:
         messages = (*before, *said)
         placed = known.session.place(messages, whole=not continues, until=until)
         self._conversations.placed(known, placed)
-        texts = placed.texts[len(before) :] or ("",) * len(said)
+        texts = placed.texts[len(before) :]
         sent = SentRequest(
             known=known,
             space=space,
@@ -175,7 +174,7 @@ class Exchange:
         return self._conversations.found(said, space)
 
     def heard(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
-        """Take in the answer to a request."""
+        """Learn from the body of the answer to a request."""
         guarded(lambda: self._read(sent, content, stream=stream), None, NOT_LEARNED_FROM)
 
     def _read(self, sent: SentRequest, content: bytes, *, stream: bool) -> None:
@@ -186,7 +185,7 @@ class Exchange:
             self._conversations.answered(sent.known, sent.said, sent.space)
 
     def answered(self, sent: SentRequest, reply: Reply) -> None:
-        """Take in an answer that was read already."""
+        """Learn from an answer that was already parsed."""
         known = sent.known
         messages = (*sent.said, reply.said)
         if sent.by_words:
@@ -199,22 +198,12 @@ class Exchange:
             known.tokens.append((reply.input_tokens, reply.cached_tokens))
         if reply.ended:
             known.session.heard(messages, sent=lambda: _sums(known))
-        else:  # bodies are large, and turns may be long
+        else:  # measure now: bodies are large, and a turn may have many requests
             known.session.later(lambda: _measure(known))
 
 
-def guarded(work: Callable[[], T], otherwise: T, warning: str) -> T:
-    """What `work` returns, or `otherwise` and one line in the log where it breaks: a program's own request and answer are not ours to lose."""
-    try:
-        return work()
-    except Exception as error:  # noqa: BLE001 - the middleware's boundary
-        # No traceback: what is raised over a body may quote it.
-        _LOG.warning("%s: %s", warning, type(error).__name__)
-        return otherwise
-
-
 def note_sent(sent: SentRequest, body: Body, placed: Placement) -> None:
-    """Keep a request for the cache meter: as the program wrote it, and the blocks that it went out with."""
+    """Keep a request for the cache meter: its body as the program wrote it, and the blocks that were added."""
     sent.known.unmeasured.append(Measured(body, placed.system, placed.texts, placed.every_call))
     del sent.known.unmeasured[:-MAX_UNMEASURED]
 
@@ -225,7 +214,7 @@ def _space_of(headers: Mapping[str, str]) -> Space:
 
 
 def _measure(known: KnownConversation) -> None:
-    """Count what the requests since the last time have in common with the ones before them. Behind the answers."""
+    """Measure how much each new request has in common with the one before it. Runs after the answers."""
     while known.unmeasured:
         request = known.unmeasured.pop(0)
         bare = outline(request.body)
@@ -246,7 +235,7 @@ def _measure(known: KnownConversation) -> None:
 
 
 def _sums(known: KnownConversation) -> list[dict[str, object]]:
-    """The counts since the last turn, as one entry; nothing where nothing was sent twice. Behind the answers."""
+    """Return the counts since the last turn as one entry; none if there is nothing to count. Runs after the answers."""
     _measure(known)
     reuse, known.reuse = known.reuse, []
     tokens, known.tokens = known.tokens, []

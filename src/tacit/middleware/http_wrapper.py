@@ -1,7 +1,7 @@
-"""An HTTP client in front of another one, through which an SDK talks: bodies go through `Exchange`, all else stays as it is.
+"""An HTTP client that wraps the one of an SDK: it passes bodies through `Exchange`, and changes nothing else.
 
-In: the HTTP client of a program's SDK client (httpx, or httpx2 where the SDK uses that). Out: one of the same family that sends
-through it, so that its proxies, limits and certificates hold. Streams are passed on as they come. Never touches the other client.
+In: the HTTP client of an SDK client (httpx, or httpx2 if the SDK uses that). Out: a client of the same library that sends through it,
+so that its proxies, limits and certificates apply. Streams are passed on as they arrive. Never changes the wrapped client.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _EVENTS = "text/event-stream"
 
 
 def wrap_http_client(inner: Any, exchange: Exchange) -> Any:
-    """A client of the family of `inner` that sends through it.
+    """Return a client that sends through `inner` and is of the same library.
 
     Raises:
-        InvalidInput: if it is no client of httpx or httpx2.
+        InvalidInput: `inner` is not a client of httpx or httpx2.
     """
     for base in type(inner).__mro__:
         library = sys.modules.get(base.__module__.partition(".")[0])
@@ -104,7 +104,7 @@ def _unused(request: object) -> Any:
 
 
 def _outgoing(library: Any, exchange: Exchange, request: Any) -> tuple[Any, SentRequest | None]:
-    """The request that goes out: the one that came where nothing is to be changed, else a new one."""
+    """Return the request to send: `request` itself if nothing changes, else a new one."""
     ours = [name for name in OUR_HEADERS if name in request.headers]
     content, sent = _body(library, request), None
     if content is not None and request.method == "POST":
@@ -121,7 +121,7 @@ def _outgoing(library: Any, exchange: Exchange, request: Any) -> tuple[Any, Sent
 
 
 def _body(library: Any, request: Any) -> bytes | None:
-    """The body where it is at hand; None for one that is streamed."""
+    """Return the body of a request; None if it is empty or a stream."""
     try:
         content: bytes = request.content
     except library.RequestNotRead:
@@ -133,8 +133,17 @@ def _learn_from_reply(exchange: Exchange, sent: SentRequest, response: Any, cont
     exchange.heard(sent, content, stream=response.headers.get("content-type", "").startswith(_EVENTS))
 
 
-def decoded(library: Any, response: Any, raw: bytes) -> bytes:
-    """The bytes of a stream as they were before they were packed for the way."""
+def learn_from_stream(library: Any, exchange: Exchange, sent: SentRequest, response: Any, raw: bytes) -> None:
+    """Pass a streamed answer to `exchange`. `raw` is its body as it arrived. Nothing is learned from a body that cannot be decoded."""
+    try:
+        content = _decoded(library, response, raw)
+    except (ValueError, library.DecodingError):
+        content = b""
+    _learn_from_reply(exchange, sent, response, content)
+
+
+def _decoded(library: Any, response: Any, raw: bytes) -> bytes:
+    """Return the body of a response without its content coding."""
     packed = response.headers.get("content-encoding")
     if not packed or packed == "identity":
         return raw
@@ -143,7 +152,7 @@ def decoded(library: Any, response: Any, raw: bytes) -> bytes:
 
 
 class ReplyCopy:
-    """A copy of the passed bytes, up to the most that capture reads."""
+    """A copy of the body of an answer, if it is not larger than `MAX_REPLY_BYTES`."""
 
     def __init__(self) -> None:
         self.parts: list[bytes] = []
@@ -151,20 +160,20 @@ class ReplyCopy:
         self.learned = False
 
     def add(self, chunk: bytes) -> None:
-        """Copy what is passed on."""
+        """Add a part of the body."""
         self.size += len(chunk)
         if self.size <= MAX_REPLY_BYTES:
             self.parts.append(chunk)
 
     @property
     def whole(self) -> bytes:
-        """All of it; empty where it is too much."""
+        """Return the whole body; empty if it is too large."""
         return b"".join(self.parts) if self.size <= MAX_REPLY_BYTES else b""
 
 
 @cache
 def _tees(library: Any) -> tuple[Any, Any]:
-    """Streams that pass on what comes, and have it learned from when it is over: for a sync client, for an async one."""
+    """Return a synchronous and an asynchronous stream class. Such a stream passes an answer on, and then to `exchange`."""
 
     class Tee(library.SyncByteStream):
         def __init__(self, response: Any, sent: SentRequest, exchange: Exchange) -> None:
@@ -198,18 +207,13 @@ def _tees(library: Any) -> tuple[Any, Any]:
 
 
 def _over(library: Any, copy: ReplyCopy, response: Any, sent: SentRequest, exchange: Exchange) -> None:
-    if copy.learned:
-        return
-    copy.learned = True
-    try:
-        content = decoded(library, response, copy.whole)
-    except (ValueError, library.DecodingError):  # an encoding that cannot be read: nothing is learned
-        return
-    _learn_from_reply(exchange, sent, response, content)
+    if not copy.learned:
+        copy.learned = True
+        learn_from_stream(library, exchange, sent, response, copy.whole)
 
 
 async def on_a_thread(work: Callable[[], Any]) -> Any:
-    """Run `work` away from the event loop; where the loop is another library's than asyncio, on it."""
+    """Run `work` in a thread. Without an asyncio event loop (in another async library), run it here."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

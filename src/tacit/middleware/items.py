@@ -1,7 +1,6 @@
-"""The items of the Responses API as a list of messages. In: `input` items. Out: what each says; items that carry blocks.
+"""The items of the Responses API as messages. In: `input` items. Out: their content as `MessageFacts`; items with blocks.
 
-Besides messages (role and content) there are calls (`function_call` and its kin) and their outputs. Never: a change to an
-item that came in.
+Items are messages (role and content), calls (`function_call` and similar types) and their outputs. Never changes an item.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class ResponseItems:
     """`input` of the Responses API, and `output` of its replies."""
 
     def read(self, message: object) -> MessageFacts:
-        """What an item says."""
+        """Return the content of an item."""
         kind = field(message, "type")
         if isinstance(message, str):
             return ROLE_CONTENT.read({"role": "user", "content": message})
@@ -53,19 +52,19 @@ class ResponseItems:
         return MessageFacts(role="")
 
     def block_place(self, message: object) -> tuple[str, str]:
-        """The field of an item that a block stands at the end of, and the type of a part that holds it there."""
+        """Return the field of an item to which a block is appended, and the type of the part that holds it in a list."""
         called = str(field(message, "type") or "").endswith("_call_output")
         return "output" if called else "content", TEXT_PART
 
     def place(self, message: Any, text: str) -> Any:
-        """An item with `text` at its end as the only block in it; the same object where nothing changes."""
+        """Return an item with `text` at its end as its only block; the same object if nothing changes."""
         return place_in_message(message, text, self.block_place(message))
 
 
 def _call(item: object) -> ToolRequest:
     call_id = str(field(item, "call_id") or field(item, "id") or "")
     action = field(item, "action")
-    if isinstance(action, Mapping):  # the built-in shell: what it runs stands in its action
+    if isinstance(action, Mapping):  # the built-in shell has its command in `action`
         return ToolRequest(call_id=call_id, tool="shell", args=cast("Mapping[str, object]", action))
     return call_of(
         call_id, field(item, "name") or field(item, "type"), field(item, "arguments") or field(item, "input")

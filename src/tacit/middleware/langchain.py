@@ -1,7 +1,7 @@
 """LangChain agents with memory: a middleware for `create_agent`.
 
-In: the model calls of an agent, sync, async or streamed. Out: the same calls with what is known: the start pack at the end of the system
-message, blocks at the end of the messages they were made for. The agent's state stays as it is: blocks are added on the way to the model.
+In: the model calls of an agent, sync, async or streamed. Out: the same calls with the start pack at the end of the system message, and
+blocks at the end of their messages. Blocks are added to the request, never to the state of the agent.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -35,9 +35,9 @@ from tacit.middleware.replies import Reply
 
 
 class MemoryMiddleware(AgentMiddleware[Any, Any]):
-    """Adds what is known to the model calls of an agent: `create_agent(model, tools, middleware=[MemoryMiddleware()])`.
+    """Adds memories to the model calls of an agent: `create_agent(model, tools, middleware=[MemoryMiddleware()])`.
 
-    Each thread (`configurable.thread_id`) is a session of its own; without one a conversation is found by what is said.
+    Each thread (`configurable.thread_id`) is a session. Without a thread, a conversation is found by its beginning.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any]):
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Call the model with what is known."""
+        """Call the model with memories."""
         prepared = self._calls.prepare(
             request.messages, LANGCHAIN, system=request.system_message, session=_thread()
         )
@@ -73,7 +73,7 @@ class MemoryMiddleware(AgentMiddleware[Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        """The same for an agent that is run with `await`."""
+        """Call the model with memories, in an agent that is run with `await`."""
         prepared = await self._calls.aprepare(
             request.messages, LANGCHAIN, system=request.system_message, session=_thread()
         )
@@ -86,7 +86,7 @@ class LangChainMessages:
     """The message format of LangChain."""
 
     def read(self, message: Any) -> MessageFacts:
-        """What a message says."""
+        """Return the content of a message."""
         assert isinstance(message, BaseMessage)
         content: object = message.content
         text = own_text(content, parts_of(content))
@@ -104,7 +104,7 @@ class LangChainMessages:
         return ROLE_CONTENT.read({"role": role, "content": content})
 
     def place(self, message: Any, text: str) -> Any:
-        """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
+        """Return the message with `text` at its end as its only block; the same object if nothing changes."""
         placed = place_in_content(message.content, text)
         return message if placed is message.content else message.model_copy(update={"content": placed})
 
@@ -129,7 +129,7 @@ def _with(request: ModelRequest[Any], prepared: PreparedCall[Any]) -> ModelReque
 
 
 def _reply(response: object) -> Reply | None:
-    """The model's message in what a handler returns."""
+    """Return the model's answer in the result of a handler, or None."""
     result = getattr(response, "model_response", response)
     messages = [result] if isinstance(result, AIMessage) else getattr(result, "result", ())
     answer: Any = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
@@ -147,7 +147,7 @@ def _reply(response: object) -> Reply | None:
 
 
 def _thread() -> str:
-    """The thread of the run; "" = none, or an agent inside of another agent's tool, whose messages are its own."""
+    """Return the name of the run's thread. "" = there is none, or the agent runs in a tool of another agent and has its own conversation."""
     try:
         configurable = get_config().get("configurable") or {}
     except RuntimeError:  # outside of a run

@@ -1,7 +1,7 @@
-"""A store of LangGraph whose items lie in Tacit's memory.
+"""A store of LangGraph that keeps its items in Tacit.
 
-In: the operations of `BaseStore`. Out: their results, in the order of the operations. Values are kept exactly but for secrets; the text of an
-item becomes a memory in the scope of the namespace's own agent. A store that cannot answer raises: a program relies on what it put.
+In: the operations of `BaseStore`. Out: their results, in the same order. Values are kept exactly, except secrets. The text of an item
+becomes a memory in the scope of the agent of its namespace. Unlike the middleware, the store raises if it fails: programs rely on it.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -38,7 +38,7 @@ Namespace = tuple[str, ...]
 class TacitStore(BaseStore):
     """`create_agent(..., store=TacitStore())`, `builder.compile(store=TacitStore())`. Safe to use from several threads.
 
-    Items without a time to live; `put` with `ttl` is refused, as by every store that has none.
+    Items have no time to live: `put` with `ttl` is refused.
     """
 
     def __init__(self, memory: Tacit | None = None, *, fields: Sequence[str] = TEXT_FIELDS) -> None:
@@ -46,28 +46,28 @@ class TacitStore(BaseStore):
 
         Args:
             memory: an open memory; None = the one of this machine's daemon (`Tacit.connect()`).
-            fields: fields of a value that hold its text, of which the first that is there counts; `put(..., index=[...])` names others for
-                one item, `index=False` gives it no memory.
+            fields: fields of a value that may hold its text; the first one that is present counts. `put(..., index=[...])` names other
+                fields for one item, and with `index=False` the item gets no memory.
         """
         self._memory = memory or Tacit.connect()
         self._fields = tuple(fields)
 
     @staticmethod
     def agent(namespace: Namespace) -> str:
-        """The `agent` of a conversation that is given the memories of `namespace`: `MemoryMiddleware(agent=store.agent(namespace))`."""
+        """Return the agent whose conversations get the memories of `namespace`: `MemoryMiddleware(agent=store.agent(namespace))`."""
         return agent_of(namespace)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do what is asked, in order.
+        """Execute operations in order, and return their results.
 
         Raises:
-            InvalidInput: if a namespace, key, value or filter cannot be used.
-            DaemonUnavailable: without a daemon, where it is needed.
+            InvalidInput: a namespace, key, value or filter is not valid.
+            DaemonUnavailable: the memory needs a daemon, and none runs.
         """
         return [self._done(op) for op in ops]
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
-        """The same on a thread, for a program with an event loop."""
+        """Run `batch` in a thread, for a program with an event loop."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def _done(self, op: Op) -> Result:
@@ -90,7 +90,7 @@ class TacitStore(BaseStore):
                 raise ValueError(f"Unknown operation {type(op).__name__}.")
 
     def _text(self, op: PutOp) -> str:
-        """What is said of an item: its text for recall."""
+        """Return the text of an item for recall; "" = the item gets no memory."""
         value = op.value or {}
         if op.index is False:
             return ""
@@ -100,7 +100,7 @@ class TacitStore(BaseStore):
 
 
 def _texts(value: Any, path: Sequence[str]) -> list[str]:
-    """The texts at a path such as `facts[*].text`."""
+    """Return the texts at a path such as `facts[*].text`."""
     if not path:
         return [value] if isinstance(value, str) and value.strip() else []
     name, _, rest = path[0].partition("[")

@@ -1,7 +1,7 @@
-"""LiteLLM with memory: a function in front of `completion` or `acompletion`.
+"""LiteLLM with memory: a function that wraps `completion` or `acompletion`.
 
-In: a function that takes `messages`, of the module or of a `Router`. Out: one that is called the same way: the start pack in a message
-behind the leading system messages, blocks at the end of the messages they were made for. The list that comes in stays as it is.
+In: a function with the argument `messages`, of the module or of a `Router`. Out: a function that is called the same way. It adds the
+start pack in a message after the leading system messages, and blocks at the end of their messages. Never changes the list of the caller.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def with_memory(
     deadline_ms: float = 400.0,
     capture: bool = False,
 ) -> F:
-    """Give a memory to the conversations of a function that completes them.
+    """Return a function like `completion` whose conversations have a memory.
 
     Args:
         completion: `litellm.completion`, `litellm.acompletion`, or those of a `Router`.
         memory: an open memory; None = the one of this machine's daemon (`Tacit.connect()`).
         session: as in `ModelCalls`; a call may name its own with `metadata={"tacit_session": ...}`.
-        cwd: folder whose project it is about.
+        cwd: the folder of the project.
         agent: name of the agent.
-        deadline_ms: longest wait for one thing that is asked for a call.
-        capture: whether something may be learned from the conversations.
+        deadline_ms: longest wait for the answer to one event.
+        capture: whether Tacit may learn from the conversations.
     """
     calls = ModelCalls(
         memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
@@ -77,7 +77,7 @@ def with_memory(
 
 
 def _put(call: inspect.BoundArguments, written: Any, messages: Any) -> None:
-    """Have the call send `messages`, if they are others than the program wrote."""
+    """Replace the messages of the call if `messages` are not the program's own."""
     if messages is not written:
         call.arguments["messages"] = messages
 
@@ -88,7 +88,7 @@ def _heard(answer: Any, calls: ModelCalls, sent: SentRequest | None) -> Any:
 
 
 class _Passing:
-    """A stream that passes on what comes, and has it learned from when it is over. Everything else is the stream's own."""
+    """A stream that passes the chunks of another stream on, and learns from them at the end. Its other attributes are those of that stream."""
 
     def __init__(self, stream: Any, calls: ModelCalls, sent: SentRequest | None) -> None:
         self._stream = stream

@@ -1,8 +1,8 @@
-"""LlamaIndex with memory: a language model like another one, with a memory.
+"""LlamaIndex with memory: a copy of a chat model whose chats have a memory.
 
-In: a chat model of LlamaIndex. Out: a copy of it of a subclass of its own class, so that agents, workflows and chat engines take it for
-what it was. Its chats, sync, async and streamed, with tools or without, go out with what is known: the start pack at the end of the system
-message, blocks at the end of the messages they were made for. Completions of single texts are not changed.
+In: a chat model of LlamaIndex. Out: a copy of it. The class of the copy is a subclass of the model's class, so that agents, workflows and
+chat engines accept it. Its chats (sync, async, streamed, with or without tools) get the start pack at the end of the system message and
+blocks at the end of their messages. Completions of single texts are not changed.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -55,12 +55,12 @@ def with_memory(
     deadline_ms: float = 400.0,
     capture: bool = False,
 ) -> L:
-    """A model like `llm` whose chats have a memory: `FunctionAgent(llm=with_memory(OpenAI(model="...")), tools=...)`.
+    """Return a copy of `llm` whose chats have a memory: `FunctionAgent(llm=with_memory(OpenAI(model="...")), tools=...)`.
 
     The other arguments are those of `ModelCalls`.
 
     Raises:
-        InvalidInput: if it is no language model of LlamaIndex.
+        InvalidInput: `llm` is not a language model of LlamaIndex.
     """
     if not isinstance(llm, LLM):
         raise InvalidInput(
@@ -78,7 +78,7 @@ def with_memory(
 
 @cache
 def _remembering(kind: type[Any]) -> type[Any]:
-    """A subclass of `kind` whose chats have a memory."""
+    """Return a subclass of `kind` whose chats have a memory."""
 
     class Remembering(kind):
         def chat(self, messages: Sequence[ChatMessage], **told: Any) -> ChatResponse:
@@ -135,7 +135,7 @@ class LlamaIndexMessages:
     """The message format of LlamaIndex."""
 
     def read(self, message: Any) -> MessageFacts:
-        """What a message says."""
+        """Return the content of a message."""
         assert isinstance(message, ChatMessage)
         text = strip_own_blocks("\n".join(b.text for b in message.blocks if isinstance(b, TextBlock)))
         if message.role in _ANSWERS:
@@ -147,7 +147,7 @@ class LlamaIndexMessages:
         return ROLE_CONTENT.read({"role": _ROLES.get(message.role, ""), "content": _content(message)})
 
     def place(self, message: Any, text: str) -> Any:
-        """`message` with `text` at its end; the same object where nothing changes."""
+        """Return the message with `text` at its end; the same object if nothing changes."""
         if not text:
             return message
         blocks = list(message.blocks)
@@ -175,7 +175,7 @@ async def _aprepared(
 
 
 def _messages(prepared: PreparedCall[ChatMessage]) -> list[ChatMessage]:
-    """The messages with the start pack at the end of the last leading system message."""
+    """Return the messages with the start pack at the end of the last leading system message."""
     messages = prepared.messages
     if not prepared.system:
         return messages
@@ -198,7 +198,7 @@ def _content(message: ChatMessage) -> object:
 
 
 def _calls(message: ChatMessage) -> list[ToolRequest]:
-    """The tool calls in an answer: in blocks, else as the model's API wrote them."""
+    """Return the tool calls in an answer: those in its blocks, else those in the form of the model's API."""
     calls = [
         ToolRequest(call_id=field(block, "tool_call_id") or "", tool=field(block, "tool_name"), args=args)
         if isinstance(args := field(block, "tool_kwargs"), dict)

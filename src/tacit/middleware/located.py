@@ -1,7 +1,7 @@
-"""JSON with the places of its values: where the members of an object and the items of a list stand in the text.
+"""JSON with positions: where the members of an object and the items of a list are in the text.
 
-In: the text of a JSON value. Out: values, each with its first character and the one behind its last. Only the objects and lists that
-are asked about are walked; everything below them is read by the parser of the standard library. Never changes the text.
+In: the text of a JSON value. Out: values with the positions of their first character and of the one after their last. Only the requested
+objects and lists are scanned here; the parser of the standard library reads everything below them. Never changes the text.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MORE = ","
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A value in a text: `text[start:end]`. `items` = the items of a list that was walked."""
+    """A value at `text[start:end]`. `items` = the items of a list that was scanned."""
 
     value: object
     start: int
@@ -27,11 +27,11 @@ class Located:
 
 
 def read_object(text: str, *, lists: Collection[str] = ()) -> dict[str, Located]:
-    """The members of the object that `text` is; of members of one name the last. The lists that `lists` names are walked, too.
+    """Read a JSON object. Return its members by name; the last one if a name occurs twice. The lists named in `lists` are scanned, too.
 
     Raises:
-        ValueError: `text` is no JSON object.
-        RecursionError: it is nested too deeply.
+        ValueError: `text` is not a JSON object.
+        RecursionError: the object is nested too deeply.
     """
     members, end = _members(text, _blank(text, 0), lists)
     if _blank(text, end) != len(text):
@@ -40,7 +40,7 @@ def read_object(text: str, *, lists: Collection[str] = ()) -> dict[str, Located]
 
 
 def members_at(text: str, start: int) -> dict[str, Located]:
-    """The members of the object that begins at `start`.
+    """Return the members of the object that begins at `start`.
 
     Raises:
         ValueError: no JSON object begins there.
@@ -49,7 +49,7 @@ def members_at(text: str, start: int) -> dict[str, Located]:
 
 
 def items_at(text: str, start: int) -> tuple[Located, ...]:
-    """The items of the list that begins at `start`.
+    """Return the items of the list that begins at `start`.
 
     Raises:
         ValueError: no JSON list begins there.

@@ -1,8 +1,8 @@
-"""The model calls of an agent framework: memory before each call, capture after it. Every integration is built on this.
+"""The model calls of an agent framework: memory before each call, capture after it. All framework modules use this one.
 
 In: the messages of a call, in a framework's own types or as the body of one of the three APIs. Out: the messages and the system text
-that go out; nothing for the answer. A boundary: whatever breaks here, the call goes out as the program wrote it, with one line in the log.
-Conversations, their sessions and what they were given are those of `exchange` and `conversations`; there is no second logic for them.
+to send; nothing for the answer. This is a boundary: after any failure here, the call is sent as the program wrote it, with one line in
+the log. `exchange` and `conversations` find the conversation and its session.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from tacit.app.library.message_formats import MessageFacts, MessageFormat
+from tacit.app.library.session import guarded, with_texts
 from tacit.app.library.tacit import Tacit
 from tacit.middleware.bodies import Body, read_conversation
 from tacit.middleware.conversations import Conversations
@@ -22,7 +23,6 @@ from tacit.middleware.exchange import (
     NOT_LEARNED_FROM,
     Exchange,
     SentRequest,
-    guarded,
     note_sent,
 )
 from tacit.middleware.http_wrapper import on_a_thread
@@ -30,7 +30,7 @@ from tacit.middleware.replies import Api, Reply
 
 M = TypeVar("M")
 SessionName = str | Callable[[], str]
-"""The name of the conversation, or what returns the name of the current one; "" = found by what is said."""
+"""The name of the conversation, or a function that returns the name of the current one; "" = conversations are found by their beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +38,9 @@ class PreparedCall(Generic[M]):
     """The messages of a model call.
 
     Attributes:
-        messages: a new list; messages without a block are the very objects that came in.
+        messages: a new list; messages without a block are the same objects as before.
         system: text for the end of the system prompt; "" = none.
-        sent: for `ModelCalls.answered`; None = nothing is learned from the answer.
+        sent: the argument for `ModelCalls.answered`; None = nothing is learned from the answer.
     """
 
     messages: list[M]
@@ -49,7 +49,7 @@ class PreparedCall(Generic[M]):
 
 
 class ModelCalls:
-    """The calls that one object of a framework makes. Safe to use from several threads. No method raises."""
+    """The model calls of one object of a framework. Safe to use from several threads. No method raises."""
 
     def __init__(
         self,
@@ -61,15 +61,15 @@ class ModelCalls:
         deadline_ms: float = 400.0,
         capture: bool = False,
     ) -> None:
-        """Carry the calls of one agent.
+        """Give the calls of one agent a memory.
 
         Args:
             memory: an open memory; None = the one of this machine's daemon (`Tacit.connect()`).
-            session: the name of the conversation, or a function that returns the name of the current one. "" = found by what is said.
-            cwd: folder whose project it is about; None = as the memory says, "" = none.
+            session: the name of the conversation, or a function that returns the name of the current one. "" = conversations are found by their beginning.
+            cwd: the folder of the project; None = the one of the memory, "" = none.
             agent: name of the agent: memories of the scope `agent:NAME` are its own, and settings may differ by agent.
-            deadline_ms: longest wait for one thing that is asked for a call.
-            capture: whether something may be learned from the conversations.
+            deadline_ms: longest wait for the answer to one event.
+            capture: whether Tacit may learn from the conversations.
         """
         opened = memory or Tacit.connect(cwd=cwd)
         self._session = session
@@ -85,13 +85,13 @@ class ModelCalls:
     def prepare(
         self, messages: Sequence[M], shape: MessageFormat, *, system: object = "", session: str = ""
     ) -> PreparedCall[M]:
-        """The messages of a call with what is known for them.
+        """Return the messages of a call with their blocks.
 
         Args:
             messages: the whole conversation, oldest first.
-            shape: how they are written.
-            system: the program's own system prompt, where it is none of the messages; only the cache meter reads it.
-            session: the name of the conversation, where the framework has one; the program's own name comes first.
+            shape: the format of the messages.
+            system: the program's system prompt if it is not one of the messages; only the cache meter reads it.
+            session: the name that the framework gives the conversation. A name that the program gives takes precedence.
         """
         bare = PreparedCall(messages=list(messages))
         return guarded(lambda: self._prepared(messages, shape, system, session) or bare, bare, GOES_OUT)
@@ -100,18 +100,15 @@ class ModelCalls:
         self, messages: Sequence[M], shape: MessageFormat, system: object, session: str
     ) -> PreparedCall[M] | None:
         said = [shape.read(message) for message in messages]
-        if not any(fact.digest or fact.results for fact in said):
+        if not any(fact.takes_block for fact in said):
             return None
         sent, placed = self._exchange.begin(said, session=self._name() or session)
-        listed = [
-            shape.place(message, text) if fact.digest or fact.results else message
-            for message, fact, text in zip(messages, said, placed.texts, strict=True)
-        ]
+        listed = with_texts(messages, said, placed.texts, shape=shape)
         note_sent(sent, {"instructions": system, "messages": messages}, placed)
         return PreparedCall(messages=listed, system=placed.system, sent=sent)
 
     def carry(self, api: Api, body: Body, *, session: str = "") -> tuple[Body, SentRequest | None]:
-        """The same for the body of a request of one of the three APIs; the same object where nothing is added."""
+        """Return the body of a request of one of the three APIs with its blocks; the same object if nothing is added."""
         return guarded(lambda: self._carried(api, body, session), (body, None), GOES_OUT)
 
     def _carried(self, api: Api, body: Body, session: str) -> tuple[Body, SentRequest | None]:
@@ -123,7 +120,7 @@ class ModelCalls:
         return body if changed is text else json.loads(changed), sent
 
     def answered(self, sent: SentRequest | None, read: Callable[[], Reply | MessageFacts | None]) -> None:
-        """Take in the answer to a call; `read` says what it is, None = it cannot be learned from."""
+        """Learn from the answer to a call. `read` returns the answer; None = nothing can be learned from it."""
         if sent is not None:
             guarded(lambda: self._heard(sent, read()), None, NOT_LEARNED_FROM)
 
@@ -135,14 +132,14 @@ class ModelCalls:
     async def aprepare(
         self, messages: Sequence[M], shape: MessageFormat, *, system: object = "", session: str = ""
     ) -> PreparedCall[M]:
-        """`prepare` on a thread, for a program with an event loop."""
+        """Run `prepare` in a thread, for a program with an event loop."""
         call: PreparedCall[M] = await on_a_thread(
             lambda: self.prepare(messages, shape, system=system, session=session)
         )
         return call
 
     async def acarry(self, api: Api, body: Body, *, session: str = "") -> tuple[Body, SentRequest | None]:
-        """`carry` on a thread."""
+        """Run `carry` in a thread."""
         carried: tuple[Body, SentRequest | None] = await on_a_thread(
             lambda: self.carry(api, body, session=session)
         )
@@ -153,7 +150,7 @@ class ModelCalls:
 
 
 def as_fields(value: Any) -> Mapping[str, Any]:
-    """A pydantic object of a model API as a mapping; a mapping stays one."""
+    """Return a pydantic object of a model API as a mapping; a mapping is returned unchanged."""
     if isinstance(value, Mapping):
         return cast("Mapping[str, Any]", value)
     return cast("Mapping[str, Any]", value.model_dump(mode="json"))

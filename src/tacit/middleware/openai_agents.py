@@ -1,7 +1,7 @@
 """The OpenAI Agents SDK with memory: a model and a model provider in front of others.
 
-In: the model calls of a run, whole or streamed. Out: the same calls with what is known: the start pack at the end of the instructions,
-blocks at the end of the user's messages and of the outputs of tools. Sessions, handoffs and stored conversations stay the SDK's.
+In: the model calls of a run, whole or streamed. Out: the same calls with the start pack at the end of the instructions, and blocks at the
+end of the user's messages and of the outputs of tools. The SDK still handles sessions, handoffs and stored conversations.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -23,7 +23,7 @@ from tacit.middleware.replies import Reply, read_value
 
 
 class MemoryModelProvider(ModelProvider):
-    """Gives every model of another provider a memory: `Runner.run(agent, prompt, run_config=RunConfig(model_provider=...))`."""
+    """A model provider that adds a memory to the models of another provider: `Runner.run(agent, prompt, run_config=RunConfig(model_provider=...))`."""
 
     def __init__(
         self,
@@ -36,27 +36,27 @@ class MemoryModelProvider(ModelProvider):
         deadline_ms: float = 400.0,
         capture: bool = False,
     ) -> None:
-        """Take the models of `provider` (None = the SDK's own); the other arguments are those of `ModelCalls`."""
+        """Wrap the models of `provider` (None = the SDK's own provider). The other arguments are those of `ModelCalls`."""
         self._provider = provider or MultiProvider()
         self._calls = ModelCalls(
             memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
         )
 
     def get_model(self, model_name: str | None) -> Model:
-        """The model of this name, with memory. All models of the provider share their conversations, so a handoff keeps them."""
+        """Return the model of this name, with memory. All models of the provider share their conversations, so a handoff keeps them."""
         return self.remembering(self._provider.get_model(model_name))
 
     def remembering(self, model: Model) -> Model:
-        """A model with the memory of this provider, for `Agent(model=...)`."""
+        """Return `model` with the memory of this provider, for `Agent(model=...)`."""
         return _Remembering(model, self._calls)
 
     async def aclose(self) -> None:
-        """Close the other provider."""
+        """Close the wrapped provider."""
         await self._provider.aclose()
 
 
 class _Remembering(Model):
-    """A model in front of another one."""
+    """A model that adds memories to the calls of another model."""
 
     def __init__(self, model: Model, calls: ModelCalls) -> None:
         self._model = model
@@ -69,7 +69,7 @@ class _Remembering(Model):
         *args: Any,
         **told: Any,
     ) -> ModelResponse:
-        """Call the model with what is known."""
+        """Call the model with memories."""
         body, sent = await self._calls.acarry("responses", _body(system_instructions, input, told))
         response = await self._model.get_response(body.get("instructions"), body["input"], *args, **told)
         self._calls.answered(sent, lambda: _reply(response))
@@ -82,7 +82,7 @@ class _Remembering(Model):
         *args: Any,
         **told: Any,
     ) -> AsyncIterator[Any]:
-        """The same, streamed."""
+        """Call the model with memories, and stream the answer."""
         body, sent = await self._calls.acarry("responses", _body(system_instructions, input, told))
         async for event in self._model.stream_response(
             body.get("instructions"), body["input"], *args, **told
@@ -92,11 +92,11 @@ class _Remembering(Model):
             yield event
 
     def get_retry_advice(self, request: Any) -> Any:
-        """What the other model advises."""
+        """Return the advice of the wrapped model."""
         return self._model.get_retry_advice(request)
 
     async def close(self) -> None:
-        """Close the other model."""
+        """Close the wrapped model."""
         await self._model.close()
 
     async def _cleanup_on_run_end(self, owner: object) -> None:
@@ -107,7 +107,7 @@ class _Remembering(Model):
 
 
 def _body(instructions: str | None, items: Any, told: dict[str, Any]) -> Body:
-    """The call as a request of the Responses API."""
+    """Return the call as a request of the Responses API."""
     named = {
         "previous_response_id": "previous_response_id",
         "conversation": "conversation_id",

@@ -1,7 +1,7 @@
-"""Pydantic AI with memory: a model in front of another one.
+"""Pydantic AI with memory: a model that adds memories to the requests of another model.
 
-In: the model requests of an agent, whole or streamed. Out: the same requests with what is known: the start pack behind the leading system
-prompts, blocks at the end of the user's prompts and of the tool returns. The message history of a run stays as it is.
+In: the model requests of an agent, whole or streamed. Out: the same requests with the start pack after the leading system prompts, and
+blocks at the end of the user's prompts and of the tool returns. Never changes the message history of a run.
 """
 
 # pyright: basic, reportMissingImports=false
@@ -60,7 +60,7 @@ class MemoryModel(WrapperModel):
         deadline_ms: float = 400.0,
         capture: bool = False,
     ) -> None:
-        """Stand in front of `wrapped`, a model or the name of one; the other arguments are those of `ModelCalls`."""
+        """Wrap `wrapped`, a model or the name of one. The other arguments are those of `ModelCalls`."""
         super().__init__(wrapped)
         self._calls = ModelCalls(
             memory, session=session, cwd=cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
@@ -72,7 +72,7 @@ class MemoryModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Call the model with what is known."""
+        """Call the model with memories."""
         prepared = await self._calls.aprepare(messages, PYDANTIC_AI)
         response = await self.wrapped.request(
             _with_system(prepared), model_settings, model_request_parameters
@@ -88,7 +88,7 @@ class MemoryModel(WrapperModel):
         model_request_parameters: ModelRequestParameters,
         run_context: Any = None,
     ) -> AsyncIterator[StreamedResponse]:
-        """The same, streamed."""
+        """Call the model with memories, and stream the answer."""
         prepared = await self._calls.aprepare(messages, PYDANTIC_AI)
         async with self.wrapped.request_stream(
             _with_system(prepared), model_settings, model_request_parameters, run_context
@@ -101,7 +101,7 @@ class PydanticMessages:
     """The message format of Pydantic AI: a request holds prompts of the user and returns of tools, in parts."""
 
     def read(self, message: Any) -> MessageFacts:
-        """What a message says."""
+        """Return the content of a message."""
         if isinstance(message, ModelResponse):
             text = "\n".join(part.content for part in message.parts if isinstance(part, TextPart))
             return MessageFacts(role="assistant", text=text, calls=tuple(_calls(message)))
@@ -111,7 +111,7 @@ class PydanticMessages:
         return replace(facts, results=tuple(_results(message)))
 
     def place(self, message: Any, text: str) -> Any:
-        """`message` with `text` at the end of the last prompt in it, else of the last return; the same object where nothing changes."""
+        """Return the message with `text` at the end of its last prompt, else of its last tool return; the same object if nothing changes."""
         if not text:
             return message
         parts = list(message.parts)
@@ -127,7 +127,7 @@ PYDANTIC_AI = PydanticMessages()
 
 
 def _content(prompts: Sequence[Any]) -> object:
-    """What the prompts of one request hold, as a text or as parts."""
+    """Return the content of the prompts of one request, as a text or as parts."""
     if len(prompts) == 1 and isinstance(prompts[0], str):
         return prompts[0]
     return [part for prompt in prompts for part in ([prompt] if isinstance(prompt, str) else prompt)]
@@ -171,7 +171,7 @@ def _calls(message: ModelResponse) -> list[ToolRequest]:
 
 
 def _with_system(prepared: PreparedCall[ModelMessage]) -> list[ModelMessage]:
-    """The messages with the start pack behind the system prompts of the first request."""
+    """Return the messages with the start pack after the system prompts of the first request."""
     messages = prepared.messages
     at = next((at for at, message in enumerate(messages) if isinstance(message, ModelRequest)), None)
     if not prepared.system or at is None:

@@ -1,7 +1,7 @@
-"""Parser of a model's answer, from the bytes of a response: one JSON value, or a stream of server-sent events.
+"""Parser of a model's answer. The body of a response is one JSON value, or a stream of server-sent events.
 
-In: the body of a successful response. Out: a `Reply`; None where it holds none (an error, a stream that broke off). Never raises
-for what a server wrote.
+In: the body of a successful response. Out: a `Reply`, or None for a body without an answer (an error, an interrupted stream). Never
+raises because of the content of a body.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Reply:
     """One answer.
 
     Attributes:
-        said: the words and the tool calls.
-        ended: whether the agent's turn is over: it asks for no tool.
-        response_id: under which name the API keeps it; "" = it does not.
-        input_tokens, cached_tokens: as the API counts them: all that was read, and what of it came from its cache.
+        said: the text and the tool calls.
+        ended: whether the agent's turn is over, because the answer has no tool call.
+        response_id: the id under which the API stores the answer; "" = the API does not store it.
+        input_tokens, cached_tokens: the tokens of the request, and how many of them came from the API's cache, as the API counts them.
     """
 
     said: MessageFacts
@@ -45,7 +45,7 @@ class Reply:
 
 
 def read_reply(api: Api, body: bytes, *, stream: bool) -> Reply | None:
-    """The answer in `body`."""
+    """Return the answer in `body`, or None."""
     try:
         if stream:
             return _STREAMS[api](list(events(body)))
@@ -56,17 +56,17 @@ def read_reply(api: Api, body: bytes, *, stream: bool) -> Reply | None:
 
 
 def read_value(api: Api, value: Json) -> Reply | None:
-    """The answer in a body that was parsed already."""
+    """Return the answer in the parsed JSON of a body, or None."""
     return _WHOLE[api](value)
 
 
 def read_chunks(api: Api, chunks: Sequence[Json]) -> Reply | None:
-    """The answer in the events of a stream that were parsed already."""
+    """Return the answer in the parsed events of a stream, or None."""
     return _STREAMS[api](chunks)
 
 
 def events(body: bytes) -> Iterator[Json]:
-    """The JSON values of a stream's `data:` lines."""
+    """Yield the JSON objects in the `data:` lines of a stream."""
     for line in body.decode("utf-8", "replace").splitlines():
         text = line[5:].strip() if line.startswith("data:") else ""
         if text and text != "[DONE]":
@@ -76,7 +76,7 @@ def events(body: bytes) -> Iterator[Json]:
 
 
 def _of(value: object, name: str) -> Json:
-    """A field that is an object; no fields where it is none."""
+    """Return a field that is a JSON object; an empty object if it is anything else."""
     inner: object = field(value, name)
     return cast("Json", inner) if isinstance(inner, Mapping) else {}
 
@@ -173,7 +173,10 @@ def _chat_stream(events: Sequence[Json]) -> Reply | None:
 def _responses(value: Json) -> Reply | None:
     if value.get("object") != "response" or value.get("error"):
         return None
-    if value.get("status") not in ("completed", "incomplete"):  # it works in the background, under its name
+    if value.get("status") not in (
+        "completed",
+        "incomplete",
+    ):  # the response is still being generated in the background
         return Reply(said=MessageFacts(role="assistant"), ended=False, response_id=str(value.get("id") or ""))
     messages = [RESPONSE_ITEMS.read(item) for item in sequence(value.get("output"))]
     ours = [message for message in messages if message.role == "assistant"]

@@ -46,12 +46,12 @@ class Outline:
 
     @property
     def size(self) -> int:
-        """All bytes."""
+        """Return the number of bytes."""
         return sum(length for length, _ in self.pieces)
 
 
 def outline(body: Mapping[str, Any], *, system: str = "", texts: Sequence[str] = ()) -> Outline:
-    """The pieces of a request in the order in which a model reads them; `system` and `texts` = the blocks that it went out with."""
+    """Return the parts of a request in the order in which a model reads them. `system` and `texts` are the blocks that were added to it."""
     fixed = [_blob(body[name]) for name in _FIRST if name in body]
     first = b"".join((*fixed, _encoded(system)))
     messages: Sequence[Any] = ()
@@ -67,7 +67,7 @@ def outline(body: Mapping[str, Any], *, system: str = "", texts: Sequence[str] =
 
 
 def kept(current: Outline, before: Outline) -> int:
-    """Bytes of `before` that stand unchanged at the beginning of `current`."""
+    """Return how many bytes of `before` are unchanged at the beginning of `current`."""
     total = 0
     for mine, theirs in zip(current.pieces, before.pieces, strict=False):
         if mine != theirs:

@@ -1,8 +1,7 @@
-"""A client of the `anthropic` or `openai` SDK with memory. In: a client. Out: another one of the same class.
+"""Clients of the `anthropic` and `openai` SDKs with memory. In: a client. Out: another client of the same class.
 
-The client that came in, its settings and everything that is handed to a call stay as they are: requests are changed on their
-way out. Sync and async clients, streams, helpers (`stream`, `parse`, tool runners), raw responses and `with_options` all go the same
-way, because they all end in one HTTP request.
+The original client, its settings and the arguments of calls do not change: Tacit changes the HTTP request that a call sends. So this
+works for sync and async clients, streams, helpers (`stream`, `parse`, tool runners), raw responses and `with_options`.
 """
 
 from __future__ import annotations
@@ -29,20 +28,20 @@ def with_memory(
     deadline_ms: float = 400.0,
     capture: bool = True,
 ) -> C:
-    """A client like `client` whose conversations have a memory.
+    """Return a copy of `client` whose conversations have a memory.
 
     Args:
-        client: `Anthropic`, `AsyncAnthropic`, `OpenAI`, `AsyncOpenAI`, or one of their kin that signs no bodies.
+        client: `Anthropic`, `AsyncAnthropic`, `OpenAI`, `AsyncOpenAI`, or a subclass that does not sign bodies.
         memory: an open memory; None = the one of this machine's daemon (`Tacit.connect()`).
-        session: the session that every request belongs to. "" = found by what is said, or by the header `X-Tacit-Session`
-            of a request (`extra_headers`). The header `X-Tacit: off` leaves a request alone.
-        cwd: folder whose project it is about; None = as the memory says, "" = none.
+        session: the session that every request belongs to. "" = the conversation is found by its beginning, or by the header `X-Tacit-Session`
+            of a request (`extra_headers`). A request with the header `X-Tacit: off` is not changed.
+        cwd: the folder of the project; None = the one of the memory, "" = none.
         agent: name of the agent, where settings differ by agent.
-        deadline_ms: longest wait for one thing that is asked for a request.
-        capture: whether something may be learned from the conversations.
+        deadline_ms: longest wait for the answer to one event.
+        capture: whether Tacit may learn from the conversations.
 
     Raises:
-        InvalidInput: if it is no client of these SDKs.
+        InvalidInput: `client` is not a client of these SDKs.
     """
     inner = getattr(client, "_client", None)
     copy = getattr(client, "copy", None)
@@ -67,24 +66,24 @@ def http_client(
     deadline_ms: float = 400.0,
     capture: bool = True,
 ) -> C:
-    """An HTTP client that sends through `inner` and gives conversations a memory, for frameworks that take one of their user's.
+    """Return an HTTP client that sends through `inner` and gives conversations a memory, for frameworks that accept an HTTP client.
 
     Args:
         inner: a client of httpx or httpx2, sync or async.
         memory: an open memory; None = the daemon's.
-        session: the session that every request belongs to; "" = found by what is said.
-        cwd: folder whose project it is about.
+        session: the session that every request belongs to; "" = conversations are found by their beginning.
+        cwd: the folder of the project.
         agent: name of the agent.
-        deadline_ms: longest wait for one thing that is asked for a request.
-        capture: whether something may be learned from the conversations.
+        deadline_ms: longest wait for the answer to one event.
+        capture: whether Tacit may learn from the conversations.
 
     Raises:
-        InvalidInput: if it is no such client.
+        InvalidInput: `inner` is not such a client.
     """
     opened = memory or Tacit.connect(cwd=cwd)
-    talks = Conversations(
+    conversations = Conversations(
         lambda name, folder: opened.session(
             name, cwd=folder or cwd, agent=agent, deadline_ms=deadline_ms, capture=capture
         )
     )
-    return cast("C", wrap_http_client(inner, Exchange(talks, session=session)))
+    return cast("C", wrap_http_client(inner, Exchange(conversations, session=session)))

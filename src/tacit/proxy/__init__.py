@@ -1,1 +1,1 @@
-"""A proxy on the loopback between any program and an OpenAI or Anthropic API; `tacit proxy` starts it."""
+"""A proxy on loopback between any program and an OpenAI or Anthropic API. `tacit proxy` starts it."""

@@ -1,8 +1,8 @@
-"""The proxy as an ASGI application: a request goes to its API with the blocks of its conversation, the answer comes back as it is.
+"""The proxy as an ASGI application: it sends requests to their API with the blocks of their conversation, and returns answers unchanged.
 
-In: requests of any program. Out: the upstream's answers, byte by byte as they arrive. A boundary: whatever breaks here, the request
-goes out as it came. Only requests of conversations are read; all others, and bodies that are too large, are streamed through. Never logs or
-keeps a header, a key or a word of a body; never follows a redirect, keeps a cookie or sends a request twice.
+In: requests of any program. Out: the answers of the API, streamed as they arrive. This is a boundary: after any failure of the memory,
+the request is sent unchanged. Only requests of conversations are read; all others, and bodies that are too large, are streamed. Never logs
+or stores a header, a key or any text of a body; never follows a redirect, stores a cookie or sends a request twice.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from typing import Any
 
 import httpx
 
+from tacit.app.library.session import guarded
 from tacit.middleware.bodies import api_of
-from tacit.middleware.exchange import OUR_HEADERS, Exchange, SentRequest
-from tacit.middleware.http_wrapper import ReplyCopy, decoded
+from tacit.middleware.exchange import GOES_OUT, OUR_HEADERS, Exchange, SentRequest
+from tacit.middleware.http_wrapper import ReplyCopy, learn_from_stream
 from tacit.proxy.codings import MAX_BYTES, decode, encode, readable
 from tacit.proxy.headers import RawHeaders, as_mapping, end_to_end, from_a_web_page
 from tacit.proxy.upstreams import Upstreams
@@ -31,19 +32,19 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 THREADS = 64
-"""So many requests wait for the memory at once; further ones wait for them, within their deadlines."""
+"""The number of requests that ask the memory at once. Further requests wait for a free thread until their deadline."""
 GUARD_S = 2.0
-"""A request goes out untouched so long after its deadline, whatever the memory does."""
+"""This many seconds after its deadline, a request is sent without blocks even if the memory has not answered."""
 _OURS = tuple(name.encode() for name in OUR_HEADERS)
 _REPLACED = (b"host", b"content-length", b"expect", *_OURS)
 
 
 class ClientGone(Exception):
-    """The program closed its connection before it had sent its whole request."""
+    """The program closed its connection before it sent the whole request."""
 
 
 class Proxy:
-    """The ASGI application. `close` ends its threads; the HTTP client is its owner's."""
+    """The ASGI application. `close` ends its threads; the caller closes the HTTP client."""
 
     def __init__(
         self,
@@ -57,11 +58,11 @@ class Proxy:
         """Send requests through `client`.
 
         Args:
-            exchange: knows the conversations.
-            upstreams: which server gets a request.
-            client: sends requests.
+            exchange: adds the blocks of conversations.
+            upstreams: the addresses of the APIs.
+            client: sends the requests.
             deadline_ms: longest time that the memory may take for one request.
-            reads_answers: whether answers are learned from, so that they must come in a coding that can be read here.
+            reads_answers: whether Tacit learns from answers. Then the API is asked for content codings that can be decoded here.
         """
         self._exchange = exchange
         self._upstreams = upstreams
@@ -71,11 +72,11 @@ class Proxy:
         self._threads = ThreadPoolExecutor(max_workers=THREADS, thread_name_prefix="tacit-proxy")
 
     def close(self) -> None:
-        """Finish what is learned from answers."""
+        """Wait until the answers that were received are processed, and end the threads."""
         self._threads.shutdown(wait=True)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; when the program closes its connection, the one to the API is closed as well."""
+        """Serve one request. If the program closes its connection, close the one to the API, too."""
         if scope["type"] != "http":
             return
         request = _Request(scope, receive)
@@ -102,7 +103,7 @@ class Proxy:
         try:
             response = await self._client.send(outgoing, stream=True)
         except httpx.RequestError as error:
-            await _refuse(
+            await _send_error(
                 send, f"{self._upstreams.address_of(request)} cannot be reached: {type(error).__name__}."
             )
             return
@@ -112,21 +113,23 @@ class Proxy:
             await response.aclose()
 
     async def _with_memory(self, request: _Request, content: bytes) -> tuple[bytes, SentRequest | None]:
-        """The body that goes out in place of `content`, which may be `content` itself."""
+        """Return the body to send instead of `content`, and the `SentRequest` for its answer. The body may be `content` itself."""
         headers = request.by_name
         if from_a_web_page(headers):
             return content, None
         until = time.monotonic() + self._deadline_s
         work = asyncio.get_running_loop().run_in_executor(
-            self._threads, self._prepare, request.path, headers, content, until
+            self._threads,
+            guarded,
+            lambda: self._prepare(request.path, headers, content, until),
+            (content, None),
+            GOES_OUT,
         )
         try:
             return await asyncio.wait_for(asyncio.shield(work), self._deadline_s + GUARD_S)
         except TimeoutError:
-            _LOG.warning("a request goes out without memory: it was not ready in time")
-        except Exception as error:  # noqa: BLE001 - the proxy's boundary: the program's request goes out all the same
-            _LOG.warning("a request goes out without memory: %s", type(error).__name__)
-        return content, None
+            _LOG.warning("%s: it was not ready in time", GOES_OUT)
+            return content, None
 
     def _prepare(
         self, path: str, headers: Mapping[str, str], content: bytes, until: float
@@ -173,25 +176,17 @@ class Proxy:
                     copy.add(chunk)
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
         except httpx.RequestError as error:
-            # The server closes a connection whose answer has no end: the program sees a broken stream, as without the proxy.
+            # uvicorn closes the connection because the response is incomplete. So the program sees a broken stream, as without the proxy.
             _LOG.info("an answer broke off: %s", type(error).__name__)
             return
         await send({"type": "http.response.body", "body": b"", "more_body": False})
         if sent is not None and response.is_success:
             with suppress(RuntimeError):  # the proxy is closing
-                self._threads.submit(self._learn, sent, response, copy.whole)
-
-    def _learn(self, sent: SentRequest, response: httpx.Response, raw: bytes) -> None:
-        try:
-            content = decoded(httpx, response, raw)
-        except (ValueError, httpx.DecodingError):
-            content = b""
-        stream = response.headers.get("content-type", "").startswith("text/event-stream")
-        self._exchange.heard(sent, content, stream=stream)
+                self._threads.submit(learn_from_stream, httpx, self._exchange, sent, response, copy.whole)
 
 
 class _Request:
-    """A request that comes in."""
+    """A request that the proxy received."""
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self.method: str = scope["method"]
@@ -209,11 +204,11 @@ class _Request:
 
     @property
     def has_body(self) -> bool:
-        """Whether it says that a body follows."""
+        """Return whether the headers announce a body."""
         return "transfer-encoding" in self.by_name or self.by_name.get("content-length", "0") != "0"
 
     async def read(self, most: int) -> bytes | None:
-        """Its body; None for one of more than `most` bytes, which `stream` still yields whole."""
+        """Read the body; None if it has more than `most` bytes. Then `stream` still yields all of it."""
         size = 0
         while not self._ended:
             self._read.append(await self._chunk())
@@ -223,14 +218,14 @@ class _Request:
         return b"".join(self._read)
 
     async def stream(self) -> AsyncIterator[bytes]:
-        """Its body as it arrives, from its beginning."""
+        """Yield the body from its beginning, as it arrives."""
         for chunk in self._read:
             yield chunk
         while not self._ended:
             yield await self._chunk()
 
     async def gone(self) -> None:
-        """Wait until the program has closed its connection, or the answer is out."""
+        """Wait until the program has closed its connection, or the response was sent."""
         await self._whole.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass
@@ -246,8 +241,8 @@ class _Request:
         return body
 
 
-async def _refuse(send: Send, why: str) -> None:
-    """An error in the form that the SDKs of both APIs read."""
+async def _send_error(send: Send, why: str) -> None:
+    """Send an error in the form that the SDKs of both APIs read."""
     error = {"type": "upstream_unreachable", "code": "upstream_unreachable", "message": f"Tacit proxy: {why}"}
     body = json.dumps({"type": "error", "error": error}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]

@@ -1,6 +1,6 @@
-"""Content codings of request bodies. In: the bytes of a body. Out: what they hold, and bodies in the same coding.
+"""Content codings of request bodies. In: the bytes of a body. Out: the decoded body, and bodies in the same coding.
 
-Never raises: what cannot be read goes on as it came.
+Never raises: a body that cannot be decoded is None. httpx decodes only responses, and without a limit for their size.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from importlib.util import find_spec
 from typing import Any
 
 MAX_BYTES = 64 << 20
-"""A body that holds more is not read."""
+"""The largest decoded body that is read, in bytes."""
 
 
 def decode(coding: str, content: bytes) -> bytes | None:
-    """What a body in `coding` holds; None = it cannot be read."""
+    """Decode a body; None = it cannot be decoded, or is larger than `MAX_BYTES`."""
     read = _READ.get(coding)
     if read is None:
         return None
@@ -29,7 +29,7 @@ def decode(coding: str, content: bytes) -> bytes | None:
 
 
 def encode(coding: str, content: bytes) -> bytes:
-    """`content` in a coding that `decode` reads."""
+    """Encode `content` in a coding that `decode` accepts."""
     match coding:
         case "gzip" | "x-gzip":
             return gzip.compress(content, compresslevel=1, mtime=0)
@@ -43,7 +43,7 @@ def encode(coding: str, content: bytes) -> bytes:
 
 
 def readable(accepted: str) -> str:
-    """An `Accept-Encoding` without the codings that this process cannot read in an answer."""
+    """Return the value of `Accept-Encoding` without the codings that httpx cannot decode in this process."""
     unreadable = {name for name, packages in _PACKAGES.items() if not any(map(find_spec, packages))}
     listed = [part.strip() for part in accepted.split(",")]
     return (
@@ -66,7 +66,7 @@ def _from_zstd(content: bytes) -> bytes:
     try:
         plain: bytes = library.ZstdDecompressor().stream_reader(io.BytesIO(content)).read(MAX_BYTES + 1)
     except library.ZstdError as error:
-        raise ValueError("no zstd") from error
+        raise ValueError("not zstd") from error
     if len(plain) > MAX_BYTES:
         raise ValueError("too large")
     return plain
@@ -85,4 +85,4 @@ _READ: dict[str, Callable[[bytes], bytes]] = {
     "zstd": _from_zstd,
 }
 _PACKAGES = {"br": ("brotli", "brotlicffi"), "zstd": ("zstandard",)}
-"""What httpx needs to read a coding."""
+"""The packages with which httpx decodes a coding; it needs one of them."""

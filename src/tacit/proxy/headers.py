@@ -1,6 +1,6 @@
-"""Headers of a request and of a response on their way through the proxy. In: raw headers. Out: those that go on.
+"""Headers of requests and responses that the proxy sends on. In: raw headers. Out: the headers to send.
 
-Never changes one that goes on, besides the case of its name, which HTTP ignores.
+Never changes a header that is sent on, except for the case of its name, which HTTP ignores.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ HOP_BY_HOP = frozenset(
         b"upgrade",
     }
 )
-"""Headers about one connection alone. Source: RFC 9110, section 7.6.1."""
+"""Headers that belong to a single connection. Source: RFC 9110, section 7.6.1."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _WEB = ("http", "https", "")
 
 
 def end_to_end(headers: RawHeaders, *, without: Collection[bytes] = ()) -> list[tuple[bytes, bytes]]:
-    """The headers that go on, in their order: neither those about the connection, which `Connection` may name, nor those of `without`."""
+    """Return the headers to send on, in order: all except those in `without`, `HOP_BY_HOP` and those that `Connection` names."""
     listed = [(name.lower(), value) for name, value in headers]
     named = {
         option.strip().lower()
@@ -42,14 +42,14 @@ def end_to_end(headers: RawHeaders, *, without: Collection[bytes] = ()) -> list[
 
 
 def as_mapping(headers: RawHeaders) -> dict[str, str]:
-    """The headers by their names in lower case; of several with one name the last."""
+    """Return the headers by name in lower case; the last one if a name occurs several times."""
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in headers}
 
 
 def from_a_web_page(headers: Mapping[str, str]) -> bool:
-    """Whether a page of a web site may have sent a request, which must not learn what the memory holds.
+    """Return whether a web page may have sent a request. Web pages must not get memories.
 
-    A browser names the page's origin; a name that was bent to the loopback stands in `Host`.
+    A browser sends the origin of the page. After DNS rebinding to loopback, `Host` has the name of the web site.
     """
     host = urlsplit(f"//{headers.get('host', '')}").hostname
     if host not in _LOOPBACK:

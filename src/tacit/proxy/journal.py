@@ -1,7 +1,7 @@
-"""The journal of the proxy: which conversation is which session, for the next process. In and out: entries.
+"""The journal of the proxy: the session of each conversation, for the next process. In and out: entries.
 
-One file of JSON lines below the home, readable by its owner alone. It holds digests of messages and ids of sessions, never a word, a
-header or a key; what the sessions were given is the daemon's. Losing it costs a new start pack in conversations that go on.
+It is a file of JSON lines in the home, readable only by its owner. It holds digests of messages and ids of sessions, never text, headers
+or keys. The daemon stores the blocks of the sessions. Without the journal, conversations that continue get a new start pack.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ LOCK_S = 2.0
 
 
 class FileJournal:
-    """A `Journal` in a file. Several processes may write to one."""
+    """A `Journal` in a file. Several processes may write to the same file."""
 
     def __init__(self, path: Path) -> None:
-        """Keep entries in `path`; its folder is made when the first one comes."""
+        """Keep entries in `path`. Its folder is created with the first entry."""
         self._path = path
         self._failed = False
         self._written = 0
 
     def read(self) -> Iterable[JournalEntry]:
-        """The newest entries of earlier processes, oldest first; the file keeps no more than twice as many."""
+        """Return the newest entries, at most `MAX_PLACES`, oldest first. A file with more than twice as many is shortened."""
         return [entry for line in self._newest() if (entry := _entry(line)) is not None]
 
     def _newest(self) -> list[bytes]:
@@ -47,7 +47,7 @@ class FileJournal:
         return newest
 
     def note(self, entry: JournalEntry) -> None:
-        """Keep one more. Never raises."""
+        """Add an entry. Never raises."""
         line = json.dumps(
             {
                 "session": entry.session,
@@ -79,7 +79,7 @@ class FileJournal:
 
 
 def _entry(line: bytes) -> JournalEntry | None:
-    """The entry of a line; None for one that was cut off or damaged."""
+    """Return the entry in a line; None if the line is incomplete or damaged."""
     try:
         value: object = json.loads(line)
         if not isinstance(value, Mapping):

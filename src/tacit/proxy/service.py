@@ -1,7 +1,7 @@
-"""The proxy as a process: its socket, its way to the daemon, its HTTP client, the file that says that it runs.
+"""The proxy as a server: its socket, its conversations, its HTTP client, and the file with its facts.
 
-In: options. Out: a server that serves until it is stopped. It binds 127.0.0.1 alone: whoever reaches it can have the memory put before
-a model of their own.
+In: options. Out: a server that runs until it is stopped. It binds only 127.0.0.1, because every program that reaches it can send the
+memory to a model of its choice.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tacit.middleware.exchange import Exchange
 from tacit.proxy.app import Proxy
 from tacit.proxy.journal import FileJournal
 from tacit.proxy.upstreams import Upstreams
+from tacit.system.transport import listen_on_loopback
 
 CONNECT_S = 30.0
 BACKLOG = 512
@@ -39,13 +40,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProxyOptions:
-    """How a proxy works.
+    """The options of a proxy.
 
     Attributes:
-        project: the folder whose project its conversations are about, where a request names none.
-        port: on 127.0.0.1; 0 = any that is free.
-        upstreams: the APIs.
-        capture: whether to learn from the traffic.
+        project: the folder of the project for requests that name none.
+        port: port on 127.0.0.1; 0 = any free port.
+        upstreams: the addresses of the APIs.
+        capture: whether Tacit learns from the conversations.
         deadline_ms: longest time that the memory may take for one request.
     """
 
@@ -57,14 +58,14 @@ class ProxyOptions:
 
 
 class ProxyServer:
-    """One proxy of a home. Make it, `run` it on a thread of its own or the main one, and `stop` it."""
+    """One proxy of a home. Call `run` on the main thread or a separate one; `stop` ends it."""
 
     def __init__(self, home: Home, options: ProxyOptions, memory: Tacit) -> None:
-        """Listen on the port, and serve `memory`, which stays its owner's.
+        """Listen on the port. The caller closes `memory`.
 
         Raises:
-            InvalidInput: if the port cannot be had.
-            StoreReadOnly: if the home cannot be used.
+            InvalidInput: the port cannot be opened.
+            StoreReadOnly: the home cannot be used.
         """
         home.ensure()
         self._home, self._options = home, options
@@ -86,7 +87,7 @@ class ProxyServer:
 
     @property
     def facts(self) -> ProxyFacts:
-        """What `tacit status` shows of it."""
+        """Return the facts that `tacit status` shows."""
         return ProxyFacts(
             pid=os.getpid(),
             port=self.port,
@@ -98,14 +99,14 @@ class ProxyServer:
         )
 
     def run(self, *, ready: Callable[[], None] = lambda: None) -> None:
-        """Serve until `stop`, or a signal on the main thread; `ready` is called when it does."""
+        """Serve until `stop` is called, or a signal arrives on the main thread. `ready` is called when the proxy accepts requests."""
         asyncio.run(self._serve(ready))
 
     async def _serve(self, ready: Callable[[], None]) -> None:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=100)
         timeout = httpx.Timeout(
             None, connect=CONNECT_S
-        )  # a model may think for long; programs have their own patience
+        )  # no read timeout: a model may take long, and the programs have timeouts of their own
         async with httpx.AsyncClient(limits=limits, timeout=timeout) as client:
             proxy = Proxy(
                 self._exchange,
@@ -140,7 +141,7 @@ class ProxyServer:
                 await asyncio.to_thread(proxy.close)
 
     def stop(self) -> None:
-        """End `run` soon; streams that are under way get a few seconds, at a second call none. Safe to call from another thread."""
+        """End `run`. Running streams get `SHUTDOWN_S` seconds, and none after a second call. Safe to call from another thread."""
         if self._server is not None:
             self._server.force_exit = self._stopped
             self._server.should_exit = True
@@ -151,7 +152,7 @@ class ProxyServer:
 
     @contextlib.contextmanager
     def _stopped_by_signals(self) -> Generator[None]:
-        """Let Ctrl-C and SIGTERM stop the server, so that what was heard last is told before the process ends."""
+        """Stop the server at Ctrl-C and SIGTERM, so that the last answers are processed before the process ends."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -164,7 +165,7 @@ class ProxyServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's own would end the process by the signal as soon as it has served, before anything is closed."""
+    """A uvicorn server without signal handlers: those of uvicorn end the process before the proxy is closed."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -173,17 +174,11 @@ class _Server(uvicorn.Server):
 
 
 def _listen(port: int) -> socket.socket:
-    # With the protocol named asyncio sends small pieces at once; without it each one would wait 40 ms for the one before.
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind(("127.0.0.1", port))
-        listener.listen(BACKLOG)
+        return listen_on_loopback(port, backlog=BACKLOG)
     except OSError as error:
-        listener.close()
-        taken = error.errno == errno.EADDRINUSE
+        reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be opened: {error.strerror}"
         raise InvalidInput(
-            f"Port {port} of 127.0.0.1 {'is in use' if taken else f'cannot be had: {error.strerror}'}.",
+            f"Port {port} of 127.0.0.1 {reason}.",
             hint="`tacit status` shows whether a proxy runs; `--port 0` takes any free port.",
         ) from error
-    return listener

@@ -1,6 +1,6 @@
-"""Where requests go. In: the addresses of the APIs, a request. Out: its address there, with the path and query as they came.
+"""The addresses of the APIs. In: the addresses, a request. Out: the URL of the request, with its path and query unchanged.
 
-An OpenAI address is what programs know as OPENAI_BASE_URL, with `/v1` at its end; an Anthropic one is ANTHROPIC_BASE_URL, without.
+An OpenAI address has the form of OPENAI_BASE_URL, with `/v1` at its end; an Anthropic address that of ANTHROPIC_BASE_URL, without `/v1`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ANTHROPIC_HEADERS = ("anthropic-version", "x-api-key")
 
 
 class Addressed(Protocol):
-    """The part of a request that says where it goes."""
+    """The part of a request that determines its URL."""
 
     raw_path: bytes
     query: bytes
@@ -29,7 +29,7 @@ class Addressed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Upstreams:
-    """The two APIs."""
+    """The addresses of the two APIs."""
 
     openai: httpx.URL
     anthropic: httpx.URL
@@ -39,7 +39,7 @@ class Upstreams:
         """Read the addresses.
 
         Raises:
-            InvalidInput: for one that is no address of a server.
+            InvalidInput: a text is not the address of a server.
         """
         parsed = _address("--openai", openai)
         if parsed.path in ("", "/"):
@@ -49,7 +49,7 @@ class Upstreams:
         )
 
     def url_of(self, request: Addressed) -> httpx.URL:
-        """The address of a request: what OpenAI's programs send below `/v1` goes below the address of their API."""
+        """Return the URL of a request. For the OpenAI API, the address of the API replaces `/v1`."""
         path = request.raw_path
         if self._is_anthropics(path, request.by_name):
             base = self.anthropic
@@ -62,12 +62,12 @@ class Upstreams:
         return base.copy_with(raw_path=whole + b"?" + request.query if request.query else whole)
 
     def address_of(self, request: Addressed) -> str:
-        """The server of a request, for people."""
+        """Return scheme and host of the server of a request, for messages."""
         url = self.url_of(request)
         return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
     def _is_anthropics(self, path: bytes, headers: Mapping[str, str]) -> bool:
-        """Whether a request is for the Anthropic API; endpoints of both are told apart by the headers that its programs must send."""
+        """Return whether a request is for the Anthropic API. For paths that both APIs have, the headers that it requires decide."""
         if path.startswith((b"/v1/messages", b"/v1/complete")):
             return True
         return any(name in headers for name in _ANTHROPIC_HEADERS)
@@ -78,7 +78,7 @@ def _address(option: str, text: str) -> httpx.URL:
         url = httpx.URL(text)
     except (httpx.InvalidURL, TypeError) as error:
         raise InvalidInput(
-            f"{option} is no address: {error}.", hint="Give one like https://api.example.com/v1."
+            f"{option} is not an address: {error}.", hint="Give an address like https://api.example.com/v1."
         ) from error
     if url.scheme not in ("http", "https") or not url.host:
         raise InvalidInput(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PREFIX = "/sync/v1"
 MAX_WAIT_S = 30.0
 WAIT_STEP_S, LONGEST_STEP_S = 0.5, 2.0
-"""Seconds between two looks at the database for a device that waits for news: first `WAIT_STEP_S`, then twice as long each time, up to `LONGEST_STEP_S`.
+"""Seconds between two reads of the database for a device that waits for changes: first `WAIT_STEP_S`, then twice as long each time, up to `LONGEST_STEP_S`.
 
 A push that reaches the same process wakes the device at once.
 """
@@ -52,7 +52,7 @@ class LoginRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenewRequest:
-    """A request of a home to continue as another device."""
+    """The values with which a home continues as another device."""
 
     device: str
     signature: bytes
@@ -90,7 +90,7 @@ def make_app(
         trusted_proxies: networks of the proxies that terminate TLS for this server. If any is given, every request must come from one of them and
             say that it arrived by HTTPS. Failed logins are then counted by the last address in `X-Forwarded-For`, which the proxy wrote.
         now_ms: the current time in milliseconds.
-        leaving: whether the server is stopping; devices that wait for news are then answered.
+        leaving: whether the server is stopping; it then answers devices that wait for changes.
     """
     service = Service(
         devices=lambda token: logs.principal(token, now_ms=now_ms()),
@@ -213,9 +213,9 @@ class _SyncEndpoints:
         return as_json(done)
 
     async def heads(self, request: Request) -> Response:
-        """Answer with the heads of the account and a number that changes with its teams.
+        """Return the heads of the account, and a number that changes when its teams change.
 
-        With `wait` (seconds), the answer comes as soon as the sum of the heads is not `known`, the number is not `shared`, the time is over, or the
+        With `wait` (seconds), this answers as soon as the sum of the heads is not `known`, the number is not `shared`, the time is over, or the
         server stops.
         """
         who = await self._service.device(request)

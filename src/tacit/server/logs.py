@@ -43,7 +43,7 @@ _DEVICE, _HASH, _PREVIOUS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who sends a request: a device of an account, or a service account (then `device` is "")."""
+    """The sender of a request: a device of an account, or a service account, for which `device` is ""."""
 
     account: str
     device: str
@@ -51,11 +51,11 @@ class Principal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A request of a device to join an account.
+    """The values with which a device logs in to an account.
 
     Attributes:
         code: the code of an invitation.
-        key: the name of the account's secret; see `AccountKey.account`.
+        key: a public name of the secret that the devices of the account share; see `AccountKey.account`.
         device: the public key of the device, as 64 hexadecimal digits.
         name: the name that the user gives the device.
         signature: the signature of the public key by the device.
@@ -102,10 +102,10 @@ class Logs(Protocol):
         ...
 
     def principal(self, token: str, *, now_ms: int) -> Principal:
-        """Return the device that a token belongs to.
+        """Return the principal to which a token belongs.
 
         Raises:
-            NotLoggedIn: there is none, the device was revoked, or it has not synced for `UNUSED_MS`.
+            NotLoggedIn: the token is unknown, its device was revoked, or the device has not synced for `UNUSED_MS`.
         """
         ...
 
@@ -126,7 +126,7 @@ class Logs(Protocol):
         ...
 
     def push(self, who: Principal, entries: Sequence[Entry], *, now_ms: int) -> None:
-        """Store entries of one log, all or none. A purge among them removes the bodies of the entries with the same subject.
+        """Store entries of one log; either all or none are stored. A purge among them removes the bodies of the entries with the same subject.
 
         A device may also send the log of another device of the account. The server need not know that device: a server that was restored from a backup does
         not list devices that joined later. The signatures prove which device wrote the entries.
@@ -190,7 +190,7 @@ def hash_of(secret: str) -> str:
 
 
 def check_login(login: Login) -> None:
-    """Refuse a login with a wrong form, or whose device does not prove its key.
+    """Refuse a login if a value has a wrong form or the device does not prove its key.
 
     Raises:
         SyncError: the name or the key has a wrong form, or the signature is wrong.
@@ -203,7 +203,7 @@ def check_login(login: Login) -> None:
 
 
 def check_device(device: str, signature: bytes) -> None:
-    """Refuse a device that does not prove that it has the private key.
+    """Refuse a device if its signature does not prove that it has the private key.
 
     Raises:
         SyncError: the key does not have the form of one, or the signature is wrong.
@@ -218,7 +218,7 @@ def is_device(text: str) -> bool:
 
 
 def check_form(entries: Sequence[Entry]) -> None:
-    """Refuse entries with a wrong form, before the database is asked about them.
+    """Refuse entries with a wrong form. This needs no database.
 
     Raises:
         InvalidPayload: a field has a wrong form; the message names the field.
@@ -238,7 +238,7 @@ def check_form(entries: Sequence[Entry]) -> None:
 def check_entries(
     entries: Sequence[Entry], stored: Mapping[int, str], logs: Collection[str]
 ) -> tuple[Entry, ...]:
-    """Return those of `entries`, all of one log, that are new.
+    """Check entries of one log, and return the new ones.
 
     Args:
         entries: the entries that were sent.
@@ -459,7 +459,7 @@ def not_logged_in() -> NotLoggedIn:
 
 
 def other_secret() -> SyncError:
-    """Return the error for a device with another secret than that of the account."""
+    """Return the error for a device whose secret is not that of the account."""
     return SyncError(
         "The devices of this account have another recovery phrase.",
         hint="Enter the phrase that was shown at the first login.",
@@ -467,12 +467,12 @@ def other_secret() -> SyncError:
 
 
 def too_many_devices() -> SyncError:
-    """Return the error for another device of an account that has `MAX_DEVICES` devices."""
+    """Return the error for a login to an account that already has `MAX_DEVICES` devices."""
     return SyncError(f"An account has at most {MAX_DEVICES} devices.", hint="Revoke some.")
 
 
 def known_device() -> SyncError:
-    """Return the error for a login with the key of a device that the account has already."""
+    """Return the error for a login with the key of a device that already belongs to the account."""
     return SyncError("A device with this key is logged in already.")
 
 
@@ -482,5 +482,5 @@ def unknown_account(account: str) -> NotFound:
 
 
 def unknown_device(device: str) -> NotFound:
-    """Return the error for a device that the account does not have."""
+    """Return the error for a device that does not belong to the account."""
     return NotFound(f"The account has no device {device[:12]!r}.", hint="`tacit devices` lists them.")

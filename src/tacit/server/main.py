@@ -321,13 +321,13 @@ def trial(
 
 
 def refuse_taken_port(port: int) -> None:
-    """Refuse a port of loopback that another program has, before a database is started for it.
+    """Refuse a port of loopback that is in use, before a database is started.
 
     Raises:
-        InvalidInput: the port is taken.
+        InvalidInput: the port is in use.
     """
     with socket() as probe:
-        probe.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)  # as the server does it
+        probe.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)  # like the server
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
@@ -351,7 +351,7 @@ app.command()(move)
 
 
 def checked_account(name: str) -> str:
-    """Return `name` if it can name an account.
+    """Return `name` if it is a valid name of an account.
 
     Raises:
         InvalidInput: see `check_account_name`.
@@ -378,7 +378,7 @@ def checked_networks(texts: list[str]) -> list[IPv4Network | IPv6Network]:
 
 
 def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv6Network]) -> None:
-    """Refuse to listen where tokens would cross a network unencrypted.
+    """Refuse an address at which tokens would cross a network unencrypted.
 
     Raises:
         InvalidInput: `host` is not loopback, and neither the server nor a trusted proxy has TLS.
@@ -398,7 +398,7 @@ def refuse_open_address(host: str, *, tls: bool, proxies: list[IPv4Network | IPv
 def _opened(
     dsn: str, *, addresses: Addresses = FROM_ENVIRONMENT
 ) -> Generator[tuple[Connections, Logs, Teams]]:
-    """Open the logs and the teams that lie in a database and its shards, and close the connections afterwards."""
+    """Open the logs and the teams of a database and its shards; close the connections after the block."""
     connections = Connections(dsn, min_size=1, max_size=8, addresses=addresses)
     try:
         refuse_unreachable_shards(connections)
@@ -440,7 +440,7 @@ def _serve(
         ssl_keyfile=str(key) if key else None,
     )
     server = _Announced(config, first=first)
-    # Uvicorn raises the signal that stopped it once more. As an exit, it lets `finally` blocks run.
+    # After its end, uvicorn raises the signal that stopped it again. This handler exits, so that `finally` blocks run.
     signal.signal(signal.SIGTERM, _leave)
     server.run()
 
@@ -457,7 +457,7 @@ class _Announced(uvicorn.Server):
         self._first = first
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """Listen, and print the URL."""
+        """Begin to listen, and print the URL."""
         await super().startup(sockets)
         scheme = "https" if self.config.is_ssl else "http"
         for listening in self.servers:

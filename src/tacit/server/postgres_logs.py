@@ -103,7 +103,7 @@ class PostgresLogs:
     """Implements `Logs` in PostgreSQL. Safe to share between threads; any number of processes may use the same database."""
 
     def __init__(self, connections: Connections) -> None:
-        """Store everything in the databases of `connections`."""
+        """Use the databases of `connections`."""
         self._connections = connections
         self._accounts: dict[str, Database] = {}
 

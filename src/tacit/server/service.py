@@ -1,4 +1,4 @@
-"""What all endpoints of the server share: authentication, rate limits, reading requests, errors as problems, and counters. In: a request. Out: a response."""
+"""Authentication, rate limits, parsing of requests, errors as problems, and counters for all endpoints. In: a request. Out: a response."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Recent:
     def __init__(
         self, *, most: int, window_s: float, monotonic_s: Callable[[], float] = time.monotonic
     ) -> None:
-        """`too_many` is true for a key with `most` or more events in the last `window_s` seconds."""
+        """Limit the events of a key: `too_many` is true for a key with `most` or more events in the last `window_s` seconds."""
         self._most = most
         self._window_s = window_s
         self._times: dict[str, deque[float]] = {}
@@ -79,7 +79,7 @@ class Recent:
         self._monotonic_s = monotonic_s
 
     def __len__(self) -> int:
-        """Return the number of keys that are remembered."""
+        """Return the number of keys with recent events."""
         return len(self._times)
 
     def too_many(self, key: str) -> bool:

@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def checked_url(url: str) -> str:
-    """The address of a server without query, fragment and final slashes.
+    """Return the address of a server without query, fragment and final slashes.
 
     Raises:
         InvalidInput: it is not such an address, or tokens would go over the network unencrypted.
@@ -45,7 +45,7 @@ def checked_url(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name stands for this machine."""
+    """Return whether a host name is that of this machine."""
     if host == "localhost":
         return True
     try:
@@ -134,7 +134,7 @@ class ServerConnection:
         raise error
 
     def _whole(self, reply: httpx.Response, until: float) -> bytes:
-        """The body of an answer, which must be complete when the monotonic clock reaches `until`.
+        """Read the body of an answer. It must be complete when the monotonic clock reaches `until`.
 
         Raises:
             SyncError: it is too large or takes too long.
@@ -163,7 +163,7 @@ class ServerConnection:
 
 
 def _problem(raw: bytes) -> dict[str, str]:
-    """The texts of a problem response, shortened and without control characters, so that they are safe to print."""
+    """Return the texts of a problem response, shortened and without control characters, so that they are safe to print."""
     try:
         read = msgspec.json.decode(raw, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

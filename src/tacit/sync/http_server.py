@@ -47,7 +47,7 @@ class HttpServer:
     """See `SyncServer`. Close it when done; safe to use from several threads."""
 
     def __init__(self, url: str, token: str = "", *, client: httpx.Client | None = None) -> None:
-        """Speak to the server at `url`; without a token only to log in."""
+        """Send requests to the server at `url`. Without a token, only a login is possible."""
         self.connection = ServerConnection(url, token, client=client)
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class HttpServer:
         return self.connection.ask(SignInBegun, "POST", f"{SIGN_IN_PREFIX}/begin", {"device": device})
 
     def finish_sign_in(self, login: str, secret: str) -> SignInResult:
-        """The result of a single sign-on. The server gives the final result only once."""
+        """Return the result of a single sign-on. The server returns the final result only once."""
         body = {"login": login, "secret": secret}
         return self.connection.ask(SignInResult, "POST", f"{SIGN_IN_PREFIX}/finish", body)
 

@@ -126,7 +126,7 @@ def _changed(name: str, memories: Sequence[Memory], base: Memory | None) -> Any:
 
 
 def _branch(memories: Sequence[Memory], base: Memory | None) -> LearnedOn | None:
-    """The branch that the merged memory is bound to; None if one device let it hold on all branches.
+    """Return the branch of the merged memory; None if one device made it hold on all branches.
 
     The ids of the memories that it replaces are united. The branch counts as gone only if it is gone for every device.
     """

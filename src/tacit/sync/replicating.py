@@ -55,7 +55,7 @@ Purge = Callable[[Sequence[str]], None]
 
 
 def is_shared(memory: Memory) -> bool:
-    """Whether a memory is sent to the person's other devices: it may leave this one, and it did not come from a team.
+    """Return whether a memory is sent to the person's other devices: it may leave this device, and does not come from a team.
 
     Every device gets the memories of teams directly from the server or the repository.
     """
@@ -191,7 +191,7 @@ class Replicating:
         )
 
     def _ended_here_alone(self, memory: Memory) -> bool:
-        """Whether a memory ended because it was not used on this device."""
+        """Return whether a memory ended because it was not used on this device."""
         if memory.status != "retired":
             return False
         newest = self._store.recorded(scope=self._store.scopes(), limit=1, memory_id=memory.id)
@@ -202,7 +202,7 @@ class Replicating:
         noted = self._replica.purged()
         known = (self._store.purged_memories() - noted) & self._replica.memories()
         known -= self._purged_as_a_teams(known)
-        # A killed purge may have been noted without removing the memory from the store. Then `apply` removes it.
+        # A purge that was killed may be recorded although the memory is still in the store. `apply` then removes the memory.
         there = {memory.id for memory in self._store.get(sorted(known), scope=self._store.scopes())}
         for memory_id in sorted(known):
             for other in sorted(self._same_words(memory_id) - noted):
@@ -211,7 +211,7 @@ class Replicating:
         return len(known)
 
     def _purged_as_a_teams(self, memory_ids: AbstractSet[str]) -> frozenset[str]:
-        """Those of `memory_ids` that a team purged here, and not the user: they were not the user's own at that time, or are in the store again."""
+        """Return the ids that a team purged here, not the user: these memories were not the user's own then, or are in the store again."""
         theirs = memory_ids & self._by_teams()
         there = {memory.id for memory in self._store.get(sorted(theirs), scope=self._store.scopes())}
         return frozenset(
@@ -456,7 +456,7 @@ class Replicating:
                 self._replica.done_with(memory_id)
 
     def _written_since(self, memory_id: str, now: Memory) -> bool:
-        """Whether the store holds a change that has no entry yet."""
+        """Return whether the store holds a change without an entry."""
         before = self._replica.settled(memory_id)
         digest = state_digest(now, self._relations(now))
         return before is not None and before.digest != digest and not self._ended_here_alone(now)

@@ -65,11 +65,11 @@ class TeamServer:
         self._connection = connection
 
     def teams(self) -> tuple[TeamMembership, ...]:
-        """The teams that the member is in."""
+        """Return the teams of the member."""
         return self.teams_if_any() or ()
 
     def teams_if_any(self) -> tuple[TeamMembership, ...] | None:
-        """The teams that the member is in; None = this server does not support teams."""
+        """Return the teams of the member; None = this server does not support teams."""
         return self._connection.ask(_Teams, "GET", f"{PREFIX}/teams", unknown=_Teams(teams=None)).teams
 
     def add_team(self, team: str) -> None:
@@ -81,7 +81,7 @@ class TeamServer:
         self._do("/join", {"team": organization})
 
     def members(self, team: str) -> tuple[MemberView, ...]:
-        """The members of a team."""
+        """Return the members of a team."""
         return self._connection.ask(_Members, "GET", f"{PREFIX}/members", params={"team": team}).members
 
     def put_member(self, team: str, principal: str, *, role: str, name: str = "") -> AddedMember:
@@ -99,7 +99,7 @@ class TeamServer:
         return self._connection.ask(TeamProject, "POST", f"{PREFIX}/projects", body)
 
     def remove_project(self, organization: str, remote: str) -> None:
-        """No longer allow the memories of a project to be shared."""
+        """Stop allowing the memories of a project to be shared."""
         self._do("/projects/remove", {"team": organization, "remote": remote})
 
     def put_service(self, organization: str, name: str, *, role: str, days: int) -> AddedMember:
@@ -108,14 +108,14 @@ class TeamServer:
         return self._connection.ask(AddedMember, "POST", f"{PREFIX}/service-accounts", body)
 
     def audit(self, team: str, *, limit: int, before: int | None = None) -> tuple[AuditEntry, ...]:
-        """The newest `limit` entries of a team's audit log, newest first; with `before`, only entries with a smaller number."""
+        """Return the newest `limit` entries of a team's audit log, newest first; with `before`, only entries with a smaller number."""
         params: dict[str, str | float] = {"team": team, "limit": limit}
         if before is not None:
             params["before"] = before
         return self._connection.ask(_Audit, "GET", f"{PREFIX}/audit", params=params).entries
 
     def requests(self, team: str, *, every: bool = False) -> tuple[ShareRequest, ...]:
-        """The waiting requests to share; with `every` also those that were decided."""
+        """Return the waiting requests to share; with `every` also the decided ones."""
         params: dict[str, str | float] = {"team": team, "every": "true" if every else ""}
         return self._connection.ask(_Requests, "GET", f"{PREFIX}/requests", params=params).requests
 
@@ -151,19 +151,19 @@ class TeamServer:
         return self._connection.ask(SharedMemory, "POST", f"{PREFIX}/unshare", body)
 
     def changes(self, team: str, *, after: str, limit: int) -> TeamChanges:
-        """The next page of changes after a cursor; "" = from the beginning."""
+        """Return the next page of changes after a cursor; "" = from the beginning."""
         params: dict[str, str | float] = {"team": team, "after": after, "limit": limit}
         return self._connection.ask(TeamChanges, "GET", f"{PREFIX}/changes", params=params)
 
     def search(
         self, query: str, *, teams: Sequence[str] = (), remote: str = "", limit: int = 10
     ) -> tuple[TeamMemory, ...]:
-        """The shared memories that best fit a question."""
+        """Return the shared memories that fit a question best."""
         body = {"query": query, "teams": tuple(teams), "remote": remote, "limit": limit}
         return self._connection.ask(_Found, "POST", f"{PREFIX}/search", body).found
 
     def owned(self) -> Owned:
-        """Everything that the server holds about the caller in their teams."""
+        """Return all data of the server about the caller in their teams."""
         return self._connection.ask(Owned, "GET", f"{PREFIX}/mine")
 
     def _do(self, path: str, body: object) -> None:

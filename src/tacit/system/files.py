@@ -1,8 +1,8 @@
-"""Private files and folders. In: paths, the status of a file. Out: handles, yes or no.
+"""Private files and folders. In: paths, the status of a file. Out: handles, booleans.
 
-POSIX: a file is private by its owner and mode. Windows has neither: a folder that Python makes with mode 0700 gets an access
-list of the user and the administrators (CPython 3.11.10, 3.12.4 and newer), and what is made in it inherits the list. The
-checks of owner and mode therefore say yes there.
+On POSIX, owner and mode make a file private. Windows has neither: a folder that Python creates with mode 0700 gets an access
+control list with the user and the administrators (CPython 3.11.10, 3.12.4 and newer), and files in it inherit the list. So the
+checks of owner and mode always return True there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 REPLACE_S = 1.0
-"""So long Windows may keep a file from being replaced because another process has it open."""
+"""Windows does not replace a file that another process has open. `replace` tries for this many seconds."""
 
 _BINARY = getattr(os, "O_BINARY", 0)
 _UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0)
@@ -24,12 +24,12 @@ _UNINHERITED = getattr(os, "O_CLOEXEC", 0)
 
 
 def open_handle(path: Path | str, flags: int, *, follow: bool = True) -> int:
-    """Open a file as bytes, for its owner alone where it is made; no FIFO is waited for, and no child inherits the handle.
+    """Open a file in binary mode. A new file is readable only by its owner. Does not wait for a FIFO; child processes do not inherit the handle.
 
     Args:
         path: the file.
         flags: as for `os.open`.
-        follow: False = a link is refused, where the system can tell in the same step; elsewhere it is looked at before.
+        follow: False = a symbolic link is refused. A system without O_NOFOLLOW checks this before it opens the file.
 
     Raises:
         OSError: as `os.open`.
@@ -41,52 +41,52 @@ def open_handle(path: Path | str, flags: int, *, follow: bool = True) -> int:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Whether a file belongs to this user."""
+    """Return whether a file belongs to this user."""
     return sys.platform == "win32" or status.st_uid == os.getuid()
 
 
 def is_private(status: os.stat_result) -> bool:
-    """Whether a file belongs to this user, and nobody else has any right to it."""
+    """Return whether a file belongs to this user, and nobody else has any right to it."""
     return is_own(status) and not rights_of_others(status)
 
 
 def is_closed(status: os.stat_result) -> bool:
-    """Whether a folder belongs to this user, and nobody else may write to it."""
+    """Return whether a folder belongs to this user, and nobody else may write to it."""
     return is_own(status) and not rights_of_others(status) & 0o022
 
 
 def rights_of_others(status: os.stat_result) -> int:
-    """The bits of the mode that group and others have; 0 where the system has no modes."""
+    """Return the permission bits of group and others; 0 on Windows."""
     return 0 if sys.platform == "win32" else status.st_mode & 0o077
 
 
 def is_sticky(status: os.stat_result) -> bool:
-    """Whether everybody may write to a folder but remove only what is theirs, such as /tmp."""
+    """Return whether a folder has the sticky bit, like /tmp: users may remove only their own files."""
     return bool(status.st_mode & 0o1000)
 
 
 def set_mode(path: Path, mode: int) -> None:
-    """Set the mode of a file or folder. Does nothing on Windows, where a mode is only a mark against writing.
+    """Set the mode of a file or folder. Does nothing on Windows, where a mode only marks a file as read-only.
 
     Raises:
-        OSError: if it is not this user's.
+        OSError: the file belongs to somebody else.
     """
     if sys.platform != "win32":
         path.chmod(mode)
 
 
 def mode_of_new_file() -> int:
-    """The mode that a new file gets from the user's umask."""
+    """Return the mode that a new file gets by the user's umask."""
     mask = os.umask(0o077)
     os.umask(mask)
     return 0o666 & ~mask
 
 
 def write_whole(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Write a file whole or not at all, private from its first byte.
+    """Write a file atomically. It is private from the start.
 
     Raises:
-        OSError: if it cannot be written; then nothing has changed.
+        OSError: the file cannot be written; then it is unchanged.
     """
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     try:
@@ -102,7 +102,7 @@ def write_whole(path: Path, data: bytes, *, mode: int = 0o600) -> None:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Rename `source` to `target`, which may exist. Windows refuses that while a process reads `target`: then once more, for a second.
+    """Rename `source` to `target`, which may exist. Windows refuses this while a process has `target` open: then try again for `REPLACE_S`.
 
     Raises:
         OSError: as `os.replace`.
@@ -120,7 +120,7 @@ def replace(source: Path, target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a rename in `folder` survive a power failure. Windows has no such call; NTFS keeps renames in its own journal."""
+    """Make a rename in `folder` survive a power failure. Does nothing on Windows, where NTFS has renames in its journal."""
     if sys.platform == "win32":
         return
     handle = os.open(folder, os.O_RDONLY)

@@ -1,7 +1,7 @@
-"""Locks between processes, on a file that stays open. In: a handle. Out: whether it was taken. Closing the handle gives it back.
+"""Locks between processes. In: the handle of an open file. Out: whether the lock was taken. Closing the handle releases the lock.
 
-POSIX: `flock`, which a child inherits with the handle. Windows: one byte far behind the file's content, so that everybody can
-go on reading it; a child does not inherit that. The hook client takes the same locks.
+POSIX: `flock`, which a child process inherits with the handle. Windows: a lock on one byte far after the file's content, so that others can
+still read the content; child processes do not inherit it. The hook client takes the same locks.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import os
 import sys
 
 LOCKED_BYTE = 1 << 30
-"""The place of the locked byte on Windows."""
+"""The position of the locked byte on Windows."""
 
 
 def take_lock(handle: int) -> bool:
-    """Take the lock of an open file if nobody has it."""
+    """Take the lock of an open file. Return False if another process has it."""
     try:
         if sys.platform == "win32":
             import msvcrt  # noqa: PLC0415 - exists there alone

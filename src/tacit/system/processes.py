@@ -1,7 +1,7 @@
-"""Start, life and end of other processes. In: process ids. Out: options for `subprocess`, yes or no.
+"""Starting, checking and ending processes. In: process ids. Out: options for `subprocess`, booleans.
 
-POSIX: groups and signals. Windows: process trees, ended by `taskkill`, which is part of it; a process cannot be asked to end
-from outside, so the first step already ends it.
+POSIX: groups and signals. Windows: process trees, which its command `taskkill` ends. A process there cannot be asked to end, so the
+first step already ends it.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ _DENIED = 5
 
 
 class GroupOptions(TypedDict, total=False):
-    """Options of `subprocess.Popen` for a process that leads a group of its own."""
+    """Options of `subprocess.Popen` for a process that leads a new process group."""
 
     start_new_session: bool
     creationflags: int
 
 
 def group_options() -> GroupOptions:
-    """Options for a process that is ended with all that it starts, by `end_group`, and hears no Ctrl-C of ours."""
+    """Return the options for a process that `end_group` can end with its children, and that does not get Ctrl-C of this terminal."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
     return {"start_new_session": True}
 
 
 def end_group(pid: int) -> None:
-    """End the process that leads a group, and all that it started; nothing happens when it is gone."""
+    """Kill the leader of a process group and its children. Does nothing if it has already ended."""
     if sys.platform == "win32":
         command = ["taskkill", "/T", "/F", "/PID", str(pid)]
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
@@ -48,7 +48,7 @@ def end_group(pid: int) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process of this id lives; one that ended but was not collected yet does not."""
+    """Return whether a process with this id is running. A zombie is not running."""
     if sys.platform == "win32":
         return _runs_on_windows(pid)
     try:
@@ -70,10 +70,10 @@ def is_running(pid: int) -> bool:
 
 
 def _runs_on_windows(pid: int) -> bool:
-    """As `is_running`. `os.kill(pid, 0)` would send Ctrl-C there."""
+    """Implement `is_running` on Windows, where `os.kill(pid, 0)` would send Ctrl-C."""
     import ctypes  # noqa: PLC0415 - see above
 
-    foreign: Any = ctypes  # what exists on Windows alone has no type elsewhere
+    foreign: Any = ctypes  # names that exist only on Windows have no type elsewhere
     kernel = foreign.WinDLL("kernel32", use_last_error=True)
     process = kernel.OpenProcess(_SYNCHRONIZE | _QUERY, 0, pid)
     if not process:
@@ -85,9 +85,9 @@ def _runs_on_windows(pid: int) -> bool:
 
 
 def end_process(pid: int, *, timeout_s: float) -> bool:
-    """End a process: ask with SIGTERM, insist with SIGKILL, wait `timeout_s` after each. True when it is gone."""
-    insist = getattr(signal, "SIGKILL", signal.SIGTERM)
-    for number in (signal.SIGTERM, insist):
+    """End a process with SIGTERM, then with SIGKILL. Wait up to `timeout_s` after each. Return whether it has ended."""
+    last = getattr(signal, "SIGKILL", signal.SIGTERM)
+    for number in (signal.SIGTERM, last):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
         end = time.monotonic() + timeout_s
@@ -99,19 +99,19 @@ def end_process(pid: int, *, timeout_s: float) -> bool:
 
 
 def on_stop(handler: Callable[..., None]) -> None:
-    """Have `handler` called when the system or a terminal asks this process to end."""
+    """Call `handler` when the system or a terminal asks this process to end."""
     for name in (
         "SIGTERM",
         "SIGINT",
         "SIGBREAK",
-    ):  # the last one is what Windows sends for Ctrl-Break and at its end
+    ):  # SIGBREAK: Windows sends it for Ctrl-Break
         number = getattr(signal, name, None)
         if number is not None:
             signal.signal(number, handler)
 
 
 def resident_kb() -> int:
-    """Memory of this process in kilobytes; 0 where the system does not say it in a file, as macOS and Windows do not."""
+    """Return the resident memory of this process in kilobytes; 0 on systems without /proc, such as macOS and Windows."""
     if sys.platform == "win32":
         return 0
     with contextlib.suppress(OSError, ValueError, IndexError), Path("/proc/self/statm").open("rb") as opened:

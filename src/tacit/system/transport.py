@@ -1,15 +1,15 @@
 """The connection between the daemon and its clients: a Unix socket, or loopback TCP with a key file.
 
-In: the file by which clients find the daemon. Out: bound sockets for the daemon, connected ones for clients; what is spoken on
-them is HTTP either way. A Unix socket is protected by its folder's mode. A TCP port is open to every user of the machine, so
-both sides first prove that they can read the key file, and neither sends the key:
+In: the file by which clients find the daemon. Out: bound sockets for the daemon, connected sockets for clients; both transports carry
+HTTP. The mode of its folder protects a Unix socket. A TCP port is open to every user of the machine, so both sides first prove that
+they can read the key file, and neither sends the key:
 
     client   TACIT1 <nonce>                        32 hexadecimal digits
     daemon   <proof> <nonce>                       HMAC-SHA256(key, "daemon", both nonces)
     client   <proof>                               HMAC-SHA256(key, "client", both nonces), then HTTP
 
-The key is new for every daemon. A client that finds another program on the port sends it nothing but the nonce. A browser cannot
-begin with this line, so it is refused before a word of HTTP is read. The hook client and OpenCode's plugin speak the same.
+Each daemon makes a new key. If another program has the port, a client sends it only the nonce. A browser cannot send this first line, so
+it is refused before any HTTP is read. The hook client and OpenCode's plugin implement the same protocol.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tacit.system.files import is_private, open_handle, set_mode, write_whole
 BACKLOG = 128
 GREETING = b"TACIT1 "
 REFUSAL = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
-"""What a browser or another program gets that asks the port for something."""
+"""The response to a browser, or to another program that does not send the first line."""
 _GREETING_BYTES = len(GREETING) + 33
 _ANSWER_BYTES = 64 + 1 + 32 + 1
 _PROOF_BYTES = 65
@@ -40,57 +40,57 @@ _KEY_FILE = re.compile(rb"([0-9]{1,5}) ([0-9a-f]{64})\n?")
 
 
 class Admission(Protocol):
-    """What the daemon asks of one connection before it reads a request."""
+    """The check of one connection before the daemon reads a request."""
 
     def check(self, until: float) -> bool:
-        """Whether the client may speak; False = close the connection.
+        """Return whether the client may send requests; False = close the connection.
 
         Args:
-            until: monotonic seconds. After a `TimeoutError` the check goes on where it stood.
+            until: deadline in seconds of `time.monotonic`. After a `TimeoutError`, the next call continues the check.
 
         Raises:
-            TimeoutError: the client has not proved it yet.
+            TimeoutError: the client has not sent its proof in time.
             OSError: the connection broke.
         """
         ...
 
 
 class Transport(Protocol):
-    """One way to a daemon. `file` stands for it: it is there while the daemon takes connections, and is another one for another daemon."""
+    """A kind of connection to a daemon. `file` exists while the daemon accepts connections, and every daemon creates a new one."""
 
     @property
     def file(self) -> Path:
-        """The file by which clients find the daemon."""
+        """Return the file by which clients find the daemon."""
         ...
 
     def bind(self) -> socket.socket:
-        """Listen, and make the file; a file that is left of a dead daemon is replaced. Only for the holder of the daemon's lock.
+        """Listen, and create the file. Replaces the file of a daemon that has ended. The caller must hold the daemon's lock.
 
         Raises:
-            OSError: if that is impossible.
+            OSError: this is not possible.
         """
         ...
 
     def admission(self, connection: socket.socket) -> Admission:
-        """The check of a connection that was accepted."""
+        """Return the check for a connection that was accepted."""
         ...
 
     def connect(self, until: float) -> socket.socket:
-        """Connect to the daemon, before `until` (monotonic seconds).
+        """Connect to the daemon before `until`, in seconds of `time.monotonic`.
 
         Raises:
-            FileNotFoundError, ConnectionRefusedError: no daemon is there.
-            TimeoutError: it does not answer in time.
+            FileNotFoundError, ConnectionRefusedError: no daemon is running.
+            TimeoutError: the daemon does not answer in time.
             OSError: the connection broke, or the file is not this user's own.
         """
         ...
 
 
 class _Admitted:
-    """The admission of whoever could open the file."""
+    """An admission without a check: only this user can open the socket."""
 
     def check(self, until: float) -> bool:  # noqa: ARG002 - the protocol's signature
-        """True."""
+        """Return True."""
         return True
 
 
@@ -98,12 +98,12 @@ class UnixTransport:
     """A Unix socket."""
 
     def __init__(self, file: Path) -> None:
-        """Take the socket's path, at most about 100 bytes long."""
+        """Use the socket at `file`, a path of at most about 100 bytes."""
         self._file = file
 
     @property
     def file(self) -> Path:
-        """The socket."""
+        """Return the path of the socket."""
         return self._file
 
     def bind(self) -> socket.socket:
@@ -120,7 +120,7 @@ class UnixTransport:
         return bound
 
     def admission(self, connection: socket.socket) -> Admission:  # noqa: ARG002 - the protocol's signature
-        """Everybody who got into the folder may speak."""
+        """Return an admission without a check: the mode of the folder protects the socket."""
         return _Admitted()
 
     def connect(self, until: float) -> socket.socket:
@@ -138,16 +138,16 @@ class UnixTransport:
 
 
 class TcpTransport:
-    """A random port of 127.0.0.1, named with its key in a private file."""
+    """A random port of 127.0.0.1. A private file holds the port and a key."""
 
     def __init__(self, file: Path) -> None:
-        """Take the path of the key file."""
+        """Use the key file `file`."""
         self._file = file
         self._key = b""
 
     @property
     def file(self) -> Path:
-        """The key file: `PORT KEY`, the key in hexadecimal digits."""
+        """Return the path of the key file. It holds `PORT KEY`, the key in hexadecimal digits."""
         return self._file
 
     def bind(self) -> socket.socket:
@@ -162,7 +162,7 @@ class TcpTransport:
         return bound
 
     def admission(self, connection: socket.socket) -> Admission:
-        """The client has to prove that it can read the key file."""
+        """Return a check that the client can read the key file."""
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return _Proof(connection, self._key)
 
@@ -178,7 +178,7 @@ class TcpTransport:
             connection.sendall(GREETING + mine + b"\n")
             answer = _ANSWERED.fullmatch(_read(connection, bytearray(), _ANSWER_BYTES, until))
             if answer is None or not hmac.compare_digest(answer[1], _proof(key, b"daemon", mine, answer[2])):
-                # The daemon of this file is gone, and its port is another program's.
+                # The daemon of this file has ended, and another program has its port.
                 raise ConnectionRefusedError(f"127.0.0.1:{port} is not the daemon of {self._file}")
             connection.sendall(_proof(key, b"client", mine, answer[2]) + b"\n")
         except (BrokenPipeError, ConnectionResetError) as error:
@@ -191,18 +191,18 @@ class TcpTransport:
 
 
 def read_key_file(file: Path) -> tuple[int, bytes]:
-    """Port and key of the daemon that wrote `file`.
+    """Read port and key of the daemon from its key file.
 
     Raises:
         FileNotFoundError: no daemon listens on TCP.
-        ConnectionRefusedError: the file is damaged, which a new daemon mends.
-        PermissionError: the file is not this user's own, or open to others.
-        OSError: it cannot be read.
+        ConnectionRefusedError: the file is damaged; the next daemon replaces it.
+        PermissionError: the file belongs to another user, or others have rights to it.
+        OSError: the file cannot be read.
     """
     handle = open_handle(file, os.O_RDONLY, follow=False)
     try:
         if not is_private(os.fstat(handle)):
-            raise PermissionError(f"{file} is another user's or open to others")
+            raise PermissionError(f"{file} belongs to another user, or others have rights to it")
         found = _KEY_FILE.fullmatch(os.read(handle, _MAX_FILE_BYTES))
     finally:
         os.close(handle)
@@ -212,14 +212,15 @@ def read_key_file(file: Path) -> tuple[int, bytes]:
 
 
 def listen_on_loopback(port: int, *, backlog: int) -> socket.socket:
-    """A socket that listens on a port of 127.0.0.1; 0 = one that the system chooses.
+    """Return a socket that listens on a port of 127.0.0.1; 0 = the system chooses the port.
 
     Raises:
-        OSError: if the port is taken.
+        OSError: the port is in use.
     """
-    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # asyncio sets TCP_NODELAY only on sockets that name the protocol. Without it, a small piece of a stream waits up to 40 ms.
+    bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if sys.platform == "win32":  # SO_REUSEADDR would let another process take the port there
+        if sys.platform == "win32":  # there, SO_REUSEADDR would let another process take the port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         else:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -232,7 +233,7 @@ def listen_on_loopback(port: int, *, backlog: int) -> socket.socket:
 
 
 class _Proof:
-    """The daemon's side of the exchange, for one connection."""
+    """The daemon's side of the mutual proof, for one connection."""
 
     def __init__(self, connection: socket.socket, key: bytes) -> None:
         self._connection = connection
@@ -265,7 +266,7 @@ def _proof(key: bytes, side: bytes, client_nonce: bytes, daemon_nonce: bytes) ->
 
 
 def _read(connection: socket.socket, read: bytearray, wanted: int, until: float) -> bytes:
-    """Read on into `read` until it has `wanted` bytes, and no further; fewer where the other side ends or begins with something else."""
+    """Append to `read` until it has `wanted` bytes, and return it. It has fewer if the other side closes, or sends another first line."""
     while len(read) < wanted:
         connection.settimeout(_left(until))
         part = connection.recv(wanted - len(read))

@@ -1041,7 +1041,7 @@ export interface paths {
         };
         /** Get an item by its namespace and key. */
         get: operations["get_items"];
-        /** Keep an item in place of what was under its key. Secrets in it are replaced; its text becomes a memory of the namespace's agent. */
+        /** Store an item, and replace the one with the same key. Secrets in it are redacted; its text becomes a memory of the namespace's agent. */
         put: operations["put_items"];
         post?: never;
         /** Remove an item and end its memory. Without such an item it does nothing. */
@@ -1615,7 +1615,7 @@ export interface components {
         };
         /**
          * AgentReply
-         * @description What to tell the model now. An empty body means: nothing.
+         * @description The text for the model now. An empty body means that there is none.
          */
         AgentReply: {
             /**
@@ -1639,7 +1639,7 @@ export interface components {
             memory_ids?: string[];
             /**
              * Tokens
-             * @description its tokens; 0 where an event was answered again
+             * @description the number of its tokens; 0 if an event was answered again
              * @default 0
              */
             tokens?: number;
@@ -3549,7 +3549,7 @@ export interface components {
         };
         /**
          * ItemView
-         * @description An item of a program. `score` is null where words did not decide the order.
+         * @description An item of a program. `score` is null if a query did not determine the order.
          */
         ItemView: {
             /** Namespace */
@@ -3910,14 +3910,14 @@ export interface components {
             }[] | null;
             /**
              * Sent
-             * @description what the requests of the turn were like
+             * @description measurements of the requests of the turn
              * @default []
              */
             sent?: components["schemas"]["SentRequests"][];
         };
         /**
          * LibraryReply
-         * @description What to tell the model with every request from now on. An empty body means: nothing.
+         * @description The text for the model in every request from now on. An empty body means that there is none.
          */
         LibraryReply: {
             /**
@@ -4818,7 +4818,7 @@ export interface components {
         };
         /**
          * PromptEvent
-         * @description The user sent a prompt. The answer belongs behind it.
+         * @description The user sent a prompt. Insert the answer after the prompt.
          */
         PromptEvent: {
             /**
@@ -5020,7 +5020,7 @@ export interface components {
         };
         /**
          * PutItem
-         * @description An item to keep.
+         * @description An item to store.
          */
         PutItem: {
             /**
@@ -5496,7 +5496,7 @@ export interface components {
         };
         /**
          * ReplayEvent
-         * @description This process does not know what was handed over for earlier messages: the answer holds the same bytes again.
+         * @description Ask for the blocks of earlier messages, which this process does not know. The answer holds the same bytes again.
          */
         ReplayEvent: {
             /**
@@ -5861,7 +5861,7 @@ export interface components {
         };
         /**
          * SearchItems
-         * @description Which items.
+         * @description A search for items.
          */
         SearchItems: {
             /**
@@ -5899,29 +5899,29 @@ export interface components {
         };
         /**
          * SentRequests
-         * @description What the requests of a turn to the model were like; sizes in bytes of JSON.
+         * @description Measurements of the requests to the model in one turn. Sizes are in bytes of JSON.
          */
         SentRequests: {
             /**
              * Placement
-             * @description where the blocks stood: `default`, `system_every_call` or `none`
+             * @description where the blocks were: `default`, `system_every_call` or `none`
              */
             placement: string;
             /**
              * Requests
-             * @description requests that another one had gone before
+             * @description requests with an earlier one before them
              * @default 0
              */
             requests?: number;
             /**
              * Before
-             * @description size of those before
+             * @description size of the request before each of them, summed
              * @default 0
              */
             before?: number;
             /**
              * Kept
-             * @description how much of it stood unchanged at the beginning of the next
+             * @description how much of it was unchanged at the beginning of the next request
              * @default 0
              */
             kept?: number;
@@ -5939,13 +5939,13 @@ export interface components {
             kept_bare?: number;
             /**
              * Input Tokens
-             * @description as the model's API counted them
+             * @description as counted by the model's API
              * @default 0
              */
             input_tokens?: number;
             /**
              * Cached Tokens
-             * @description as the model's API counted them
+             * @description as counted by the model's API
              * @default 0
              */
             cached_tokens?: number;
@@ -6728,7 +6728,7 @@ export interface components {
         };
         /**
          * StartEvent
-         * @description A session starts, is resumed, or goes on after a compaction. The answer belongs at the end of the system prompt.
+         * @description A session starts, is resumed, or continues after a compaction. Insert the answer at the end of the system prompt.
          */
         StartEvent: {
             /**
@@ -6894,7 +6894,7 @@ export interface components {
         };
         /**
          * SubagentEvent
-         * @description A subagent starts. The answer belongs at the end of its system prompt.
+         * @description A subagent starts. Insert the answer at the end of its system prompt.
          */
         SubagentEvent: {
             /**
@@ -7254,7 +7254,7 @@ export interface components {
         };
         /**
          * ToolEndEvent
-         * @description A call ended well. The answer belongs behind its result.
+         * @description A call succeeded. Insert the answer after its result.
          */
         ToolEndEvent: {
             /**
@@ -7362,7 +7362,7 @@ export interface components {
         };
         /**
          * ToolFailedEvent
-         * @description A call failed. The answer, a known fix, belongs behind the error.
+         * @description A call failed. Insert the answer, a known fix, after the error.
          */
         ToolFailedEvent: {
             /**
@@ -7469,7 +7469,7 @@ export interface components {
         };
         /**
          * ToolStartEvent
-         * @description A call is about to run. The answer belongs before it, or, if your agent cannot wait, behind its result.
+         * @description A call is about to run. Insert the answer before the call or, if your agent cannot wait, after its result.
          */
         ToolStartEvent: {
             /**

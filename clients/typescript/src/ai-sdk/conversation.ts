@@ -1,5 +1,5 @@
 // One conversation whose messages the program keeps: the block of every message, the same bytes in every request.
-// A message that went out without a block stays without one. Mirrors `tacit.app.library.conversation`.
+// A message that was sent without a block stays without one. Mirrors `tacit.app.library.conversation`.
 
 import type { CallOptions, LibraryEvent, LibraryReply, Tacit } from "../client.js"
 import { callSlot, slotsOf, type Call, type Facts, type Outcome } from "./messages.js"
@@ -8,7 +8,7 @@ const MAX_TEXTS = 4000
 const MAX_REPLAY = 400
 const PREVIOUS_CHARS = 4000
 
-/** The texts of a request: for the system prompt, and by slot. */
+/** The texts of a request: for the system prompt, and for messages by slot. */
 export interface Placement {
   system: string
   slots: string[][]
@@ -17,7 +17,7 @@ export interface Placement {
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never
 type Told = DistributiveOmit<Exclude<LibraryEvent, { event: "ping" }>, "session" | "version" | "cwd" | "agent">
-/** How to ask: and whether Tacit may learn what the user states outright in a prompt. */
+/** Options of an event, and whether Tacit may learn explicit statements of the user in a prompt. */
 type Asking = CallOptions & { capture: boolean }
 type Source = Extract<LibraryEvent, { event: "start" }>["source"]
 
@@ -36,14 +36,14 @@ export class Conversation {
     this.#id = id
   }
 
-  /** Ask for what is new in the messages of a request and return what each of them carries. One request at a time. */
+  /** Send the events for the new messages of a request, and return the block of every message. Handles one request at a time. */
   advance(messages: Facts[], call: Asking): Promise<Placement> {
     const placed = this.#turn.then(() => this.#advance(messages, call))
     this.#turn = placed.catch(() => undefined)
     return placed
   }
 
-  /** The turn is over: the daemon may learn from the conversation. */
+  /** Report that the turn is over, so that the daemon may learn from the conversation. */
   async finish(text: string, messages: Extract<Told, { event: "message_end" }>["messages"]): Promise<void> {
     await this.#tell({ event: "message_end", text: text.slice(-PREVIOUS_CHARS), final: true, messages: messages ?? [] }, { deadlineMs: 5000 })
   }
@@ -66,7 +66,7 @@ export class Conversation {
     return { system: this.#system, slots, textAt: (slot) => this.#decided.get(slot) ?? "" }
   }
 
-  /** No message of before is left: a summary took their place, and memories that it lacks may come again. */
+  /** Detect a compaction: if none of the earlier messages is left, a summary replaced them, and memories may be repeated. */
   #noticeCompaction(slots: string[][]): void {
     const current = slots.flat().filter((slot) => !slot.startsWith("call:"))
     if (!this.#prompts.size || !current.length || current.some((slot) => this.#prompts.has(slot))) return
@@ -80,12 +80,12 @@ export class Conversation {
     const source = this.#start
     const key = source === "compact" ? `start:compact:${this.#epoch}` : "start:startup"
     const reply = await this.#tell({ event: "start", source, key }, call)
-    if (!reply) return // asked again with the next request
+    if (!reply) return // the next request sends the event again
     this.#system = reply.system ?? ""
     this.#start = undefined
   }
 
-  /** Texts of messages on which this process has not decided: an earlier one may have. */
+  /** Decide about messages that are new to this process. An earlier process may have given them blocks. */
   async #replay(slots: string[], call: CallOptions): Promise<void> {
     const unknown = slots.filter((slot) => !this.#decided.has(slot))
     for (const slot of slots) if (!slot.startsWith("call:")) this.#prompts.add(slot)
@@ -100,12 +100,12 @@ export class Conversation {
     if (!isNewest) return this.#replay([slot], call)
     const about = { text, message_id: slot, previous, capture: call.capture }
     const reply = await this.#tell({ event: "prompt", key: `prompt:${this.#epoch}:${slot}`, ...about }, call)
-    if (reply?.system !== undefined) this.#system = reply.system // a preset that renews the system text with every prompt
+    if (reply?.system !== undefined) this.#system = reply.system // some presets change the system text with every prompt
     this.#decide(slot, reply?.text)
     await this.#bound(slot, call)
   }
 
-  /** Let go the blocks that may not stay any longer, as the settings say. */
+  /** Remove the blocks that exceed the limit of the settings. */
   async #bound(newest: string, call: CallOptions): Promise<void> {
     const older = [...this.#decided].filter(([slot, text]) => text && slot !== newest).map(([slot]) => slot).slice(-MAX_REPLAY)
     const reply = older.length ? await this.#tell({ event: "replay", message_ids: older }, call) : undefined
@@ -134,7 +134,7 @@ export class Conversation {
   }
 }
 
-/** Position of the newest message of the agent that something follows; -1 = none. One at the end is a beginning put into its mouth. */
+/** Return the position of the newest message of the agent before another message; -1 = none. One at the end is a prefilled answer. */
 function lastAnswer(messages: Facts[]): number {
   let end = messages.length
   while (end && messages[end - 1]!.role === "assistant") end -= 1

@@ -4,11 +4,11 @@ import { Conversation } from "./conversation.js"
 import { place, read, readAnswer, transcript, type Facts, type Message, type Part } from "./messages.js"
 
 export interface MemoryOptions {
-  /** Your id of the conversation, such as the id of the chat. All requests of one conversation name the same. */
+  /** Your id of the conversation, such as the id of the chat. All requests of a conversation have the same id. */
   session: string
-  /** Learn from the conversation: what the user states outright in a prompt, and more after each turn. Default: false. */
+  /** Learn from the conversation: explicit statements of the user in a prompt, and more after each turn. Default: false. */
   capture?: boolean
-  /** How many milliseconds one event may take. Default: that of the client. */
+  /** Longest time of one event in milliseconds. Default: that of the client. */
   deadlineMs?: number
 }
 
@@ -27,15 +27,15 @@ const pending = new Set<Promise<unknown>>()
 /**
  * A middleware for `wrapLanguageModel` of the AI SDK: it adds the memories of `tacit` to the requests of one conversation.
  *
- * The start pack stands behind your system messages, a block behind the prompt or the tool's result that it is for. Every block
- * has the same bytes in every later request, so prompt caches hold. Your messages are not changed. Without an answer in time
- * the request goes out without a block; with a `strict` client it fails.
+ * The start pack comes after your system messages, and a block after its prompt or tool result. Every block
+ * has the same bytes in every later request, so prompt caches stay valid. Your messages are not changed. Without an answer in time,
+ * the request is sent without a block; with a `strict` client it fails.
  */
 export function memory(tacit: Tacit, { session, capture = false, deadlineMs }: MemoryOptions): MemoryMiddleware {
   const conversation = conversationOf(tacit, session)
   const asked = new WeakMap<Message[], Facts[]>()
 
-  /** Hand over the turn that ended; one that goes on with a tool call has not. */
+  /** Send a turn that ended to the daemon. A turn with another tool call has not ended. */
   const learn = (prompt: Message[], content: Part[]): void => {
     const before = asked.get(prompt)
     const answer = readAnswer(content)
@@ -84,7 +84,7 @@ export function memory(tacit: Tacit, { session, capture = false, deadlineMs }: M
   }
 }
 
-/** Wait until every turn that ended so far was handed over. Call it before a short-lived process ends. */
+/** Wait until all finished turns were sent to the daemon. Call it before a short-lived process ends. */
 export async function flush(): Promise<void> {
   await Promise.all(pending)
 }
@@ -99,7 +99,7 @@ function conversationOf(tacit: Tacit, session: string): Conversation {
   return found
 }
 
-/** How many system messages the prompt begins with. */
+/** Return the number of system messages at the beginning of the prompt. */
 function leading(prompt: Message[]): number {
   const first = prompt.findIndex((message) => message.role !== "system")
   return first < 0 ? prompt.length : first

@@ -1,6 +1,6 @@
-// What the messages of an AI SDK prompt say, and how a block is added to one. No message that came in is changed.
+// Reads the messages of an AI SDK prompt, and adds blocks to them. Never changes a message.
 
-// The types name only what is read here: the prompts of every version of the SDK's provider interface since V2 fit them.
+// The types have only the fields that are read here, so that they fit every version of the SDK's provider interface since V2.
 
 import { createHash, type Hash } from "node:crypto"
 import type { Message as Said } from "../session.js"
@@ -36,7 +36,7 @@ export interface Outcome {
   failed: boolean
 }
 
-/** The parts of one message that the memory uses. `digest` names a user's message by what it holds; "" = no words of the user. */
+/** The parts of one message that the memory uses. `digest` identifies a user's message by its content; "" = it has no text of the user. */
 export interface Facts {
   role: Message["role"]
   text: string
@@ -62,13 +62,13 @@ export function read(message: Message): Facts {
   return facts
 }
 
-/** What the parts of an answer say, as one message of the agent. */
+/** Return the parts of an answer as one message of the agent. */
 export function readAnswer(parts: Part[]): Facts {
   const answer = read({ role: "assistant", content: parts })
   return { ...answer, text: parts.map((part) => (isText(part) ? part.text : "")).join("") }
 }
 
-/** The names under which the blocks of each message are kept: results by their call, words by what they are; words said twice differ. */
+/** Return the names under which the blocks of each message are kept: a result has the name of its call, a text that of its digest. Repeated texts differ. */
 export function slotsOf(messages: Facts[]): string[][] {
   const counts = new Map<string, number>()
   return messages.map(({ results, digest }) => {
@@ -84,7 +84,7 @@ export function slotsOf(messages: Facts[]): string[][] {
 
 export const callSlot = (callId: string): string => `call:${callId}`
 
-/** `message` with the texts of its slots: behind a tool's result, or as the last part of the user's words. */
+/** Return `message` with the texts of its slots: after a tool's result, or as the last part of the user's message. */
 export function place(message: Message, slots: string[], textAt: (slot: string) => string): Message {
   if (message.role === "tool") {
     const content = message.content.map((part) => {
@@ -98,7 +98,7 @@ export function place(message: Message, slots: string[], textAt: (slot: string) 
   return { ...message, content: [...message.content, textPart(text)] }
 }
 
-/** The conversation as capture reads it: words, tool calls and results, shortened; no pictures, no blocks. */
+/** Return the conversation in the form that capture reads: texts, tool calls and shortened results; no pictures, no blocks. */
 export function transcript(messages: Facts[]): Said[] {
   return messages.flatMap(({ role, text, calls, results }): Said[] => {
     if (role === "tool") {
@@ -117,7 +117,7 @@ export function transcript(messages: Facts[]): Said[] {
   })
 }
 
-/** The arguments of a call as an object; the SDK gives those of a model's answer as JSON text. */
+/** Return the arguments of a call as an object. In a model's answer, the SDK has them as JSON text. */
 function asObject(input: unknown): Record<string, unknown> {
   if (typeof input === "string") {
     try {
@@ -131,7 +131,7 @@ function asObject(input: unknown): Record<string, unknown> {
 
 const isText = (part: Part): part is Part & { text: string } => part.type === "text" && "text" in part
 const isResult = (part: Part): part is ToolResult => part.type === "tool-result" && "output" in part
-/** A call that the program runs; the results of the others never come back as messages. */
+/** Return whether the program runs a call itself. The results of other calls never come back as messages. */
 const isCall = (part: Part): part is ToolCall => part.type === "tool-call" && !("providerExecuted" in part && part.providerExecuted)
 const textPart = (text: string) => ({ type: "text", text })
 
@@ -166,7 +166,7 @@ function textOf(output: Output): string {
   }
 }
 
-/** Sixteen hexadecimal digits over what a message holds, without what providers are told beside it. */
+/** Return a digest of the content of a message without its provider options, as sixteen hexadecimal digits. */
 function digestOf(content: unknown): string {
   const hash = createHash("sha256")
   feed(hash, content)

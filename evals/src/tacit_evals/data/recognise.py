@@ -78,7 +78,7 @@ def is_raw_sessions(folder: Path) -> bool:
 
 
 def is_languages(folder: Path) -> bool:
-    """Whether `folder` holds texts in several languages."""
+    """Return whether `folder` holds texts in several languages."""
     return any(_begins(path, "## kept") for path in sorted(folder.glob("*.txt"))[:3])
 
 

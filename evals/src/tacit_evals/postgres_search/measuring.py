@@ -332,7 +332,7 @@ def load(
 
 
 def run(arguments: argparse.Namespace, folder: Path) -> dict[str, object]:
-    """Measure everything on the server that runs in `folder`. Return the results by name."""
+    """Run all measurements on the server in `folder`. Return the results by name."""
     superuser, owner, application = (
         f"host={folder} dbname=postgres user={user}" for user in ("postgres", "tacit_owner", "tacit_app")
     )

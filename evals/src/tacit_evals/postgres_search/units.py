@@ -46,9 +46,9 @@ from tacit_evals.postgres_search.measuring import EMBEDDER, SEEN, World, memory_
 from tacit_evals.postgres_search.server_process import kill, start_server, stat_of, used_s
 
 WAITING = 200
-"""At most this many devices wait for news at the same time."""
+"""At most this many devices wait for changes at the same time."""
 IDLE_S = 10.0
-"""How long the processes are measured while nobody asks."""
+"""How long the processes are measured without requests."""
 _NOW_MS = int(time.time() * 1000)
 
 
@@ -200,7 +200,7 @@ class Bench:
         )
 
     def exchange(self, devices: Sequence[Device], seconds: float) -> None:
-        """Measure pushes of one entry over HTTP with a look at the heads after each, looks alone, and waiting devices."""
+        """Measure pushes of one entry over HTTP with a request for the heads after each, such requests alone, and waiting devices."""
         environment = {**os.environ, DATABASE: self.dsn(APPLICATION)}
         self._server, address = start_server(environment, log=self._postgres_folder.parent / "server.log")
         url = f"{address}{PREFIX}"
@@ -242,7 +242,7 @@ class Bench:
         self.note("tacit-server, resident", _status_kb(self._server.pid, "VmRSS") / 1024, "MB")
 
     async def _waiting(self, url: str, devices: Sequence[Device], seconds: float) -> None:
-        """Measure devices that wait for news, as every device does while it is online."""
+        """Measure devices that wait for changes, as every device does while it is online."""
         assert self._server is not None
         limits = httpx.Limits(max_connections=len(devices))
         async with httpx.AsyncClient(timeout=60, limits=limits) as client:
@@ -288,7 +288,7 @@ class Bench:
         return len(times), float(np.median(times))
 
     def connection(self) -> None:
-        """Measure the memory of an idle connection, without what all connections share."""
+        """Measure the memory of an idle connection, without the memory that all connections share."""
         kept = [psycopg.connect(self.dsn(APPLICATION), autocommit=True) for _ in range(10)]
         for connection in kept:
             connection.execute("SELECT count(*) FROM memories WHERE tenant = 1")

@@ -1,1 +1,1 @@
-"""What Tacit costs the requests of programs: in their SDK (`sdks`), and in the proxy before them (`proxy`)."""
+"""Measures the time that Tacit adds to the requests of programs: in their SDK (`sdks`), and in the proxy (`proxy`)."""

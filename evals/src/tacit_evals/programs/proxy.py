@@ -1,8 +1,8 @@
-"""What the proxy costs: `python -m tacit_evals.programs.proxy [--turns N] [--rounds N] [--streams N]`.
+"""Measures the time that the proxy adds: `python -m tacit_evals.programs.proxy [--turns N] [--rounds N] [--streams N]`.
 
-In: nothing; a server on the loopback stands in for the model, a real daemon with the shipped model is asked. Out: per API the time until the
-first byte of a stream directly and through the proxy, in turn, and the proxy's own time: what is left of the difference without the recall
-that it waits for. Then so many streams at once, one of them killed. Target: own time <= 0.2 x of the recall in the same request (median).
+It uses a model server on loopback, and a real daemon with the shipped embedding model. Out: for each API, the time until the first byte of a
+stream, directly and through the proxy in turn, and the proxy's own time: the difference without the recall that it waits for. Then N streams at
+once, one of which is killed. Target: own time <= 0.2 of the time of the recall in the same request (median).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PATHS = {"messages": "/v1/messages", "chat": "/v1/chat/completions", "responses"
 
 @dataclass
 class Times:
-    """Milliseconds of requests in their order: until the first byte directly and through the proxy, and waited for the memory."""
+    """Times of requests in order, in milliseconds: until the first byte directly and through the proxy, and the wait for the memory."""
 
     direct: list[float] = field(default_factory=list[float])
     through: list[float] = field(default_factory=list[float])
@@ -52,13 +52,13 @@ class Times:
 
 
 class Connection:
-    """A connection that stays open, as those of the SDKs do."""
+    """A persistent connection, like those of the SDKs."""
 
     def __init__(self, port: int) -> None:
         self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
 
     def first_byte_ms(self, path: str, body: bytes) -> float:
-        """Milliseconds until the first byte of the answer's body; the rest is read as well."""
+        """Send a request and read the answer. Return the milliseconds until the first byte of its body."""
         began = time.perf_counter()
         self._http.request(
             "POST", path, body, {"content-type": "application/json", "authorization": "Bearer k"}
@@ -86,7 +86,7 @@ def words(name: str, turn: int) -> str:
 
 
 def converse(api: str, name: str, *, turns: int, direct: Connection, through: Connection, way: TimedWay, times: Times) -> None:  # fmt: skip
-    """One conversation, every request of it sent directly and through the proxy, the other one first each time."""
+    """Hold one conversation. Each request is sent directly and through the proxy, in alternating order."""
     messages: list[dict[str, Any]] = []
     for turn in range(turns):
         messages.append({"role": "user", "content": words(name, turn)})
@@ -102,7 +102,7 @@ def converse(api: str, name: str, *, turns: int, direct: Connection, through: Co
 
 
 def at_once(port: int, streams: int) -> tuple[list[float], int]:
-    """The times until the first byte of so many streams at once, and how many were whole; one is killed after its first byte."""
+    """Run `streams` streams at once and kill one after its first byte. Return the times until the first byte, and the number of complete streams."""
     took: list[float] = []
     whole: list[int] = []
     start = threading.Barrier(streams)
@@ -130,7 +130,7 @@ def at_once(port: int, streams: int) -> tuple[list[float], int]:
 
 @contextmanager
 def model_process() -> Iterator[int]:
-    """The stub model in a process of its own; its port."""
+    """Run the stub model in a separate process; yield its port."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tacit_evals.programs.proxy", "--model"],
         stdout=subprocess.PIPE,
@@ -146,7 +146,7 @@ def model_process() -> Iterator[int]:
 
 @contextmanager
 def proxied(way: TimedWay, home: Path, model_port: int) -> Iterator[int]:
-    """The proxy in this process, so that what it waits for is known; its port."""
+    """Run the proxy in this process, so that its waits for the memory can be measured; yield its port."""
     model = f"http://127.0.0.1:{model_port}"
     options = ProxyOptions(
         project=home,

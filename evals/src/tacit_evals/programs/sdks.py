@@ -1,4 +1,4 @@
-"""What the SDK middleware costs a request: `python -m tacit_evals.programs.sdks [--turns N] [--rounds N] [--daemon]`.
+"""Measures the time that the SDK middleware adds to a request: `python -m tacit_evals.programs.sdks [--turns N] [--rounds N] [--daemon]`.
 
 In: nothing; a server on the loopback stands in for the model. Out: per API, in milliseconds, what a request takes in the middleware besides
 the questions to the memory, what those take, and whole requests with and without it, in turn. Target: overhead p50 <= 2 ms.
@@ -34,7 +34,7 @@ TOPICS = ("the billing module", "the database migration", "the login page", "the
 
 
 class TimedWay:
-    """A way to an engine that counts the seconds it is waited for."""
+    """Access to an engine that measures the seconds of its calls."""
 
     def __init__(self, way: EngineAccess) -> None:
         self.way = way
@@ -48,13 +48,13 @@ class TimedWay:
         try:
             return self.way.hook(payload, deadline_ms)
         finally:
-            # What is told behind the answers is not waited for; a replay asks for no recall.
+            # Requests do not wait for events after the answers, and a replay needs no recall.
             if payload["event"] not in ("message_end", "replay"):
                 self.waited_s += time.perf_counter() - began
 
 
 class Timed(exchange.Exchange):
-    """Times what it does, and what of that is spent on asking."""
+    """Measures the time of its block, and the part that waits for the memory."""
 
     def __init__(self, way: TimedWay, memory: Tacit) -> None:
         self.way = way
@@ -79,7 +79,7 @@ class Timed(exchange.Exchange):
 
 
 def one_turn(api: str, client: Any, messages: list[Any]) -> None:
-    """One request of a conversation, and its answer put behind it."""
+    """Send one request of a conversation, and append its answer."""
     if api == "messages":
         reply = client.messages.create(model="m", max_tokens=100, system="You are terse.", messages=messages)
         messages.append({"role": "assistant", "content": reply.content})
@@ -94,7 +94,7 @@ def one_turn(api: str, client: Any, messages: list[Any]) -> None:
 
 
 def conversation(api: str, client: Any, turns: int, name: str) -> list[float]:
-    """Milliseconds of every request; between two of them a person would think, and what was said is learned from."""
+    """Hold a conversation, and return the milliseconds of every request. A pause between requests leaves time for learning."""
     messages: list[Any] = []
     times: list[float] = []
     for turn in range(turns):
@@ -123,7 +123,7 @@ def middle(values: Sequence[float]) -> float:
 
 @contextmanager
 def opened(home: Path, *, daemon: bool) -> Iterator[EngineAccess]:
-    """A way to a memory of a few hundred statements."""
+    """Open a memory of a few hundred statements; yield the access to it."""
     way = open_in_process(home, None, print)
     for number in range(200):
         content = f"{TOPICS[number % 4].capitalize()} keeps setting {number} in file conf_{number}.toml."
@@ -143,7 +143,7 @@ def opened(home: Path, *, daemon: bool) -> Iterator[EngineAccess]:
 
 
 def measure(way: EngineAccess, home: Path, *, turns: int, rounds: int, say: Callable[[str], None]) -> bool:
-    """Print the numbers of all three APIs; whether each met its target."""
+    """Print the results of all three APIs. Return whether each met its target."""
     met = True
     timed_way = TimedWay(way)
     say("| API | middleware p50 | questions to the memory p50 | request with p50 | request without p50 |")

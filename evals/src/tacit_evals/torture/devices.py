@@ -1,4 +1,4 @@
-"""How torture runs act as devices: what a device sends to log in, and entries that hold noise. In: keys, a log. Out: a body, an entry.
+"""Devices of torture runs: the body of a login, and entries with random content. In: keys, a log. Out: a body, an entry.
 
 The server cannot read the body of an entry, so random bytes do instead of an encrypted memory.
 """

@@ -33,7 +33,7 @@ class Outcome:
 
     @property
     def errors(self) -> dict[str, list[str]]:
-        """The errors, by kind."""
+        """Return the errors, by kind."""
         return {
             "lost": self.lost,
             "doubled": self.doubled,
@@ -44,7 +44,7 @@ class Outcome:
 
     @property
     def sound(self) -> bool:
-        """Whether there is no error."""
+        """Return whether there is no error."""
         return not any(self.errors.values())
 
     def print_errors(self) -> None:

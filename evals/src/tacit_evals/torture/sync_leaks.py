@@ -66,7 +66,7 @@ class Account:
 
     @property
     def active(self) -> list[Device]:
-        """The devices that are not revoked."""
+        """Return the devices that are not revoked."""
         return [device for device in self.devices if not device.revoked]
 
 
@@ -293,7 +293,7 @@ class LeakRun:
 
 @contextlib.contextmanager
 def only_row_level_security() -> Generator[None]:
-    """Inside the block, no statement asks for its tenant, so that only the policies of the database protect it."""
+    """Remove the condition on the tenant from all statements inside the block, so that only the policies of the database protect tenants."""
     meant = Transaction.execute
 
     def execute(

@@ -53,7 +53,7 @@ class TeamLeakRun(TeamAsking):
 
     @property
     def tenants(self) -> int:
-        """The number of teams, organizations and accounts of people."""
+        """Return the number of teams, organizations and accounts of people."""
         return len(self.model.members) + len(self.accounts)
 
     def run(self, requests: int) -> Found:
@@ -536,7 +536,7 @@ def _called(account: str) -> str:
 
 @contextlib.contextmanager
 def only_the_database() -> Generator[None]:
-    """Inside the block, no statement asks for its tenant, and the application lets everybody into every team as a reader. Only the policies of the database protect it."""
+    """Remove the condition on the tenant from all statements inside the block, and treat everybody as a reader of every team. So only the policies of the database protect tenants."""
 
     def enter(self: Access, who: Principal, team: str, least: Role = "reader") -> Entered:
         database = self._open(team, who.account)  # pyright: ignore[reportPrivateUsage]

@@ -1,4 +1,4 @@
-"""Who may see and do what in teams, in plain Python. A leak run compares the server with it. In: what was done. Out: what is allowed. Pure."""
+"""The rights of principals in teams, in plain Python. A leak run compares the server with it. In: what was done. Out: what is allowed. Pure."""
 
 from __future__ import annotations
 

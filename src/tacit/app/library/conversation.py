@@ -1,9 +1,9 @@
-"""One conversation whose messages a program keeps: the requests for it, and the block of every message.
+"""One conversation whose messages a program keeps: the events for it, and the block of every message.
 
-In: what the messages of a request say, in order. Out: the text of the system prompt, and the block of each message. What was
-handed over once goes out with the same bytes in every later request, so that a prompt cache holds; a message that went out
-bare stays bare, and a start pack that came too late for the first request stands with a later message. Blocks are bounded every turn as
-`recall.history_blocks` says. Never raises for want of an answer.
+In: the messages of a request as `MessageFacts`, in order. Out: the text of the system prompt, and the block of each message. A block has
+the same bytes in every later request, so that prompt caches stay valid. A message that was sent without a block stays without one, and a
+start pack that is late for the first request is added to a later message. `recall.history_blocks` limits the blocks in every turn. Never
+raises because an event got no answer.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import cast
 from tacit.app.library.message_formats import MessageFacts
 
 Ask = Callable[[Mapping[str, object]], Mapping[str, object] | None]
-"""Sends one event; None = no answer came."""
+"""Sends one event and returns the answer; None = there was no answer."""
 CALL_PREFIX = "call:"
 START = "start"
-"""Under which name a start pack is missed; messages are named by what they hold."""
+"""The name of the start pack in `Placement.missed`. Messages are named by a digest of their content."""
 MAX_TEXTS = 4000
 MAX_REPLAY = 400
 PREVIOUS_CHARS = 4000
@@ -29,9 +29,9 @@ PREVIOUS_CHARS = 4000
 class Placement:
     """The texts of a request: `system` for the system prompt, `texts` per message (in the order of the list; "" = none).
 
-    `every_call` = the system text is written anew with every prompt.
-    `missed` = names of what went out without a block for the first time because no answer came; `start_with` = the message that
-    carries the start pack, "" = the system prompt does.
+    `every_call` = the system text changes with every prompt.
+    `missed` = names of the messages that this request sends without a block because there was no answer; `start_with` = the message
+    that carries the start pack, "" = the system prompt carries it.
     """
 
     system: str = ""
@@ -43,12 +43,12 @@ class Placement:
 
 @dataclass(slots=True)
 class Conversation:
-    """Mutable; one thread at a time (`Session` sees to that).
+    """The blocks of one conversation. Mutable; used by one thread at a time, for which `Session` holds a lock.
 
     Attributes:
         ask: sends one event.
-        about: what every event says: session, cwd, agent.
-        resumed: whether an earlier process may have handed something over already.
+        about: the fields of every event: session, cwd, agent.
+        resumed: whether an earlier process may have sent blocks for it.
     """
 
     ask: Ask
@@ -66,11 +66,11 @@ class Conversation:
     _start_text: str = ""
 
     def advance(self, messages: Sequence[MessageFacts], *, whole: bool = True) -> Placement:
-        """Ask for what is new in `messages` and say what every message carries.
+        """Send the events for the new messages, and return the block of every message.
 
         Args:
             messages: the messages of a request, oldest first.
-            whole: whether they are the whole conversation; else what came before is kept by the API.
+            whole: whether `messages` is the whole conversation; False = the API stores the earlier messages.
         """
         slots = block_slots(messages)
         self._missed.clear()
@@ -100,7 +100,7 @@ class Conversation:
         return self.decided(messages)
 
     def decided(self, messages: Sequence[MessageFacts]) -> Placement:
-        """What every message carries as far as it is decided. Asks for nothing."""
+        """Return the blocks that are already decided. Sends no event."""
         return Placement(
             system=self.system,
             every_call=self._every_call,
@@ -114,16 +114,16 @@ class Conversation:
 
     @property
     def bare(self) -> tuple[str, ...]:
-        """Names of all that went out without a block because no answer came."""
+        """Return the names of all messages that were sent without a block because there was no answer."""
         return tuple(sorted(self._bare))
 
     def went_out_without(self, names: Iterable[str], *, start_with: str) -> None:
-        """Take over from an earlier process what its requests went out without, and which message carries the start pack."""
+        """Restore the state of an earlier process: the messages that it sent without a block, and the message with the start pack."""
         self._bare.update(names)
         self._start_with = start_with
 
     def compacted(self) -> None:
-        """Note that a summary replaced the messages. The next request gets the system text again, and the memories that the summary lacks."""
+        """Record that a summary replaced the messages. The next request gets the system text again, with the memories that the summary lacks."""
         self._epoch += 1
         self._start = "compact"
         self._decided.clear()
@@ -132,7 +132,7 @@ class Conversation:
         self._start_with = self._start_text = ""
 
     def begin_as_fork(self, other: Conversation, *, parent: str) -> None:
-        """Take over what `other` handed over: the same messages keep the same bytes here."""
+        """Copy the blocks of `other`, so that common messages keep the same bytes."""
         self.about = {**self.about, "parent": parent}
         self.system = other.system
         self._start = "fork"
@@ -147,7 +147,7 @@ class Conversation:
             self.compacted()
 
     def _begin(self, new: Sequence[str]) -> None:
-        """Ask for the start pack. The system prompt of requests that went out without one stays: then one of the messages `new` carries it."""
+        """Send the event for the start pack. If requests were already sent without it, one of the messages `new` carries it, not the system prompt."""
         late = START in self._bare and not self._start_with
         carriers = [slot for slot in new if slot not in self._decided]
         if late and not carriers:
@@ -173,7 +173,7 @@ class Conversation:
             self._missed.append(name)
 
     def _replay(self, slots: Sequence[str]) -> None:
-        """Bytes of messages that this process has not decided on: an earlier one may have."""
+        """Decide about messages that are new to this process. An earlier process may have given them blocks: then use the same bytes."""
         unknown = [slot for slot in slots if slot not in self._decided]
         asked = [slot for slot in unknown if slot not in self._bare]
         if asked and self.resumed:
@@ -199,13 +199,13 @@ class Conversation:
         if answer is None:
             self._miss(slot)
         system = answer.get("system") if answer else None
-        if isinstance(system, str):  # the sections of the `refresh` preset: written anew with every prompt
+        if isinstance(system, str):  # the sections of the `refresh` preset change with every prompt
             self.system, self._every_call = system, True
         self._decide(slot, (answer or {}).get("text"))
         self._bound(slot, (answer or {}).get("history"))
 
     def _bound(self, newest: str, staying: object) -> None:
-        """Let go the blocks that may not stay any longer; `staying` = the names of those that do, None = all."""
+        """Remove the blocks that exceed the limit. `staying` = the names of the messages that keep theirs, None = all."""
         if not isinstance(staying, list):
             return
         lasting = {newest, self._start_with, *cast("list[object]", staying)}
@@ -242,9 +242,9 @@ def _texts(answer: Mapping[str, object] | None) -> Mapping[str, object]:
 
 
 def block_slots(messages: Sequence[MessageFacts]) -> list[tuple[str, ...]]:
-    """The names under which blocks of each message are kept: tool results by their call, words by what they are.
+    """Return the names under which the blocks of each message are kept: a tool result has the name of its call, a text that of its digest.
 
-    Words said twice are two messages: the second one's name ends in `#2`.
+    If a text occurs twice, the name of the second message ends with `#2`.
     """
     counts: Counter[str] = Counter()
     slots: list[tuple[str, ...]] = []
@@ -262,7 +262,7 @@ def block_slots(messages: Sequence[MessageFacts]) -> list[tuple[str, ...]]:
 
 
 def last_answer(messages: Sequence[MessageFacts]) -> int:
-    """Position of the newest message of the agent that something follows; -1 = none. One at the end is a beginning put into its mouth."""
+    """Return the position of the newest message of the agent before another message; -1 = none. One at the end is a prefilled answer."""
     end = len(messages)
     while end and messages[end - 1].role == "assistant":
         end -= 1
@@ -270,5 +270,5 @@ def last_answer(messages: Sequence[MessageFacts]) -> int:
 
 
 def last_prompt(messages: Sequence[MessageFacts]) -> int:
-    """Position of the newest message with words of the user; -1 = none."""
+    """Return the position of the newest message with text of the user; -1 = none."""
     return max((at for at, message in enumerate(messages) if message.digest), default=-1)

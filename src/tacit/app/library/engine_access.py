@@ -75,7 +75,7 @@ class EngineAccess(Protocol):
 
     @property
     def items(self) -> ItemAccess:
-        """Items of programs."""
+        """Return the access to the items of programs."""
         ...
 
     def flush(self) -> None:
@@ -163,7 +163,7 @@ class LocalEngine:
 
     @property
     def items(self) -> ItemAccess:
-        """Items of programs."""
+        """Return the access to the items of programs."""
         return LocalItems(self.engine, self._speaker)
 
     def flush(self) -> None:

@@ -22,10 +22,10 @@ class FoundItem:
 
     Attributes:
         namespace: labels from the widest to the narrowest.
-        key: names it within the namespace.
+        key: the name of the item in its namespace.
         value: a JSON object.
         created_at_ms, updated_at_ms: milliseconds since the Unix epoch.
-        score: of a search with words, greater is better; None = words did not find it.
+        score: similarity to the query, higher is better; None = there was no query, or the item has no memory.
     """
 
     namespace: Namespace
@@ -37,14 +37,14 @@ class FoundItem:
 
 
 class ItemAccess(Protocol):
-    """A way to the items of programs; see `tacit.app.queries.items.Items`."""
+    """Access to the items of programs; see `tacit.app.queries.items.Items`."""
 
     def get(self, namespace: Namespace, key: str) -> FoundItem | None:
-        """The item under `key`; None = there is none."""
+        """Return the item under `key`; None = there is none."""
         ...
 
     def put(self, namespace: Namespace, key: str, value: Mapping[str, Any], *, text: str = "") -> FoundItem:
-        """Keep `value` under `key`; `text` becomes a memory of the namespace's agent."""
+        """Store `value` under `key`. `text` becomes a memory of the namespace's agent."""
         ...
 
     def delete(self, namespace: Namespace, key: str) -> None:
@@ -54,16 +54,16 @@ class ItemAccess(Protocol):
     def search(
         self, prefix: Namespace, *, where: Mapping[str, Any] | None, query: str, limit: int, offset: int
     ) -> list[FoundItem]:
-        """Items below a namespace."""
+        """Return items whose namespace begins with `prefix`."""
         ...
 
     def namespaces(self) -> list[Namespace]:
-        """All namespaces that hold items, sorted."""
+        """Return all namespaces with items, sorted."""
         ...
 
 
 class LocalItems:
-    """The way within the process."""
+    """Access in the same process."""
 
     def __init__(self, engine: Engine, speaker: Speaker) -> None:
         """Use `engine` with the authority of `speaker`."""
@@ -96,7 +96,7 @@ class LocalItems:
 
 
 class DaemonItems:
-    """The way to the daemon. Standard library only."""
+    """Access through the daemon. Uses only the standard library."""
 
     def __init__(self, ask: Callable[[str, str, object], Any]) -> None:
         """Send requests with `ask`: method, path, body."""

@@ -1,8 +1,8 @@
 """Formats of message lists, and how a block is added to a message and removed again.
 
-In: messages with `role` and `content` (a text, or a list of parts), as the Chat Completions and Messages APIs take them;
-mappings, or objects with those attributes as their SDKs return them. Out: what each message says, as a `MessageFacts`; new
-messages that carry blocks. Never: a change to a message that came in; a message without a block is the same object.
+In: messages of the Chat Completions and Messages APIs, with `role` and `content` (a text, or a list of parts): mappings, or objects of
+the SDKs with these attributes. Out: the content of each message as a `MessageFacts`; new messages with blocks. Never changes a
+message; a message without a block is returned as the same object.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _TEXT_TYPES = ("text", "input_text", "output_text")
 CLOSING = f"</{OPEN_TAG}>"
 _BEHIND = re.compile(rf"(?:{GAP}<{OPEN_TAG}\b[^>]*>(?:(?!{CLOSING}).)*{CLOSING})+\Z", re.DOTALL)
 _REMINDER = re.compile(r"\s*<(system-reminder|hook_context|environment_context)>.*?</\1>\s*", re.DOTALL)
-"""What agents put into a user's message besides the user's words, and may take out again in a later request."""
+"""Texts that agents add to a user's message, and may remove in a later request."""
 _PASSING = frozenset({"cache_control"})
-"""Fields that move from message to message between two requests and say nothing of the content."""
+"""Fields that move from message to message between two requests, and are not part of the content."""
 _FAILED = re.compile(
     r"\s*(?:error\b|an error occurred\b|encountered error\b|traceback \(most recent call last\)|exception\b|(?:process )?exit(?:ed with)?(?: status| code)?:? [1-9])",
     re.IGNORECASE,
@@ -58,9 +58,9 @@ class MessageFacts:
     """The parts of one message that the memory uses.
 
     Attributes:
-        role: who speaks; "" = nobody we know.
-        text: the words without blocks of ours.
-        digest: names a user's message by what it holds; "" for the others, and for a message without words.
+        role: who speaks; "" = unknown.
+        text: the text without Tacit's blocks.
+        digest: identifies a user's message by its content; "" for other messages and for one without text.
         calls, results: tool calls and results in it.
     """
 
@@ -70,16 +70,21 @@ class MessageFacts:
     calls: tuple[ToolRequest, ...] = ()
     results: tuple[ToolOutcome, ...] = ()
 
+    @property
+    def takes_block(self) -> bool:
+        """Return whether a block can be added to the message: it has words of the user or a tool result."""
+        return bool(self.digest or self.results)
+
 
 class MessageFormat(Protocol):
     """One format of messages."""
 
     def read(self, message: object) -> MessageFacts:
-        """What `message` says."""
+        """Return the content of a message."""
         ...
 
     def place(self, message: Any, text: str) -> Any:
-        """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
+        """Return the message with `text` at its end as its only block; the same object if nothing changes."""
         ...
 
 
@@ -87,7 +92,7 @@ class JsonFormat(MessageFormat, Protocol):
     """A format of messages in the JSON of an API."""
 
     def block_place(self, message: object) -> tuple[str, str]:
-        """The field of `message` that a block stands at the end of, and the type of a part that holds it there."""
+        """Return the field of a message to which a block is appended, and the type of the part that holds it in a list."""
         ...
 
 
@@ -95,7 +100,7 @@ class RoleContentFormat:
     """Messages with `role` and `content`: Anthropic Messages, OpenAI Chat Completions, plain lists."""
 
     def read(self, message: object) -> MessageFacts:
-        """What `message` says."""
+        """Return the content of a message."""
         role, content = field(message, "role"), field(message, "content")
         parts = parts_of(content)
         text = own_text(content, parts)
@@ -121,17 +126,17 @@ class RoleContentFormat:
                 return MessageFacts(role="")
 
     def block_place(self, message: object) -> tuple[str, str]:
-        """The field of `message` that a block stands at the end of, and the type of a part that holds it there."""
+        """Return the field of a message to which a block is appended, and the type of the part that holds it in a list."""
         del message
         return "content", "text"
 
     def place(self, message: Any, text: str) -> Any:
-        """`message` with `text` at its end as the only block in it; the same object where nothing changes."""
+        """Return the message with `text` at its end as its only block; the same object if nothing changes."""
         return place_in_message(message, text, self.block_place(message))
 
 
 def place_in_message(message: Any, text: str, place: tuple[str, str]) -> Any:
-    """A message with `text` at its end as the only block in it; `place` = the field that holds it, and the type of its part."""
+    """Return a message with `text` at its end as its only block. `place` = the field to which it is appended, and the type of its part."""
     name, kind = place
     content = field(message, name)
     placed = place_in_content(content, text, kind=kind)
@@ -144,7 +149,7 @@ ROLE_CONTENT = RoleContentFormat()
 
 
 def place_in_content(content: object, text: str, *, kind: str = "text") -> object:
-    """A text or a list of parts with `text` behind it as its only block; `kind` is the type of the part that carries it."""
+    """Return a text or a list of parts with `text` appended as its only block. `kind` is the type of the part that holds it."""
     if isinstance(content, str):
         if text and content.endswith(GAP + text):
             return content
@@ -161,39 +166,39 @@ def place_in_content(content: object, text: str, *, kind: str = "text") -> objec
 
 
 def field(value: object, name: str) -> Any:
-    """A field of a mapping or an attribute of an object; None where there is none."""
+    """Return a field of a mapping or an attribute of an object; None if there is none."""
     if isinstance(value, Mapping):
         return cast("Mapping[str, object]", value).get(name)
     return None if value is None or isinstance(value, str) else getattr(value, name, None)
 
 
 def sequence(value: object) -> Sequence[Any]:
-    """`value` where it is a list, else nothing."""
+    """Return `value` if it is a list, else an empty sequence."""
     if not isinstance(value, Sequence) or isinstance(value, str):
         return ()
     return cast("Sequence[Any]", value)
 
 
 def parts_of(content: object) -> Sequence[Any]:
-    """The parts of message content; a text alone has none."""
+    """Return the parts of a message's content; a text has none."""
     return sequence(content)
 
 
 def is_text(part: object) -> bool:
-    """Whether a part holds words."""
+    """Return whether a part is a text."""
     return isinstance(part, str) or (
         field(part, "type") in (None, *_TEXT_TYPES) and isinstance(field(part, "text"), str)
     )
 
 
 def is_block_part(part: object) -> bool:
-    """Whether a part is a block of ours and nothing else."""
+    """Return whether a part consists only of Tacit's blocks."""
     text = part if isinstance(part, str) else field(part, "text")
     return is_text(part) and isinstance(text, str) and text.lstrip().startswith(MARKS)
 
 
 def strip_own_blocks(text: str) -> str:
-    """`text` without the blocks that were put behind it, to the letter; "" where it is nothing but a block."""
+    """Return `text` exactly as it was before blocks were appended; "" if it is only a block."""
     if text.lstrip().startswith(MARKS):
         return ""
     match = _BEHIND.search(text) if CLOSING in text else None
@@ -201,7 +206,7 @@ def strip_own_blocks(text: str) -> str:
 
 
 def own_text(content: object, parts: Sequence[object]) -> str:
-    """The words of message content, without blocks of ours."""
+    """Return the text of a message's content, without Tacit's blocks."""
     if isinstance(content, str):
         return strip_own_blocks(content)
     texts = [part if isinstance(part, str) else field(part, "text") for part in parts if is_text(part)]
@@ -209,7 +214,7 @@ def own_text(content: object, parts: Sequence[object]) -> str:
 
 
 def canonical(value: object) -> object:
-    """A part as plain values that are the same in the next request, whatever is cached there."""
+    """Return a part as plain values that are the same in every request, even if its cache marks change."""
     if isinstance(value, Mapping):
         mapping = cast("Mapping[str, object]", value)
         return {name: canonical(mapping[name]) for name in sorted(mapping) if name not in _PASSING}
@@ -228,13 +233,13 @@ def canonical(value: object) -> object:
 
 
 def digest(text: str, other_parts: Sequence[object] = ()) -> str:
-    """Sixteen hexadecimal digits over what a message holds."""
+    """Return a digest of the content of a message, as sixteen hexadecimal digits."""
     blob = json.dumps([text, *other_parts], sort_keys=True, default=str)
     return hashlib.blake2b(blob.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def looks_failed(text: str) -> bool:
-    """Whether a tool's output begins as an error does, where the API has no word for it."""
+    """Return whether a tool's output begins like an error message, for APIs without a field for errors."""
     return bool(_FAILED.match(text))
 
 
@@ -264,7 +269,7 @@ def _chat_call(call: object) -> ToolRequest:
 
 
 def call_of(call_id: str, name: object, arguments: object) -> ToolRequest:
-    """A call whose arguments came as the JSON text that the model wrote."""
+    """Return a tool call whose arguments are the JSON text that the model wrote."""
     args: Mapping[str, object] = {}
     if isinstance(arguments, str):
         try:

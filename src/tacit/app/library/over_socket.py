@@ -145,7 +145,7 @@ class DaemonEngine:
 
     @property
     def items(self) -> ItemAccess:
-        """Items of programs."""
+        """Return the access to the items of programs."""
         return DaemonItems(self._ask)
 
     def flush(self) -> None:

@@ -1,7 +1,7 @@
-"""One conversation of a program: its messages with their blocks, and capture from it.
+"""One conversation of a program: adds blocks to its messages, and learns from it.
 
-In: the program's own list of messages. Out: new lists. The list that came in, and every message in it, stays as it is.
-A boundary: no failure of the memory leaves `prepare` or `finish`; a request without blocks and one line in the log is the worst.
+In: the program's own list of messages. Out: new lists. Never changes the list or its messages. This is a boundary: `prepare` and `finish`
+do not raise when the memory fails. Then the request has no blocks, and the log has one line.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from tacit.errors import InvalidInput
 
 _LOG = logging.getLogger(__name__)
 M = TypeVar("M")
+T = TypeVar("T")
 LOCK_S = 5.0
 LEAST_MS = 20.0
-"""Nothing is asked for with less time left."""
+"""With less time left, no event is sent."""
 END_CHARS = 4000
 RESULT_CHARS = 4000
 
@@ -32,9 +33,9 @@ class Prepared(Generic[M]):
     """A request's messages.
 
     Attributes:
-        messages: a new list; messages without a block are the very objects that came in.
+        messages: a new list; messages without a block are the same objects as before.
         system: text for the end of the system prompt; "" = none. Send it with every request.
-        blocks: how many messages carry a block.
+        blocks: the number of messages with a block.
     """
 
     messages: list[M]
@@ -43,7 +44,7 @@ class Prepared(Generic[M]):
 
 
 class Session:
-    """A conversation, known by its id. Safe to use from several threads."""
+    """A conversation with an id. Safe to use from several threads."""
 
     def __init__(
         self,
@@ -57,17 +58,17 @@ class Session:
         deadline_ms: float = 400.0,
         capture: bool = True,
     ) -> None:
-        """Begin or go on with a conversation; `Tacit.session` makes one.
+        """Begin or continue a conversation. Programs call `Tacit.session` instead.
 
         Args:
-            session_id: names it.
-            hook: sends one event and waits so many milliseconds for the answer.
-            later: does something behind the answers.
-            cwd: folder whose project it is about; "" = none.
-            agent: name of the agent, where settings differ by agent.
-            resumed: whether an earlier process may have had this conversation.
+            session_id: the id of the conversation.
+            hook: sends one event, and waits for the answer for at most a number of milliseconds.
+            later: runs a function in the background.
+            cwd: the folder of the project; "" = none.
+            agent: name of the agent, which may have its own settings.
+            resumed: whether an earlier process may have begun this conversation.
             deadline_ms: longest wait for one event.
-            capture: whether something may be learned from it.
+            capture: whether Tacit may learn from it.
         """
         self.id = session_id
         self.later = later
@@ -79,76 +80,76 @@ class Session:
         self._about: dict[str, object] = {"session": session_id, "cwd": cwd, "agent": agent}
         if not capture:
             self._about["capture"] = False
-        self._talk = Conversation(ask=self._ask, about=self._about, resumed=resumed)
+        self._conversation = Conversation(ask=self._ask, about=self._about, resumed=resumed)
         self._lock = Lock()
 
     def prepare(
         self, messages: Sequence[M], *, shape: MessageFormat = ROLE_CONTENT, whole: bool = True
     ) -> Prepared[M]:
-        """The messages of a request with what is known for them.
+        """Return the messages of a request with their blocks.
 
-        Call it for every request with the whole conversation; giving back an earlier result, blocks and all, is fine. A block
-        stands at the end of the message it was made for and keeps its bytes; how many stay, `recall.history_blocks` says.
+        Call it for every request with the whole conversation. The messages may be an earlier result with its blocks. A block is at
+        the end of its message and keeps its bytes; `recall.history_blocks` limits the number of blocks.
 
         Args:
-            messages: oldest first; role and content, or whatever `shape` reads.
-            shape: how they are written.
-            whole: whether they are the whole conversation, not only what is new.
+            messages: oldest first; role and content, or another form that `shape` reads.
+            shape: the format of the messages.
+            whole: whether they are the whole conversation, not only the new messages.
 
         Raises:
-            InvalidInput: for one text in place of a list of messages.
+            InvalidInput: `messages` is a text instead of a list.
         """
         if isinstance(messages, str):
             raise InvalidInput(
                 "`prepare` got a text instead of a list.",
                 hint='Give a list of messages: [{"role": "user", "content": text}].',
             )
-        try:
-            facts = [shape.read(message) for message in messages]
-        except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
-            _LOG.warning("nothing is injected: the messages could not be read", exc_info=True)
+        facts = guarded(
+            lambda: [shape.read(message) for message in messages],
+            None,
+            "nothing is injected: the messages could not be read",
+        )
+        if facts is None:
             return Prepared(messages=list(messages))
         placed = self.place(facts, whole=whole)
-        texts = placed.texts or ("",) * len(facts)
-        listed = [
-            shape.place(message, text) if fact.digest or fact.results else message
-            for message, fact, text in zip(messages, facts, texts, strict=True)
-        ]
-        return Prepared(messages=listed, system=placed.system, blocks=sum(1 for text in texts if text))
+        listed = with_texts(messages, facts, placed.texts, shape=shape)
+        return Prepared(messages=listed, system=placed.system, blocks=sum(map(bool, placed.texts)))
 
     def place(
         self, messages: Sequence[MessageFacts], *, whole: bool = True, until: float = math.inf
     ) -> Placement:
-        """`prepare` for messages that were read already: what each of them carries; what is decided where something broke.
+        """Return the block of each message, like `prepare` for parsed messages. After a failure, return the blocks that are already decided.
 
         Args:
             messages: oldest first.
             whole: whether they are the whole conversation.
-            until: reading of `time.monotonic` after which nothing is asked for any more.
+            until: time in seconds of `time.monotonic` after which no event is sent.
         """
         if not self._lock.acquire(timeout=min(LOCK_S, max(0.0, until - time.monotonic()))):
-            return self._talk.decided(messages)
+            return self._conversation.decided(messages)
         try:
             self._until = until
-            return self._talk.advance(messages, whole=whole)
-        except Exception:  # noqa: BLE001 - the library's boundary: the program's request goes out all the same
-            _LOG.warning("nothing is injected: the memory could not be reached", exc_info=True)
-            return self._talk.decided(messages)
+            placed = guarded(
+                lambda: self._conversation.advance(messages, whole=whole),
+                None,
+                "nothing is injected: the conversation could not be continued",
+            )
+            return placed or self._conversation.decided(messages)
         finally:
             self._lock.release()
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """Names of all that went out without a block because no answer came; see `Placement`."""
-        return self._talk.bare
+        """Return the names of all messages that were sent without a block because there was no answer; see `Placement`."""
+        return self._conversation.bare
 
     def went_out_without(self, names: Iterable[str], *, start_with: str) -> None:
-        """Take over from an earlier process what its requests went out without; see `Placement`."""
+        """Restore which messages an earlier process sent without a block; see `Placement`."""
         with self._lock:
-            self._talk.went_out_without(names, start_with=start_with)
+            self._conversation.went_out_without(names, start_with=start_with)
 
     def fork(self, session_id: str) -> Session:
-        """A conversation that goes on from here in another way: what was handed over here is in its context, too."""
+        """Return a conversation that continues this one in another way. It keeps the blocks that were sent so far."""
         forked = Session(
             session_id,
             hook=self._hook,
@@ -158,25 +159,26 @@ class Session:
             deadline_ms=self._deadline_ms,
             capture=self._capture,
         )
-        forked._talk.begin_as_fork(self._talk, parent=self.id)
+        forked._conversation.begin_as_fork(self._conversation, parent=self.id)
         return forked
 
     def finish(
         self, text: str = "", *, messages: Sequence[object] = (), shape: MessageFormat = ROLE_CONTENT
     ) -> None:
-        """Say that the agent's turn is over, so that something may be learned from it. Returns at once.
+        """Report that the agent's turn is over, so that Tacit may learn from it. Returns at once.
 
         Args:
-            text: the agent's words.
-            messages: the whole conversation; without it only what the user states outright is learned.
-            shape: how they are written.
+            text: the agent's message.
+            messages: the whole conversation; without it, Tacit learns only statements that the user makes explicitly.
+            shape: the format of the messages.
         """
-        try:
-            facts = [shape.read(message) for message in messages]
-        except Exception:  # noqa: BLE001 - the library's boundary
-            _LOG.warning("nothing is learned: the messages could not be read", exc_info=True)
-            return
-        self.heard(facts, text)
+        facts = guarded(
+            lambda: [shape.read(message) for message in messages],
+            None,
+            "nothing is learned: the messages could not be read",
+        )
+        if facts is not None:
+            self.heard(facts, text)
 
     def heard(
         self,
@@ -185,7 +187,7 @@ class Session:
         *,
         sent: Callable[[], Sequence[Mapping[str, object]]] = tuple,
     ) -> None:
-        """`finish` for messages that were read already; `sent` tells, when it is time, what the turn's requests were like."""
+        """Report a finished turn, like `finish` for parsed messages. `sent` is called in the background and returns facts about the turn's requests."""
         about = {**self._about, "event": "message_end", "final": True}
 
         def tell() -> None:
@@ -202,18 +204,18 @@ class Session:
         self.later(tell)
 
     def compacted(self) -> None:
-        """Say that what was said so far was replaced by a summary; noticed by itself when no message of before is left."""
+        """Report that a summary replaced the conversation so far. This is detected without a call if none of the earlier messages is left."""
         with self._lock:
-            self._talk.compacted()
+            self._conversation.compacted()
 
     def close(self) -> None:
-        """Say that the conversation is over. Returns at once."""
+        """Report that the conversation is over. Returns at once."""
         payload = {**self._about, "event": "end", "reason": "closed"}
         self.later(lambda: self._hook(payload, 2_000.0))
 
     @staticmethod
     def for_summary(messages: Iterable[M], *, shape: MessageFormat = ROLE_CONTENT) -> list[M]:
-        """The messages without any block: what a compaction may summarise, so that no memory is said twice as news."""
+        """Return the messages without blocks, for a compaction: a summary should not repeat memories as if they were new."""
         cleaned: list[M] = []
         for message in messages:
             bare: Any = shape.place(message, "") if shape.read(message).role in ("user", "tool") else message
@@ -225,15 +227,39 @@ class Session:
         remaining_ms = (self._until - time.monotonic()) * 1000
         if remaining_ms < LEAST_MS:
             return None
-        try:
-            return self._hook(payload, min(self._deadline_ms, remaining_ms))
-        except Exception:  # noqa: BLE001 - as in `place`: a bug in the memory is no answer
-            _LOG.warning("the memory gave no answer", exc_info=True)
-            return None
+        # One failed event costs one block: `place` still decides about the other messages, and this one stays without a block.
+        return guarded(
+            lambda: self._hook(payload, min(self._deadline_ms, remaining_ms)),
+            None,
+            "the memory gave no answer",
+        )
+
+
+def guarded(work: Callable[[], T], otherwise: T, warning: str) -> T:
+    """Return the result of `work`. If it raises an exception, log `warning` with the name of the exception and return `otherwise`.
+
+    This is the boundary of the library and of the middleware: no failure of the memory reaches the program.
+    """
+    try:
+        return work()
+    except Exception as error:  # noqa: BLE001 - the boundary of the library and the middleware
+        # No traceback: the text of an exception may quote a message.
+        _LOG.warning("%s: %s", warning, type(error).__name__)
+        return otherwise
+
+
+def with_texts(
+    messages: Sequence[M], facts: Sequence[MessageFacts], texts: Sequence[str], *, shape: MessageFormat
+) -> list[M]:
+    """Return the messages with one text each at their end ("" = none). `facts` is what `shape` reads in them."""
+    return [
+        shape.place(message, text) if fact.takes_block else message
+        for message, fact, text in zip(messages, facts, texts, strict=True)
+    ]
 
 
 def transcript(messages: Sequence[MessageFacts]) -> list[dict[str, object]]:
-    """The conversation as capture reads it: roles, words, tool calls and results, shortened; no pictures, no blocks."""
+    """Return the conversation in the form that capture reads: roles, texts, tool calls and shortened results; no pictures, no blocks."""
     listed: list[dict[str, object]] = []
     for message in messages:
         listed.extend(_result(result) for result in message.results)

@@ -223,14 +223,14 @@ class Tacit:
         deadline_ms: float = 400.0,
         capture: bool = True,
     ) -> Session:
-        """One conversation whose messages the program keeps; see `Session.prepare`.
+        """Begin or continue a conversation whose messages the program keeps; see `Session.prepare`.
 
         Args:
             session_id: names it, also for a later process; "" = a new one.
             cwd: folder whose project it is about.
             agent: name of the agent, where settings differ by agent.
             deadline_ms: longest wait for one thing that is asked for it.
-            capture: whether something may be learned from it.
+            capture: whether Tacit may learn from it.
         """
         return Session(
             session_id or f"s-{secrets.token_hex(8)}",
@@ -262,7 +262,7 @@ class Tacit:
 
     @property
     def items(self) -> ItemAccess:
-        """JSON objects that the program keeps under keys in namespaces; see `ItemAccess`."""
+        """Return the access to the items of programs: JSON objects under keys in namespaces. See `ItemAccess`."""
         return self._way.items
 
     @property

@@ -1,4 +1,4 @@
-"""Connections, and how transactions begin and end. In: a connection string, a tenant, work to do. Out: the result of the work, in one transaction.
+"""Opens connections, and runs transactions. In: a connection string, a tenant, a function. Out: the result of the function, run in one transaction.
 
 Every transaction begins by setting its tenant for row-level security. The setting ends with the transaction, so that a pooler may give the connection
 to another tenant afterwards. Every statement names the tenant as well. A lost connection is replaced: a read is repeated, a write only if it had not
@@ -39,7 +39,7 @@ _T = TypeVar("_T")
 _Connection = psycopg.Connection[tuple[Any, ...]]
 _State = tuple[list[int], int, list[int], str, str | None, int]
 _STATE = "placements, change, indexed, (SELECT version_num FROM alembic_version), moved_to, stay"
-"""What every transaction reads first. It shows whether the database was migrated or the tenant was moved in the meantime."""
+"""The columns that every transaction reads first. They show whether the database was migrated or the tenant was moved."""
 WRITERS = 0x5441434D
 """The class of an advisory lock on the number of a tenant. Writers of the tenant share it; a mover takes it exclusively for a moment."""
 WAIT_S = 30.0
@@ -59,7 +59,7 @@ _ADD_MEMBER = """
     INSERT INTO members (tenant, principal, name, role, added_by, added_at_ms, joined_at_ms)
     VALUES (current_setting('tacit.tenant')::bigint, %(principal)s, %(name)s, 'admin', %(by)s, %(now_ms)s, %(now_ms)s)"""
 SERVER = "@server"
-"""The principal of transactions that the server itself does in a team. It is a member of every team."""
+"""The principal of the server's own transactions in a team. It is a member of every team."""
 _PRINCIPAL = re.compile(r"[a-z0-9@][a-z0-9/-]{0,99}")
 """The form of a principal: an account, a service account or `SERVER`."""
 
@@ -176,7 +176,7 @@ class Connections:
             raise translate(error) from error
 
     def _probe(self) -> None:
-        """Connect once, to fail at once if there is no server. The pool would retry until the wait is over."""
+        """Connect once outside the pool. This fails at once if no server answers; the pool would retry until its timeout."""
         psycopg.connect(self.dsn, **self._keywords).close()
 
     def give_back(self, connection: _Connection, *, extra: bool) -> None:
@@ -253,14 +253,14 @@ class Connections:
         return find_place(self, name) is not None
 
     def locate(self, name: str) -> Place:
-        """Return where the tenant called `name` lies, and add a tenant that does not exist yet."""
+        """Return the location of the tenant called `name`. Adds the tenant if it does not exist."""
         place = self._places[name] = make_place(self, name)
         return place
 
     def find(self, name: str, *, again: bool = False) -> Place | None:
-        """Return where the tenant called `name` lies, or None if there is no such tenant.
+        """Return the location of the tenant called `name`, or None if there is no such tenant.
 
-        The answer may be an earlier one: `Database` notices that a tenant has left that place, and asks `again`.
+        The location may be cached and outdated. If the tenant is not there, `Database` calls this with `again`.
         """
         place = None if again else self._places.get(name)
         if place is None:
@@ -316,7 +316,7 @@ class _Here(threading.local):
 
 
 class Database:
-    """The database of one tenant: runs transactions where the tenant lies. Safe to share between threads."""
+    """The database of one tenant: runs transactions on the shard that holds the tenant. Safe to share between threads."""
 
     def __init__(self, connections: Connections, tenant: str, *, principal: str = "") -> None:
         """Open the database of `tenant`.
@@ -342,7 +342,7 @@ class Database:
 
     @property
     def tenant(self) -> int:
-        """The number of the tenant on the shard where it was last found."""
+        """Return the number of the tenant on the shard where it was last found."""
         return self._place.tenant
 
     def close(self) -> None:
@@ -398,7 +398,7 @@ class Database:
 
     @contextmanager
     def at_once(self) -> Generator[None]:
-        """Inside the block, everything that this thread reads comes from one transaction and shows one state."""
+        """Run all reads of this thread inside the block in one transaction, so that they see one state."""
         if self._here.transaction is not None:
             yield
             return
@@ -412,7 +412,7 @@ class Database:
     def _begin_reading(self, tenant: int) -> str:
         return (
             "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;"
-            # Parallel workers would take processors from other tenants for a search of some milliseconds.
+            # A search takes some milliseconds. Parallel workers for it would take processors from other tenants.
             f" SELECT set_config('tacit.tenant', '{tenant}', true), set_config('max_parallel_workers_per_gather', '0', true)"
             f"{self._principal};"
             f" SELECT {_STATE} FROM tenants WHERE tenant = {tenant}"
@@ -424,7 +424,7 @@ class Database:
             "BEGIN ISOLATION LEVEL READ COMMITTED;"
             f" SELECT set_config('tacit.tenant', '{tenant}', true),"
             f" set_config('lock_timeout', '{int(self._directory.wait_s * 1000)}ms', true){lazily}{self._principal};"
-            # A separate statement, so that the next one sees what a mover committed in the meantime.
+            # The lock has a statement of its own: it may wait for a mover, and only a statement that begins afterwards sees the mover's commit.
             f" SELECT pg_advisory_xact_lock_shared({WRITERS}, {tenant % 2**31});"
             f" SELECT {_STATE} FROM tenants WHERE tenant = {tenant}"
             f"{' FOR NO KEY UPDATE' if alone else ''}"
@@ -451,7 +451,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: Callable[[int], str], *, again: bool = False) -> Generator[Transaction]:
-        """Run a transaction where the tenant lies. `again` = if the connection turns out to be lost at the beginning, try another one."""
+        """Run a transaction on the tenant's shard. `again` = if the connection is lost at the beginning, try another one."""
         if self._closed:
             raise closed()
         extra = self._here.transaction is not None
@@ -469,7 +469,7 @@ class Database:
     def _begun(
         self, begin: Callable[[int], str], *, extra: bool, again: bool
     ) -> tuple[Connections, _Connection, Transaction]:
-        """Begin a transaction where the tenant lies. If the tenant has moved, look it up and begin there."""
+        """Begin a transaction on the tenant's shard. If the tenant has moved, look up its new shard and begin there."""
         for _ in range(_MOVES):
             place = self._place
             try:
@@ -492,7 +492,7 @@ class Database:
         raise StoreBusy("The tenant moves from shard to shard; nothing was stored.", hint="Try again.")
 
     def _follow_elsewhere(self, place: Place) -> bool:
-        """Return whether the directory names another shard than `place`. If so, later transactions begin there."""
+        """Return whether the directory names another shard than `place`. If so, use that shard for later transactions."""
         if place.connections is self._directory:
             return False
         with suppress(StoreError):
@@ -505,7 +505,7 @@ class Database:
     def _begun_at(
         self, place: Place, begin: Callable[[int], str], *, extra: bool, again: bool
     ) -> tuple[_Connection, Transaction | None]:
-        """Begin a transaction at `place`; None in place of the transaction = the tenant is not there."""
+        """Begin a transaction at `place`. Return None instead of the transaction if the tenant is not there."""
         connections = place.connections
         connection = connections.borrow(extra=extra)
         try:

@@ -8,7 +8,7 @@ A cursor holds more than these two numbers, because the same numbers can belong 
 - Stay: each PostgreSQL server numbers its transactions independently. When a tenant moves to another shard, its entries get new numbers there, and its next
   stay begins. A cursor of an earlier stay is meaningless there, so its reader gets everything again. `changes_after` sees that without a query.
 - Mark: when a database is restored from a backup, its transaction numbers start again, but the stay is the same. So a cursor holds a mark of the entry
-  that it stands after. If `is_known` finds no such entry, the cursor comes from another history (or the entry was purged), and the reader begins anew.
+  before its position. If `is_known` finds no such entry, the cursor comes from another history (or the entry was purged), and the reader begins anew.
 
 Neither can replace the other. A restored database cannot count a stay, because it does not know that it was restored. And a move does not keep the order
 between purges and versions, so an entry that has the same numbers and mark after a move would not prove that the entries before it were read.
@@ -140,7 +140,7 @@ def is_hiding(transaction: Transaction, cursor: Cursor) -> bool:
 
 
 def is_known(transaction: Transaction, cursor: Cursor) -> bool:
-    """Return whether the entry that `cursor` stands after is in this database. True for the beginning."""
+    """Return whether the entry before the position `cursor` is in this database. True for the beginning."""
     if cursor == Cursor():
         return True
     if cursor.stay != transaction.stay:
@@ -155,7 +155,7 @@ def needs_renumbering(transaction: Transaction) -> bool:
 
 
 def renumber(transaction: Transaction) -> None:
-    """Give these entries the number of this transaction, so that all later entries come after them. A cursor that stands after one of them becomes unknown."""
+    """Give these entries the number of this transaction, so that all later entries come after them. A cursor after one of them becomes unknown."""
     for statement in _RENUMBER:
         transaction.execute(statement)
 

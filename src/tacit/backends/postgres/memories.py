@@ -1,6 +1,6 @@
 """Reads memories, their history and relations. In: a transaction, ids or a filter, a scope. Out: values.
 
-Every statement names the tenant and the scope. Lists as of an earlier time are filtered in Python: people ask for them, recall never does. Never writes.
+Every statement names the tenant and the scope. Lists as of an earlier time are filtered in Python, because only people request them, and recall does not. Never writes.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def count_memories(transaction: Transaction, where: MemoryFilter, *, scope: Scop
 
 
 def known_then(transaction: Transaction, where: MemoryFilter, scope: ScopeFilter) -> list[Memory]:
-    """Return the memories that fit `where`, as they were known and valid at its time `as_of_ms`."""
+    """Return the memories that fit `where` at its time `as_of_ms`: in the version stored by then, and valid then."""
     assert where.as_of_ms is not None
     rows = transaction.rows(
         _KNOWN_THEN,
@@ -152,12 +152,14 @@ def known_then(transaction: Transaction, where: MemoryFilter, scope: ScopeFilter
 def conditions(
     transaction: Transaction, where: MemoryFilter, scope: ScopeFilter
 ) -> tuple[str, dict[str, object]]:
-    """Return the SQL condition on rows of `memories` for a filter without a time, and its values."""
+    """Return an SQL condition and its parameters. It selects the rows of `memories` that fit `where`, whose time it ignores."""
     tests, values = [_IN_SCOPE], dict[str, object](scopes=transaction.visible(scope))
     if where.kinds is not None:
         tests.append("kind = ANY(%(kinds)s)")
         values["kinds"] = [clean_text(kind) for kind in where.kinds]
-    if where.statuses in _INDEXED_STATUSES and where.statuses:  # word for word as the partial indexes have it
+    if (
+        where.statuses in _INDEXED_STATUSES and where.statuses
+    ):  # exactly the condition of the partial indexes, so that the planner can use them
         tests.append(f"status = '{where.statuses[0]}'")
     elif where.statuses is not None:
         tests.append("status = ANY(%(statuses)s)")
@@ -327,5 +329,5 @@ def get_vectors(
 
 
 def identity_values(identity: EmbedderIdentity) -> dict[str, object]:
-    """Return the values that name an identity in a statement."""
+    """Return the parameters of a statement that identify an embedder."""
     return {"name": clean_text(identity.name), "dimensions": identity.dimensions}

@@ -95,7 +95,7 @@ def partition_of(table: str, number: int) -> sql.Identifier:
 
 def make_partitions(connection: _Connection, number: int) -> None:
     """Create the tenant's own partitions that do not exist yet."""
-    # A table that is created separately and then attached takes only a lock that neither readers nor writers wait for. There is no default partition, so
+    # Creating a table and then attaching it takes a lock that neither readers nor writers wait for. There is no default partition, so
     # PostgreSQL scans nothing.
     for table in PARTITIONED:
         partition, whole = partition_of(table, number), sql.Identifier(table)

@@ -1,6 +1,6 @@
 """A read replica: a copy of a database that PostgreSQL keeps up to date. In: a connection string, the largest lag that is allowed. Out: connections.
 
-It serves reads that may show a state of some seconds ago. A replica that cannot be reached, is too far behind, or is no longer a replica is not used for
+It serves reads for which a state of some seconds ago is enough. A replica that cannot be reached, is too far behind, or is no longer a replica is not used for
 some seconds, and its readers use the primary. Never waits long, and never connects as a role that row-level security does not bind.
 """
 

@@ -89,7 +89,7 @@ class Cleaning:
     """Cleans stored texts. Results are cached by a hash of the text, so that a second run costs next to nothing."""
 
     def __init__(self, clean: CleanAt, gone: Removal | None) -> None:
-        """Clean with `clean`, which must always return the same for a text. `gone` is also removed from the ledgers of sessions."""
+        """Clean texts with `clean`, which must always return the same result for a text. The memories `gone` are also removed from the ledgers of sessions."""
         self.gone = gone
         self._clean = clean
         self._ids = frozenset(map(clean_text, gone.memories if gone else ()))
@@ -126,7 +126,7 @@ class Cleaning:
 def rewrite_texts(
     transaction: Transaction, cleaning: Cleaning, *, dry_run: bool, now_ms: int
 ) -> Mapping[str, int]:
-    """Remove what must go and clean every text. Return the number of changed rows by table. `dry_run` = only count the rows that would change."""
+    """Delete the given rows and clean every text. Return the number of changed rows by table. `dry_run` = only count the rows that would change."""
     rewriting = _Rewriting(transaction, cleaning, dry_run=dry_run)
     if cleaning.gone is not None:
         rewriting.remove(now_ms)
@@ -177,7 +177,7 @@ class _Rewriting:
         return not self._dry_run
 
     def remove(self, now_ms: int) -> None:
-        """Remove what must go, or count it."""
+        """Delete the given rows, or count them."""
         for table, condition in _GONE.items():
             count = self._transaction.number(f"SELECT count(*) FROM {table} WHERE {condition}", self._values)
             self.counts[table] += count

@@ -25,7 +25,7 @@ SEQUENCES = ("memory_numbers", "version_numbers", "audit_numbers")
 APPEND_ONLY = ("audit",)
 """Tables whose rows the application may neither change nor delete."""
 DIRECTORY_TABLES = ("routes", "shards", "this_database")
-"""The tables that say which shard holds which tenant. They hold no data of tenants. See `shards`."""
+"""The tables with the shard of each tenant. They hold no data of tenants. See `shards`."""
 
 _BOUND = """
     SELECT rolcanlogin AND NOT (rolsuper OR rolbypassrls OR rolcreatedb OR rolcreaterole) FROM pg_roles
@@ -41,7 +41,7 @@ def create_roles(
     owner_password: str | None = None,
     application_password: str | None = None,
 ) -> None:
-    """Create both roles and the extension `vector` in the database of `superuser_dsn`. Roles that exist are kept; rights that they must not have are taken away.
+    """Create both roles and the extension `vector` in the database of `superuser_dsn`. Existing roles are kept; rights that they must not have are revoked.
 
     Args:
         superuser_dsn: a connection that may create roles and extensions.

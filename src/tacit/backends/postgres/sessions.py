@@ -55,7 +55,7 @@ _PRUNE = """
 
 
 def session_columns(key: SessionKey) -> dict[str, object]:
-    """Return the values that name a session in a statement."""
+    """Return the parameters of a statement that identify a session."""
     return {"host": clean_text(key.host), "session_id": clean_text(key.session_id)}
 
 

@@ -134,7 +134,7 @@ class _Version:
 
 
 def read_stored(transaction: Transaction, ids: Iterable[str]) -> dict[str, StoredMemory]:
-    """Return those memories of `ids` that are stored, by id."""
+    """Return the stored memories among `ids`, by id."""
     return {
         row[0]: StoredMemory(
             memory=decode_memory(row[6], row[4], row[5]), number=row[1], scope=row[2], version=row[3]
@@ -153,7 +153,7 @@ def apply_changes(
     change_id: str,
     expected: Mapping[str, str] | None = None,
 ) -> bool:
-    """Write `changes` under `change_id`; see the port for what they mean. Return whether anything was written.
+    """Write `changes` under `change_id`; see the port for their meaning. Return whether anything was written.
 
     Raises:
         NotFound, InvalidInput, Conflict: as `plan_changes` and `check_expected`; the caller rolls back.
@@ -385,7 +385,7 @@ _NUMBERS = """
 
 
 def memory_numbers(transaction: Transaction, ids: Iterable[str]) -> dict[str, int]:
-    """Return the numbers of those memories of `ids` that are stored, by id."""
+    """Return the numbers of the stored memories among `ids`, by id."""
     return dict(transaction.rows(_NUMBERS, {"ids": list(dict.fromkeys(ids))}))
 
 

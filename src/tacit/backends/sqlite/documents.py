@@ -107,7 +107,7 @@ def index_moments(connection: sqlite3.Connection) -> None:
 
 
 def index_closed_up(connection: sqlite3.Connection) -> None:
-    """Make the documents again whose words are written without blanks; of a store from before they were segmented."""
+    """Build the documents of languages without word spaces again, in a store of a version that did not segment them."""
     rows = connection.execute("SELECT number, scope, body, use_count FROM memories WHERE status = 'active'")
     for number, scope, body, uses in rows.fetchall():
         memory = decode_memory(body, uses)

@@ -57,7 +57,7 @@ class MiniLM:
 
     @property
     def languages(self) -> frozenset[str]:
-        """English: of other languages it knows pieces of words, and takes any two texts for alike (docs/guide/languages.md)."""
+        """Return English. Of other languages the model knows only pieces of words, and finds any two texts similar (docs/guide/languages.md)."""
         return frozenset({ENGLISH})
 
     def warm(self) -> None:

@@ -197,7 +197,7 @@ class CommandLineWriter:
         finally:
             with self._lock:
                 self._running.discard(process)
-            end_group(process.pid)  # the guard has done it, unless it was killed itself
+            end_group(process.pid)  # the guard has already done this, unless it was killed
             process.wait()
             with contextlib.suppress(OSError):
                 process.stdin.close() if process.stdin else None

@@ -55,7 +55,7 @@ def _stay(_number: int, _frame: object) -> None:
 
 
 def end_all(child: subprocess.Popen[bytes] | None) -> None:
-    """End whatever the command left behind, and on POSIX this process."""
+    """End the remaining processes of the command, and on POSIX also this process."""
     if sys.platform != "win32":
         os.killpg(os.getpgrp(), signal.SIGKILL)
     elif child is not None:
@@ -63,7 +63,7 @@ def end_all(child: subprocess.Popen[bytes] | None) -> None:
 
 
 def end_tree(pid: int) -> None:
-    """End a process of Windows and what it started; what a process that is gone had started is not found any more."""
+    """End a process on Windows, and its child processes. The children of a process that has already ended are not found."""
     subprocess.run(["taskkill", "/T", "/F", "/PID", str(pid)], check=False, capture_output=True)
 
 

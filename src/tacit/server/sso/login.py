@@ -65,7 +65,7 @@ class SingleSignOn:
         """Begin a login for a device; see `SignIns.begin`.
 
         Raises:
-            SyncError: the provider cannot be reached, or too many logins are under way.
+            SyncError: the provider cannot be reached, or there are too many unfinished logins.
         """
         self.provider.metadata()
         return self._sign_ins.begin(device=device, address=address, account=account, now_ms=now_ms)

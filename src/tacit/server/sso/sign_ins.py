@@ -1,4 +1,4 @@
-"""Logins that are under way, in PostgreSQL. In: a device begins, a browser confirms, the provider answers. Out: the result, for the device.
+"""Unfinished logins, in PostgreSQL. In: a device begins, a browser confirms, the provider answers. Out: the result, for the device.
 
 The id of a login is in the address that the browser opens. The result is told once, to the device that has the secret of the login. A login belongs to
 the browser in which a person confirmed it, and no other browser can complete it. So an address of the provider that somebody passes on has no effect.
@@ -109,7 +109,7 @@ class Result:
 
 
 class SignIns:
-    """Stores the logins that are under way. Safe to share between threads and processes."""
+    """Stores unfinished logins. Safe to share between threads and processes."""
 
     def __init__(self, connections: Connections, issuer: str) -> None:
         """Store the logins with the provider `issuer` in the databases of `connections`."""
@@ -125,7 +125,7 @@ class SignIns:
             now_ms: the current time.
 
         Raises:
-            SyncError: too many logins are under way.
+            SyncError: there are too many unfinished logins.
         """
         code = encode_base32(secrets.randbits(40), 8).upper()
         begun = Begun(

@@ -1,6 +1,6 @@
 """The HTTP interface of teams. In: requests of devices and service accounts. Out: JSON, or a problem.
 
-The token alone says who the caller is. Answers hold the words of shared memories, which are data, and nothing of teams that the caller is not a member of.
+Only the token identifies the caller. Answers hold the words of shared memories, which are data, and nothing about teams that the caller is not in.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class WatchedTeams:
     TEAM_S, LIST_S = 1.0, 5.0
 
     def __init__(self, teams: Teams, *, monotonic_s: Callable[[], float] = time.monotonic) -> None:
-        """Watch `teams`."""
+        """Read the changes of `teams`."""
         self._members = teams.members
         self._monotonic_s = monotonic_s
         self._lists: dict[str, tuple[float, tuple[str, ...]]] = {}

@@ -106,7 +106,7 @@ class GrantedMemberships:
             self._members.drop(principal, where)
 
         if team == organization_of(team) and self._is_granted(principal, team):
-            # The teams come first: if this is interrupted, the membership in the organization still shows that there is something to end.
+            # End the memberships in teams first. After an interruption, the membership in the organization shows that this is not finished.
             for each in self._members.teams_of(team):
                 remove(each, by_hand=True)
         remove(team, by_hand=False)

@@ -127,7 +127,7 @@ class Members:
 
     def _add_team(self, team: str, admins: dict[str, str], *, now_ms: int) -> None:
         organization = organization_of(team)
-        if team != organization:  # the list comes first: a team that is in no list would never be found again
+        if team != organization:  # change the list first: a team in no list would never be found again
             values = {"principal": SERVER, "team": team}
             self.access.as_server(organization).writing(
                 lambda transaction: transaction.execute(_ADD_MEMBERSHIP, values), durable=True, alone=False
@@ -223,7 +223,7 @@ class Members:
         return tuple(str(row[0]) for row in rows)
 
     def join(self, who: Principal, organization: str, *, now_ms: int) -> None:
-        """Note that a member accepts the shared memories of the organization and of their teams in it.
+        """Record that a member accepts the shared memories of the organization and of their teams in it.
 
         Raises:
             NotFound: `who` is not a member.
@@ -330,7 +330,7 @@ class Members:
             if ACCOUNT.fullmatch(principal):
                 self.drop(principal, team)  # an earlier call may have been interrupted
             raise
-        # The teams come first: if this is interrupted, the organization still has the member, and the call can be repeated.
+        # Remove the member from the teams first. After an interruption, the member is still in the organization, and the call can be repeated.
         self._forget_in_teams(principal, team)
         database.writing(remove, durable=True, alone=True)
         self._forget_in_teams(principal, team)  # somebody may have added them to a team in the meantime

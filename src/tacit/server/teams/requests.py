@@ -249,7 +249,7 @@ class Requests:
         team, old = entered.team, tuple(dict.fromkeys(replaces))
         store = self._store(who, team)
         statement = replace(request.statement, content=content.strip() or request.statement.content)
-        self._require_project(team, statement)  # the project may belong to another team by now
+        self._require_project(team, statement)  # the project may have moved to another team since the request
         memory = replace(
             self._reading.read(statement, author=request.author, name=request.name),
             id=own_memory_id(f"{team}\n{request.id}"),
@@ -340,7 +340,9 @@ class Requests:
             page = changes_after(transaction, start, limit=limit)
             return start, page, is_hiding(transaction, page[-1].cursor if page else start)
 
-        if entered.database.reading(needs_renumbering):  # a dump of another server was restored here
+        if entered.database.reading(
+            needs_renumbering
+        ):  # the database was restored from a dump of another server
             entered.database.writing(renumber, durable=True, alone=True)
         start, found, more = entered.database.reading(read)
         newest: dict[str, FeedEntry] = {entry.memory_id: entry for entry in found}
@@ -528,7 +530,7 @@ class Requests:
         )
 
     def _is_only_reviewer(self, entered: Entered, who: Principal) -> bool:
-        """Return whether `who` is the only one in the team who may decide on requests."""
+        """Return whether nobody else in the team may decide on requests."""
         if not may(entered.role, "reviewer"):
             return False
         values = {"principal": who.account, "server": SERVER, "now_ms": self._reading.clock.now_ms()}

@@ -1,4 +1,4 @@
-"""How the server reads statements that somebody asks to share. In: a statement, the principal. Out: a memory, or a refusal.
+"""Reads the statements of share requests. In: a statement, the principal. Out: a memory, or an error.
 
 The author and the highest trust tier follow from the principal, never from the request. A statement that holds a secret is refused.
 """

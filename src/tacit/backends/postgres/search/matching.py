@@ -201,7 +201,7 @@ def _read(transaction: Transaction, terms: Terms, values: dict[str, object]) -> 
 
 
 def _add_frequent(transaction: Transaction, terms: Terms, values: dict[str, object], found: _Found) -> _Found:
-    """Return the same memories with the weights of the frequent terms that they hold."""
+    """Return the same memories with the weights of their frequent terms added."""
     totals = found.totals.copy()
     places = {int(number): place for place, number in enumerate(found.numbers)}
     for number, term in transaction.rows(_FREQUENT, {**values, "numbers": list(places)}):
@@ -210,14 +210,14 @@ def _add_frequent(transaction: Transaction, terms: Terms, values: dict[str, obje
 
 
 def _best(transaction: Transaction, terms: Terms, values: dict[str, object], limit: int) -> list[Shown]:
-    """Return the best memories that may be shown, ties by id."""
+    """Return the best memories that the filter of the search allows, ties by id."""
     if not terms.weights:
         return []
     found = _read(transaction, terms, values)
     if not terms.frequent:
         return best_shown(transaction, found.numbers, found.scores(terms.mean), values, limit=limit)
     ahead = max(_AHEAD * limit, _LEAST_AHEAD)
-    if values["kinds"] is None:  # nearly all may be shown
+    if values["kinds"] is None:  # without a filter by kind, nearly all memories may be shown
         first = _add_frequent(transaction, terms, values, found.best(ahead, terms.mean))
         rows = best_shown(transaction, first.numbers, first.scores(terms.mean), values, limit=limit)
         if len(rows) == limit or len(first.numbers) == len(found.numbers):

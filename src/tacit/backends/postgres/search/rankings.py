@@ -271,7 +271,7 @@ class PostgresSearch:
         }
 
     def _identity(self, transaction: Transaction, identity: EmbedderIdentity) -> int:
-        """Return the number of an identity; 0 = it is not stored.
+        """Return the number of an embedder's identity; 0 = it is not stored.
 
         The number never changes while the tenant is on one shard. The tenant has another number on each shard, so the cache is keyed by that number.
         """

@@ -1,7 +1,7 @@
 """The best memories that may be shown. In: numbers of memories with scores, a scope. Out: ids. Never scores anything.
 
-PostgreSQL sends the scores of all candidates as arrays, and they are sorted here: that takes the database half of the time that it needs to group and sort
-them itself. Only the best of them are then looked up.
+PostgreSQL sends the scores of all candidates as arrays, and they are sorted here. This takes half of the database's time for grouping and sorting
+them itself. Only the best candidates are then looked up.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ def best_shown(
     """Return the `limit` memories with the highest scores among those that may be shown, ties by id.
 
     Args:
-        transaction: where the memories are looked up.
+        transaction: looks up the memories.
         numbers: the candidates, shape (candidates,).
         scores: their scores, shape (candidates,).
         values: `scopes`, `now_ms` and `kinds` (None = all).
-        limit: how many are wanted.
+        limit: the largest number of results.
     """
     order = np.argsort(-scores, kind="stable")
     numbers, scores = numbers[order], scores[order]
@@ -69,7 +69,7 @@ def best_shown(
     begin, size = 0, limit
     while begin < len(numbers) and len(best) < limit:
         last = min(begin + size, len(numbers)) - 1
-        end = int(np.count_nonzero(scores >= scores[last]))  # a tie is not divided
+        end = int(np.count_nonzero(scores >= scores[last]))  # memories with equal scores stay together
         ids = shown_ids(transaction, numbers[begin:end], values)
         batch: list[Shown] = []
         for place in range(begin, end):

@@ -21,9 +21,9 @@ _Connection = psycopg.Connection[tuple[Any, ...]]
 _ORDER = ("xid", "seq")
 """Columns that number a row by its transaction. A table with both is copied in their order, and the rows get new numbers."""
 _GIVEN = ("tenant", "placement")
-"""Columns whose values the target decides."""
+"""Columns that get new values at the target."""
 AHEAD = 1_000_000
-"""How far a sequence of the target is set ahead of the source, so that numbers taken there in the meantime stay below it."""
+"""How far a sequence of the target is set ahead of the source, so that numbers that the source takes during the move stay below it."""
 
 _COLUMNS = """
     SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class AS c
@@ -76,7 +76,7 @@ _DELETE = "DELETE FROM {table} WHERE tenant = %(tenant)s"
 _READ_TENANT = "SELECT {columns} FROM tenants WHERE tenant = %(tenant)s"
 _SET_TENANT = "UPDATE tenants SET {values} WHERE tenant = %(tenant)s"
 _TENANTS_OWN = ("tenant", "name", "placements", "indexed", "moved_to", "stay")
-"""Columns of the tenant's row that describe where the tenant lies; the others are copied."""
+"""Columns of the tenant's row that describe its location. They are not copied; all others are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +204,7 @@ class Copy:
                 _run(self._target, statement, names, self._new)
 
     def bring_up(self) -> int:
-        """Bring the target to the state that the transaction of the source shows. Return the number of rows that were copied or removed."""
+        """Copy and remove rows until the target has the state that the source's transaction sees. Return the number of these rows."""
         return sum(self._bring_up(table) for table in self._tables)
 
     def _bring_up(self, table: Table) -> int:
@@ -235,7 +235,7 @@ class Copy:
                 into.write(part)
 
     def copy_tenant_row(self) -> None:
-        """Copy the tenant's row in `tenants`, except the columns that describe where the tenant lies.
+        """Copy the tenant's row in `tenants`, except the columns that describe its location.
 
         Raises:
             NotFound: the row is gone from the source.
@@ -275,7 +275,7 @@ class Copy:
                 )
 
     def advance_sequences(self) -> None:
-        """Advance the sequences of the target, so that it gives numbers that no row of the tenant has."""
+        """Advance the sequences of the target beyond all numbers in rows of the tenant."""
         tables = {"tables": list(TENANT_TABLES)}
         identities = [str(row[0]) for row in self._source.execute(_NUMBERED_COLUMNS, tables)]
         for name in (*SEQUENCES, *identities):
@@ -283,7 +283,7 @@ class Copy:
                 "sequence": sql.SQL(".").join(map(sql.Identifier, name.split(".")))
             }
             last = _number(_run(self._source, _LAST, names, {}))
-            # Equal is not enough: the next number of a sequence that was never used is its last value.
+            # Also advance an equal sequence: the next number of a sequence that was never used is its `last_value`.
             if _number(_run(self._target, _LAST, names, {})) <= last:
                 _run(self._target, _ADVANCE, names, {"name": name, "least": last + AHEAD})
 

@@ -82,7 +82,7 @@ def list_shards(directory_dsn: str) -> tuple[tuple[Shard, ...], tuple[Interrupte
 
 
 def add_shard(directory_dsn: str, shard: str, *, owner_dsn: str, application_dsn: str) -> bool:
-    """Add a shard to the directory. Return whether it is new; a shard that exists stays as it is.
+    """Add a shard to the directory. Return whether it is new; an existing shard is not changed.
 
     Args:
         directory_dsn: connection to the directory as the owner.
@@ -107,7 +107,7 @@ def add_shard(directory_dsn: str, shard: str, *, owner_dsn: str, application_dsn
 
 
 def _take(there: _Connection, shard: str, directory: str) -> None:
-    """Store in a database which shard it is.
+    """Store the name of the shard and the id of the directory in a database.
 
     Raises:
         InvalidInput: the database is the directory or another shard, or it is not empty.

@@ -1,8 +1,8 @@
 """Moves a tenant to another shard while it is used. In: connections of owners, a tenant, a shard. Out: the tenant on that shard.
 
 The mover copies the rows while the tenant is written, then the rows that changed in the meantime, until few are left. Then it takes the tenant's lock, so
-that writers wait for a moment, copies the rest, and marks the tenant's row at the old shard as moved. From that commit on, and not before, the tenant lies
-on the new shard. A transaction that comes to the old shard with an old route finds the mark before it reads or writes, and begins at the new shard.
+that writers wait for a moment, copies the rest, and marks the tenant's row at the old shard as moved. With that commit, the tenant is on the new
+shard. A transaction that begins at the old shard with an old route finds the mark before it reads or writes, and begins again at the new shard.
 
 The route names the other shard as long as rows of the tenant may lie there. So the next mover can finish what a killed one began: if the mark is set, it
 finishes the move; if not, it removes the copy. One move or promotion runs in a database at a time. Never touches another tenant.
@@ -32,7 +32,7 @@ FEW_ROWS = 500
 """The writers are made to wait when a pass copied at most this many rows, or after `MAX_PASSES` passes."""
 MAX_PASSES = 8
 _STOPS = 20
-"""The mover tries at most this many times to get the lock of the tenant."""
+"""The mover tries to get the lock of the tenant at most this many times."""
 _STOP_WAIT_MS = 2_000
 """How long the mover waits for the writers that hold the lock, in milliseconds. Other writers queue behind the mover during this time."""
 _STOP_MS = 20_000
@@ -108,7 +108,7 @@ def move_tenant(name: str, shard: str, *, owner_url: OwnerUrl, step: Step = no_s
 
     Raises:
         NotFound: there is no such tenant or shard.
-        StoreBusy: the writers of the tenant left no gap, or changed too many rows for a short stop. The tenant stays where it is.
+        StoreBusy: the mover did not get the lock of the tenant, or too many rows changed for a short stop. The tenant stays on its shard.
         StoreError: a database cannot be reached or written; call again.
     """
     try:
@@ -205,9 +205,9 @@ class _Mover:
         (opened or self._opened).callback(connection.close)
         refuse_other_schema(connection)
         self._directory_id = refuse_other_database(connection, shard, self._directory_id)
-        # These commits decide where a tenant lies, so they must survive a crash of the server.
+        # These commits determine the shard of a tenant, so they must survive a crash of the server.
         connection.execute("SET synchronous_commit = on")
-        # The planner has no statistics of temporary tables and of a tenant that was filled a moment ago. It would choose nested loops that take hours.
+        # The planner has no statistics of temporary tables and of a tenant that was just filled. It would choose nested loops that take hours.
         connection.execute("SET enable_nestloop = off")
         connection.execute("SET work_mem = '64MB'")
         return connection
@@ -229,7 +229,7 @@ class _Mover:
         return route.shard
 
     def _switch(self, source: str, target: str) -> _Route:
-        """Change the route to what the mark at the source says. Return the new route."""
+        """Change the route to the shard that the mark at the source names. Return the new route."""
         values = {"name": self._name, "shard": target, "other": source}
         with self._directory.transaction():
             if self._directory.execute(_SWITCH_ROUTE, values).fetchone():
@@ -239,7 +239,7 @@ class _Mover:
         return _Route(shard=target, also_on=source)
 
     def _end(self, route: _Route) -> None:
-        """Remove the rows on the other shard, then the other shard from the route."""
+        """Delete the tenant's rows on the other shard, and then remove that shard from the route."""
         if route.also_on is None:
             return
         row = self._row(route.also_on)
@@ -256,8 +256,8 @@ class _Mover:
             connection.execute(_PARTITION_STATE, {"partition": each}).fetchone()
             for each in partitions.values()
         ):
-            # This waits until every transaction that began before the mark has ended. Such a transaction still reads the partition: after a DROP it
-            # would miss the rows, although its snapshot shows them.
+            # REINDEX CONCURRENTLY waits until every transaction that began before the mark has ended. Such a transaction still reads the partition: after
+            # a DROP it would not find rows that its snapshot contains.
             connection.execute("REINDEX INDEX CONCURRENTLY this_database_pkey")
             for table, partition in partitions.items():
                 _drop_partition(connection, table, partition)
@@ -314,7 +314,7 @@ class _Mover:
         return Moved(source=source, rows=rows, passes=passes, stopped_ms=stopped_ms)
 
     def _make_row(self, there: _Connection, source: str, row: _Row) -> tuple[int, int]:
-        """Add the tenant's row at the target. Until the move it points back to the source. Return the number and the placement of the tenant there."""
+        """Add the tenant's row at the target. Until the move it names the source as the tenant's shard. Return the number and the placement at the target."""
         values = {"name": self._name, "source": source, "stay": row.stay + 1}
         made = there.execute(_ADD_ROW, values).fetchone()
         assert made is not None
@@ -327,14 +327,14 @@ class _Mover:
         return new, new
 
     def _pass(self, copy: Copy, old: int, new: int) -> int:
-        """Bring the target to the present state of the source, while writers continue."""
+        """Copy the present state of the source to the target, while writers continue."""
         here, there = copy.connections
         with _showing(there, new), _snapshot(here, old):
             copy.advance_sequences()
             return copy.bring_up()
 
     def _last_pass(self, copy: Copy, old: int, new: int, target: str) -> int:
-        """Bring the target to the last state of the source, and set the mark. The writers of the tenant wait during this."""
+        """Copy the last state of the source to the target, and set the mark. Writers of the tenant wait until this ends."""
         here, there = copy.connections
         try:
             with _snapshot(here, old):
@@ -375,7 +375,7 @@ def _snapshot(connection: _Connection, tenant: int) -> Generator[None]:
 
 @contextmanager
 def _alone(connection: _Connection, tenant: int) -> Generator[None]:
-    """Exclude all writers of the tenant inside the block; they wait.
+    """Make all writers of the tenant wait until the end of the block.
 
     Raises:
         LockNotAvailable: writers held the lock for longer than `_STOP_WAIT_MS`.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HOME = "main"
 """The name of the directory as a shard."""
 _LOOKS = 6
-"""A tenant that keeps moving is looked for at most this many times."""
+"""How many times a moving tenant is looked up."""
 
 _IDENTITY = "SELECT directory::text, shard FROM this_database"
 _NAMES = "SELECT name FROM shards ORDER BY name <> 'main', name"
@@ -48,7 +48,7 @@ class Place:
 
 
 def read_identity(connection: _Connection) -> tuple[str, str]:
-    """Return what a database holds about itself: the id of its directory, and its name as a shard."""
+    """Read from a database the id of its directory, and its name as a shard."""
     row = connection.execute(_IDENTITY).fetchone()
     assert row is not None
     return str(row[0]), str(row[1])
@@ -90,10 +90,10 @@ def refuse_other_database(connection: _Connection, shard: str, directory: str) -
 
 
 def find_place(directory: Connections, name: str) -> Place | None:
-    """Return where the tenant called `name` lies; None = there is no such tenant. Does not add one.
+    """Return the location of the tenant called `name`; None = there is no such tenant. Does not add one.
 
     Raises:
-        StoreBusy: the tenant moved each time it was looked for.
+        StoreBusy: the tenant moved at each lookup.
         StoreError: a database cannot be reached, or the tenant's shard has no connection.
     """
     missed = ""
@@ -108,7 +108,7 @@ def find_place(directory: Connections, name: str) -> Place | None:
             return Place(connections=connections, tenant=int(row[0]))
         if row is not None:
             shard = str(row[1])
-        elif missed == shard:  # missing twice at the same shard: it is not just moving
+        elif missed == shard:  # a tenant that is missing twice at the same shard is not just moving
             return None
         else:
             missed, shard = shard, _route(directory, name)
@@ -118,7 +118,7 @@ def find_place(directory: Connections, name: str) -> Place | None:
 def make_place(
     directory: Connections, name: str, *, add: Callable[[_Connection], None] | None = None
 ) -> Place:
-    """Return where the tenant called `name` lies. A new tenant is added to the shard with the fewest tenants among those that take new ones.
+    """Return the location of the tenant called `name`. A new tenant is added to the shard with the fewest tenants among those that accept new ones.
 
     Args:
         directory: the connections of the directory.
@@ -126,7 +126,7 @@ def make_place(
         add: called for a new tenant: adds the tenant's row, in a transaction on its shard that sees the tenant by its name; None = add a row with the name only.
 
     Raises:
-        StoreBusy: the tenant was removed or moved each time it was looked for.
+        StoreBusy: the tenant was removed or moved at each lookup.
         StoreError: a database cannot be reached, no shard takes new tenants, or the tenant's shard has no connection.
     """
 
@@ -193,7 +193,7 @@ def _route(directory: Connections, name: str) -> str | None:
 
 
 def _add_route(directory: Connections, name: str) -> None:
-    """Choose a shard for a new tenant among those that this process has a connection to, and add its route."""
+    """Choose one of the shards that this process can connect to for a new tenant, and add its route."""
     with directory.named(name) as connection:
         names = [str(row[0]) for row in connection.execute(_SHARDS)]
         shard = next((shard for shard in names if directory.reaches(shard)), None)
