@@ -520,3 +520,36 @@ def test_a_folder_that_cannot_be_read_is_named_instead_of_raising_the_system_err
 def test_looking_for_hosts_and_clients_passes_over_folders_that_cannot_be_read(closed: Path) -> None:
     assert detect(closed, "") == ()
     assert found_clients(closed) == ()
+
+
+@pytest.mark.parametrize(
+    ("host", "file", "text"),
+    [
+        ("codex", ".codex/hooks.json", '{"a": ' + 100_000 * "[" + 100_000 * "]" + "}"),
+        ("codex", ".codex/config.toml", "a = " + 100_000 * "[" + 100_000 * "]"),
+        ("claude-code", ".claude/settings.json", '{"a": ' + 100_000 * "[" + 100_000 * "]" + "}"),
+        ("gemini", ".gemini/settings.json", '{"a": ' + 100_000 * "[" + 100_000 * "]" + "}"),
+    ],
+)
+def test_values_that_are_nested_too_deep_are_named(place: Place, host: str, file: str, text: str) -> None:
+    path = place.write(file, text)
+    for change in (place.install, place.uninstall):
+        with pytest.raises(HostError, match=f"{path} .*nested too deep"):
+            change(host)
+    assert path.read_text() == text
+    assert place.state(host) == "absent"
+
+
+def test_an_empty_file_is_there_again_after_an_uninstallation(place: Place) -> None:
+    path = place.write(".codex/config.toml", "")
+    place.install("codex")
+    assert "tacit" in path.read_text()
+    place.uninstall("codex")
+    assert place.files() == {"user/.codex/config.toml": b""}
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(place: Place) -> None:
+    path = place.user / ".cursor" / "hooks.json"
+    path.mkdir(parents=True)
+    with pytest.raises(HostError, match=f"{path} is a folder"):
+        place.install("cursor")

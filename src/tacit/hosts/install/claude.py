@@ -83,4 +83,6 @@ def unread_settings(path: Path, text: str, *, reader: str = "Claude Code") -> st
             f"{reader} ignores all of {path}{line}: it takes plain JSON, without comments and closing commas. "
             "Take them out of it."
         )
+    except RecursionError:
+        return ""  # whoever changes the file says it
     return ""

@@ -76,9 +76,15 @@ def read_text(path: Path) -> str | None:
             f"{path} is not UTF-8 text (byte {error.start}). Nothing was written.",
             hint="Save it as UTF-8, or move it away, and run the command again.",
         ) from None
+    except IsADirectoryError:
+        raise HostError(
+            f"{path} is a folder, not a file. Nothing was written.",
+            hint="Move it away, and run the command again.",
+        ) from None
     except OSError as error:
         raise HostError(
-            f"{path} cannot be read: {error.strerror or error}.", hint="Check its owner and mode."
+            f"{path} cannot be read: {error.strerror or error}. Nothing was written.",
+            hint="Check the owner and mode of the file and of the folders above it.",
         ) from error
 
 

@@ -193,8 +193,8 @@ def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[
 
 
 def _without_ours(target: Target, current: str | None, before: OriginalFile | None) -> str | None:
-    if current is None:
-        return None
+    if not current:
+        return current
     if before is not None and _sha256(current) == before.after_sha256:
         return before.text
     return target.remove(current)
