@@ -480,10 +480,11 @@ def test_a_launcher_whose_path_a_shell_would_split_is_quoted(tmp_path: Path) -> 
     ("text", "problem"),
     [
         ('{\n  "ui": {},\n}\n', "no comma behind the last entry"),
+        ('\ufeff{"ui": {}}', "begins with a byte order mark"),
         ('{"hooksConfig": {"enabled": false}}', "hooksConfig.enabled is false"),
         ('{"hooksConfig": {"disabled": ["tacit"]}}', "hooksConfig.disabled"),
     ],
-    ids=["closing comma", "all hooks off", "our hooks off"],
+    ids=["closing comma", "byte order mark", "all hooks off", "our hooks off"],
 )
 def test_settings_with_which_gemini_runs_no_hooks_are_a_problem(
     place: Place, text: str, problem: str

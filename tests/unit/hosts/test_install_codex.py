@@ -163,8 +163,9 @@ def installed_problems(place: Place) -> tuple[str, ...]:
     return installed("codex", user_home=place.user, home=place.home).problems
 
 
-def test_comments_in_the_hooks_file_are_told(place: Place) -> None:
-    place.hooks.write_text('{\n  // mine\n  "hooks": {}\n}\n')
+@pytest.mark.parametrize("text", ['{\n  // mine\n  "hooks": {}\n}\n', '\ufeff{"hooks": {}}\n'])
+def test_comments_and_a_byte_order_mark_in_the_hooks_file_are_told(place: Place, text: str) -> None:
+    place.hooks.write_text(text, "utf-8")
     assert any(
         "Codex ignores all of" in note for note in plan("codex", user_home=place.user, home=place.home).notes
     )

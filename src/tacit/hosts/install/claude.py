@@ -70,11 +70,16 @@ def _group(matcher: str, timeout: int, launcher: Path) -> dict[str, object]:
     return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
 
 
-def unread_settings(path: Path, text: str, *, reader: str = "Claude Code") -> str:
+def unread_settings(path: Path, text: str, *, reader: str = "Claude Code", reads_mark: bool = True) -> str:
     """Why the host `reader` would ignore this settings file as a whole; "" when it reads it.
 
-    Comments and closing commas, which editors allow in it, it does not: measured on Claude Code 2.1.328 and Codex 0.169.0.
+    Comments and closing commas, which editors allow in it, it does not: measured on Claude Code 2.1.328 and Codex 0.169.0. A byte order mark
+    in front of it is read by Claude Code alone.
     """
+    if text.startswith("\ufeff") and not reads_mark:
+        return (
+            f"{reader} ignores all of {path}: it begins with a byte order mark. Save it as UTF-8 without one."
+        )
     try:
         json.loads(text.removeprefix("\ufeff") or "{}")
     except ValueError as error:

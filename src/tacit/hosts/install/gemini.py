@@ -91,8 +91,10 @@ class GeminiSettings:
     def unread(self, path: Path, text: str) -> str:
         """Why Gemini CLI would not run the hooks in this file; "" when it does.
 
-        It allows comments, but no closing commas: with one it does not start at all (measured on 0.61.0).
+        It allows comments, but no closing comma and no byte order mark: with one it does not start at all (measured on 0.61.0).
         """
+        if text.startswith("\ufeff"):
+            return f"Gemini CLI does not start with {path}: it begins with a byte order mark. Save it as UTF-8 without one."
         try:
             settings = jsonc.read(text, path=path)
         except HostError:
