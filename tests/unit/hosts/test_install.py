@@ -295,7 +295,7 @@ def test_a_failing_write_puts_the_earlier_files_back(place: Place) -> None:
     blocked = place.user / ".claude" / "commands"
     blocked.write_text("a file where a folder is needed")
     before = place.files()
-    with pytest.raises(HostError, match="cannot be written"):
+    with pytest.raises(HostError, match=f"{blocked / 'tacit.md'} cannot be written"):
         place.install("claude-code")
     assert place.files() == before
 

@@ -103,8 +103,10 @@ def apply(plan: InstallPlan) -> None:
             )
     done: list[FileEdit] = []
     new_folders: list[Path] = []
+    path = Path()
     try:
         for edit in edits:
+            path = edit.path
             if edit.after is not None:
                 new_folders += _make_folders(edit.path.parent, mode=0o700 if edit.private else 0o777)
             _write(edit.path, edit.after, private=edit.private)
@@ -112,8 +114,8 @@ def apply(plan: InstallPlan) -> None:
     except OSError as error:
         _undo(done, new_folders)
         raise HostError(
-            f"{error.filename or plan.host} cannot be written: {error.strerror or error}. Nothing was changed.",
-            hint="Check the free space and the owner and mode of the folder.",
+            f"{path} cannot be written: {error.strerror or error}. Nothing was changed.",
+            hint="Check the free space, and the owner and mode of its folder.",
         ) from error
     _remove_folders(edits)
 

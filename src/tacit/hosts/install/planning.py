@@ -209,7 +209,10 @@ def installed(
         NotFound: unknown host.
     """
     launcher = launcher or home.launcher
-    targets = _targets(host, user_home=user_home, project_root=project_root, home=home, launcher=launcher)
+    try:
+        targets = _targets(host, user_home=user_home, project_root=project_root, home=home, launcher=launcher)
+    except HostError as error:  # which files there are depends on what one of them holds
+        return HostStatus(host=host, state="absent", problems=(str(error),))
     files: list[tuple[Path, str]] = []
     problems: list[str] = []
     for target in targets:
