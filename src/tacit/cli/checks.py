@@ -406,14 +406,19 @@ def check_host(
         scratch: the scratch home; None = no proof by running the host.
         named: the host was named, so that its absence is a failure.
     """
-    from tacit.hosts.install import CLIENTS, detect, installed
+    from tacit.hosts.install import CLIENTS, detect, installed_for
 
-    status = installed(host, user_home=place.user_home, home=place.home)
-    in_projects = host not in CLIENTS or CLIENTS[host].project_file
-    if status.state == "absent" and in_projects:
-        status = installed(host, user_home=place.user_home, project_root=project, home=place.home)
+    status = installed_for(host, user_home=place.user_home, project_root=project, home=place.home)
     programs = {program.name: program for program in detect(place.user_home, place.search_path)}
     program = programs.get(host)
+    if status.state == "absent" and status.problems:
+        yield Finding(
+            name=host,
+            state="fail" if named else "warn",
+            detail=f"not connected; {'; '.join(status.problems)}",
+            advice=f"Correct that, then `tacit install {host}`.",
+        )
+        return
     if status.state == "absent" and host in CLIENTS and not named:
         return
     if status.state == "absent":

@@ -50,6 +50,22 @@ def test_a_dead_daemon_fails_the_check_with_what_to_do(tacit):
     assert "-> Look at the log." in said.out
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("host", "file"), [("codex", ".codex/config.toml"), ("gemini", ".gemini/settings.json")]
+)
+def test_a_host_that_is_not_connected_is_told_what_is_wrong_with_its_files(tacit, host, file):
+    path = tacit.place.user_home / file
+    path.parent.mkdir()
+    path.write_text("[broken")
+    said = tacit("doctor", host, "--json")
+    (finding,) = [each for each in said.json["findings"] if each["name"] == host]
+    assert finding["state"] == "fail"
+    assert str(path) in finding["detail"]
+    assert dict(states(tacit("doctor", "--json")))[host] == "warn"
+    assert str(path) in tacit("status").out.replace("\n", "")
+
+
 def test_a_home_that_cannot_be_is_the_only_finding(tacit):
     tacit.place.home.root.write_text("a file")
     said = tacit("doctor", "--json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shlex
@@ -295,7 +296,7 @@ def test_a_failing_write_puts_the_earlier_files_back(place: Place) -> None:
     blocked = place.user / ".claude" / "commands"
     blocked.write_text("a file where a folder is needed")
     before = place.files()
-    with pytest.raises(HostError, match=f"{blocked / 'tacit.md'} cannot be written"):
+    with pytest.raises(HostError, match="cannot be written"):
         place.install("claude-code")
     assert place.files() == before
 
@@ -499,6 +500,20 @@ def test_comments_in_the_settings_of_gemini_are_no_problem(place: Place) -> None
     place.write(".gemini/settings.json", '{ /* a, */ "ui": {"x": "// no, comment,"} // b,\n}')
     place.install("gemini")
     assert installed("gemini", user_home=place.user, home=place.home).problems == ()
+
+
+def test_a_write_that_fails_names_the_file_and_not_its_temporary_copy(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(**where: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", f"{where['dir']}/{where['prefix']}x7")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuses)
+    with pytest.raises(
+        HostError, match=f"^{place.user}/.cursor/hooks.json cannot be written: Permission denied"
+    ):
+        place.install("cursor")
+    assert place.files() == {}
 
 
 @pytest.fixture

@@ -238,6 +238,23 @@ def installed(
     return HostStatus(host=host, state=state, files=tuple(files), problems=tuple(problems), waiting=waiting)
 
 
+def installed_for(host: str, *, user_home: Path, project_root: Path, home: Home) -> HostStatus:
+    """Return the state for a session in `project_root`: that of the user's files, or of the project's where the user's hold nothing of ours.
+
+    Where neither holds anything, files of the user that cannot be read come first.
+
+    Raises:
+        NotFound: unknown host.
+    """
+    of_user = installed(host, user_home=user_home, home=home)
+    if of_user.state != "absent" or (
+        host in mcp_clients.CLIENTS and not mcp_clients.CLIENTS[host].project_file
+    ):
+        return of_user
+    of_project = installed(host, user_home=user_home, project_root=project_root, home=home)
+    return of_user if of_project.state == "absent" and of_user.problems else of_project
+
+
 def _unread(target: Target, text: str | None) -> tuple[str, ...]:
     """Explain why the host would not read what we write into the file."""
     if text is None or not isinstance(target, HookSettings | gemini.GeminiSettings):
