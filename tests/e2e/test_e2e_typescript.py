@@ -115,6 +115,18 @@ def test_the_chat_of_the_guide_has_a_memory_and_learns(machine: Sandbox) -> None
     assert any("SHOP-12" in text for text in machine.wait_for_memory("SHOP-12"))
 
 
+@pytest.mark.parametrize(("with_token", "status"), [(True, "retired"), (False, "quarantined")])
+def test_the_first_example_of_the_guide_runs_with_and_without_a_token(
+    machine: Sandbox, with_token: bool, status: str
+) -> None:
+    environment = variables(machine) if with_token else machine.environment()
+    text = (GUIDE / "typescript.md").read_text("utf-8")
+    (example, *_) = re.findall(r"^```ts\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    run_node("--input-type=module", "-e", example, environment=environment, cwd=PACKAGE)
+    listed = machine.tacit("list", "--status", "all", "--json", cwd=PACKAGE).stdout
+    assert [memory["status"] for memory in json.loads(listed)["memories"]] == [status]
+
+
 def test_the_package_loads_nothing_but_itself_and_node() -> None:
     require_build()
     code = "".join(path.read_text("utf-8") for path in (PACKAGE / "dist").rglob("*.js"))

@@ -27,20 +27,22 @@ PROMPT = "Write the commit for the booking page."
 class Machine:
     """The machine of a person. Prints every command as the person would type it."""
 
-    def __init__(self, root: Path, name: str, claude: Path) -> None:
+    def __init__(self, root: Path, name: str, client: Path | None) -> None:
         root.mkdir()
         self.name = name
-        self.person = Person(root, claude)
+        self.person = Person(root, client)
         for words in (("init", "-q"), ("remote", "add", "origin", "https://example.org/shop.git")):
             subprocess.run(["git", *words], cwd=self.person.project, check=True)
 
     def run(self, *words: str) -> str:
-        """Run a command as the person, and return what it prints."""
-        typed = re.sub(r"/tmp/\S*/", "", shlex.join(words))
+        """Run a command as the person, and return what it prints. Prints the command and its seconds."""
+        typed = re.sub(r"(?<!\S)/\S*/", "", shlex.join(words))
         print(f"{self.name}$ {typed}", flush=True)
         program = self.person.home.parent / "bin" / words[0]
         command = [str(program) if program.exists() else words[0], *words[1:]]
-        return self.person.step(f"{self.name}: {' '.join(words[:3])}"[:60], command)
+        printed = self.person.step(f"{self.name}: {' '.join((program.name, *words[1:3]))}"[:60], command)
+        print(f"    {self.person.steps[-1].value:.1f} s", flush=True)
+        return printed
 
     def end(self) -> None:
         """End the daemon."""

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -47,7 +47,7 @@ RULE_FILE = """# Shop
 - Every bug fix comes with a test that failed before it.
 """
 PROMPT = "Add a database migration that gives orders a note column."
-_CLIENTS = Path("tests") / "e2e" / "clients" / "node_modules" / ".bin" / "claude"
+_CLIENTS = Path("tests") / "e2e" / "clients" / "node_modules" / ".bin"
 _STEP_LIMIT_S = 300
 _NOT_COUNTED = "not counted"
 
@@ -55,7 +55,7 @@ _NOT_COUNTED = "not counted"
 class Person:
     """Somebody with an empty home, a git project with a rule file, and a clock beside them."""
 
-    def __init__(self, root: Path, claude: Path) -> None:
+    def __init__(self, root: Path, client: Path | None) -> None:
         self.home = root / "home"
         self.project = root / "shop"
         self.tacit_home = self.home / ".tacit"
@@ -63,10 +63,11 @@ class Person:
         self._bin = root / "bin"
         for folder in (self.home, self.project, self._bin):
             folder.mkdir()
-        # A link by another name would confuse the client about itself; a two-line script does not.
-        script = self._bin / "claude"
-        script.write_text(f'#!/bin/sh\nexec "{claude}" "$@"\n', "utf-8")
-        script.chmod(0o755)
+        if client is not None:
+            # A link by another name would confuse the client about itself; a two-line script does not.
+            script = self._bin / client.name
+            script.write_text(f'#!/bin/sh\nexec "{client}" "$@"\n', "utf-8")
+            script.chmod(0o755)
         folders = [
             str(self._bin),
             *(str(Path(program).parent) for name in ("uv", "node") if (program := shutil.which(name))),
@@ -124,15 +125,29 @@ class Person:
             environment = claude_code.environment(
                 stub.url, home=self.home, tacit_home=self.tacit_home, search_path=self.search_path
             )
-            began_ms = time.time_ns() // 1_000_000
-            command = [str(self._bin / "claude"), "-p", prompt, "--model", claude_code.MODEL]
-            finished = run_client(command, environment=environment, cwd=self.project, timeout_s=120)
-            for request in stub.agent_requests:
-                if found := request.find(pattern):
-                    return (request.at_ms - began_ms) / 1000, found[0]
-            raise SystemExit(
-                f"the memory is in none of {len(stub.agent_requests)} requests:\n{finished.out}{finished.err}"
-            )
+            command = ["claude", "-p", prompt, "--model", claude_code.MODEL]
+            return self.request_with(pattern, stub, command, environment)
+
+    def request_with(
+        self, pattern: str, stub: StubModel, command: Sequence[str], environment: Mapping[str, str]
+    ) -> tuple[float, str]:
+        """Run a client of the person, which talks to `stub`, until a request has a text that matches `pattern`.
+
+        Returns:
+            The seconds until that request, and where in the request the text is.
+
+        Raises:
+            SystemExit: no request holds the text.
+        """
+        began_ms = time.time_ns() // 1_000_000
+        words = [str(self._bin / command[0]), *command[1:]]
+        finished = run_client(words, environment=environment, cwd=self.project, timeout_s=120)
+        for request in stub.agent_requests:
+            if found := request.find(pattern):
+                return (request.at_ms - began_ms) / 1000, found[0]
+        raise SystemExit(
+            f"the memory is in none of {len(stub.agent_requests)} requests:\n{finished.out}{finished.err}"
+        )
 
 
 def prepare_project(person: Person) -> None:
@@ -171,18 +186,16 @@ def first_hour(root: Path, claude: Path) -> list[Row]:
     return person.steps
 
 
-def find_claude(named: Path | None) -> Path:
+def find_client(name: str, named: Path | None = None) -> Path:
     """Return the client to use: `named`, or the one that `scripts/install_clients.sh` installs.
 
     Raises:
         SystemExit: it does not exist; the message says how to get one.
     """
-    claude = named or SOURCE / _CLIENTS
-    if not claude.exists():
-        raise SystemExit(
-            f"{claude} is missing: `bash scripts/install_clients.sh` installs it, or name one with --claude."
-        )
-    return claude.absolute()
+    client = named or SOURCE / _CLIENTS / name
+    if not client.exists():
+        raise SystemExit(f"{client} is missing: `bash scripts/install_clients.sh` installs the clients.")
+    return client.absolute()
 
 
 def run_timeline(
@@ -208,7 +221,7 @@ def run_timeline(
     parser.add_argument("--claude", type=Path, help="the Claude Code client")
     parser.add_argument("--json", type=Path, help="also write the timeline to this file")
     options = parser.parse_args()
-    claude = find_claude(options.claude)
+    claude = find_client("claude", options.claude)
     with tempfile.TemporaryDirectory(prefix="tl-", dir="/tmp") as folder:
         steps = measure(Path(folder), claude)
     total_s = sum(row.value for row in steps if row.note != _NOT_COUNTED)

@@ -57,6 +57,7 @@ class ScratchHome:
     daemon: Daemon
     embed_ms: float
     embedder: str
+    embed_error: TacitError | None = None
 
 
 def failed(name: str, error: TacitError, *, home: Home) -> Finding:
@@ -261,6 +262,20 @@ def _copy_embedder(source: Home, target: Home) -> None:
     target.config_file.write_text(json.dumps({"embedder": embedder.model_dump()}), encoding="utf-8")
 
 
+def _embed_error(home: Home) -> TacitError | None:
+    """Embed a text as the settings of `home` say; why it cannot be done, or None. Memories are stored without it, so nothing else would fail."""
+    from tacit.config.environment import secret
+    from tacit.config.layers import read_settings
+    from tacit.providers.embedding import make_embedder
+
+    settings = read_settings(home).settings.embedder
+    try:
+        make_embedder(settings, api_key=secret(settings.api_key_env)).embed(["The word of this check"])
+    except TacitError as error:
+        return error
+    return None
+
+
 @contextmanager
 def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchHome]:
     """Make a scratch home in `folder` with the user's embedder and the default preset, start its daemon, and end it after use.
@@ -281,10 +296,11 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
     engine = open_engine(home.root)
     try:
         began = time.monotonic()
+        embed_error = _embed_error(home)
+        embed_ms = (time.monotonic() - began) * 1000
         engine.remember(
             f"The word of this check is {nonce}", kind="preference", scope=UNIVERSAL, when="always"
         )
-        embed_ms = (time.monotonic() - began) * 1000
         status = engine.status()
     finally:
         engine.close()
@@ -299,6 +315,7 @@ def make_scratch_home(place: CommandContext, folder: Path) -> Generator[ScratchH
             daemon=daemon,
             embed_ms=embed_ms,
             embedder=status.embedder,
+            embed_error=embed_error,
         )
     finally:
         end_daemon(home.daemon_file)
@@ -330,6 +347,9 @@ def check_proxies(home: Home) -> Iterator[Finding]:
 
 def check_models(scratch: ScratchHome) -> Iterator[Finding]:
     """The embedder, as the scratch home used it."""
+    if scratch.embed_error is not None:
+        yield failed("embedder", scratch.embed_error, home=scratch.home)
+        return
     slow = scratch.embed_ms > EMBED_SLOW_MS
     yield Finding(
         name="embedder",
@@ -406,14 +426,19 @@ def check_host(
         scratch: the scratch home; None = no proof by running the host.
         named: the host was named, so that its absence is a failure.
     """
-    from tacit.hosts.install import CLIENTS, detect, installed
+    from tacit.hosts.install import CLIENTS, detect, installed_for
 
-    status = installed(host, user_home=place.user_home, home=place.home)
-    in_projects = host not in CLIENTS or CLIENTS[host].project_file
-    if status.state == "absent" and in_projects:
-        status = installed(host, user_home=place.user_home, project_root=project, home=place.home)
+    status = installed_for(host, user_home=place.user_home, project_root=project, home=place.home)
     programs = {program.name: program for program in detect(place.user_home, place.search_path)}
     program = programs.get(host)
+    if status.state == "absent" and status.problems:
+        yield Finding(
+            name=host,
+            state="fail" if named else "warn",
+            detail=f"not connected; {'; '.join(status.problems)}",
+            advice=f"Correct that, then `tacit install {host}`.",
+        )
+        return
     if status.state == "absent" and host in CLIENTS and not named:
         return
     if status.state == "absent":

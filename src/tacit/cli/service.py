@@ -79,7 +79,10 @@ def mcp(
     host: Annotated[str, typer.Option("--host", help="Name of the client that starts the server.")] = "mcp",
     as_json: AsJson = False,
 ) -> None:
-    """Serve the memory tools on standard input and output, for any MCP client. --json prints the entry for its configuration."""
+    """Serve the memory tools on standard input and output, for any MCP client.
+
+    --json prints the entry for its configuration, and writes the launcher that the entry names.
+    """
     import os
     import sys
 
@@ -89,7 +92,10 @@ def mcp(
 
     home = current_context().home
     if as_json:
-        print_json({"command": str(home.launcher), "args": ["mcp", "--host", host]})
+        from tacit.daemon.launcher import write_launcher
+
+        home.ensure()
+        print_json({"command": str(write_launcher(home)), "args": ["mcp", "--host", host]})
         return
     if sys.stdin.isatty():
         sys.stderr.write(

@@ -443,7 +443,7 @@ def settle_writer(hosts: Sequence[str], *, named: str) -> str:
     from tacit.config.overrides import SettingsTarget, set_values
 
     place = current_context()
-    provider = named
+    provider, offered = named, ""
     if not provider:
         offered = next((WRITER_OF_HOST[host] for host in hosts if host in WRITER_OF_HOST), "")
         origins = read_settings(place.home, None).origins.get(WRITER_SETTING, ())
@@ -455,7 +455,7 @@ def settle_writer(hosts: Sequence[str], *, named: str) -> str:
         )
     set_values(place.home, SettingsTarget(), {WRITER_SETTING: provider})
     if provider == "off":
-        return f"Sessions are not sent to a model. `tacit config set {WRITER_SETTING} claude` changes that."
+        return f"Sessions are not sent to a model. `tacit config set {WRITER_SETTING} {offered or 'claude'}` changes that."
     message = f"{WRITER_TITLES.get(provider, provider)} writes up sessions that end; `tacit learn --dry-run` shows what is sent."
     return f"{message} Restart a running daemon with `tacit stop`."
 

@@ -220,14 +220,12 @@ def _prompt(trace: TraceView) -> Prompt:
 def _hosts(project: Path) -> list[HostFacts]:
     """The state of every host: `absent` = its program is not installed, `not connected` = it is."""
     from tacit.cli.context import current_context
-    from tacit.hosts.install import HOSTS, find_executable, installed
+    from tacit.hosts.install import HOSTS, find_executable, installed_for
 
     place = current_context()
     facts: list[HostFacts] = []
     for host in HOSTS:
-        host_status = installed(host, user_home=place.user_home, home=place.home)
-        if host_status.state == "absent":
-            host_status = installed(host, user_home=place.user_home, project_root=project, home=place.home)
+        host_status = installed_for(host, user_home=place.user_home, project_root=project, home=place.home)
         state: str = host_status.state
         if state == "absent" and find_executable(host, place.user_home, place.search_path):
             state = "not connected"

@@ -181,6 +181,7 @@ class DaemonClient:
         Raises:
             DaemonUnavailable: it could not be started in time; the message says where it wrote why.
             DaemonNewer: one of a newer minor version runs, whose answers this version may not understand.
+            InvalidSetting: TACIT_TRANSPORT names no transport, so no daemon would start.
         """
         until = time.monotonic() + timeout_s
         self._check_folder()
@@ -195,6 +196,7 @@ class DaemonClient:
             if theirs >= version_key(__version__):
                 return
             self.stop(timeout_s=max(1.0, until - time.monotonic()))
+        self.home.new_transport()
         self.home.ensure()
         while time.monotonic() < until:
             self.home.check_space()

@@ -50,6 +50,35 @@ def test_a_dead_daemon_fails_the_check_with_what_to_do(tacit):
     assert "-> Look at the log." in said.out
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("host", "file"), [("codex", ".codex/config.toml"), ("gemini", ".gemini/settings.json")]
+)
+def test_a_host_that_is_not_connected_is_told_what_is_wrong_with_its_files(tacit, host, file):
+    path = tacit.place.user_home / file
+    path.parent.mkdir()
+    path.write_text("[broken")
+    said = tacit("doctor", host, "--json")
+    (finding,) = [each for each in said.json["findings"] if each["name"] == host]
+    assert finding["state"] == "fail"
+    assert str(path) in finding["detail"]
+    assert dict(states(tacit("doctor", "--json")))[host] == "warn"
+    assert str(path) in tacit("status").out.replace("\n", "")
+
+
+@pytest.mark.slow
+def test_an_embedder_that_cannot_embed_fails_although_memories_are_stored(tacit):
+    tacit.place.home.ensure()
+    tacit.place.home.config_file.write_text(
+        "embedder: {provider: ollama, model: m, dimensions: 8, endpoint: 'http://127.0.0.1:1', timeout_ms: 200}\n"
+    )
+    said = tacit("doctor", "--no-hosts", "--json")
+    assert said.code == 10
+    (finding,) = [each for each in said.json["findings"] if each["name"] == "embedder"]
+    assert finding["state"] == "fail"
+    assert "http://127.0.0.1:1 did not answer" in finding["detail"]
+
+
 def test_a_home_that_cannot_be_is_the_only_finding(tacit):
     tacit.place.home.root.write_text("a file")
     said = tacit("doctor", "--json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from dataclasses import replace
 from importlib.resources import files
 
@@ -109,6 +110,11 @@ def test_mcp_prints_the_entry_for_any_other_client(machine):
     assert entry == {"command": str(machine.place.home.launcher), "args": ["mcp", "--host", "mine"]}
 
 
+def test_the_printed_entry_names_a_program_that_exists_although_nothing_is_installed(tacit):
+    command = tacit("mcp", "--json").json["command"]
+    assert os.access(command, os.X_OK)
+
+
 def test_a_project_gets_files_of_its_own(machine):
     said = machine("install", "claude-code", "--project", "--yes")
     assert said.code == 0
@@ -198,6 +204,13 @@ def test_install_asks_once_whether_the_client_may_write_up_sessions(machine, mon
     assert writer_of(machine) == provider
     again = machine("install", "--yes", place=asking)
     assert "May Claude Code" not in again.err
+
+
+def test_who_declines_is_told_how_to_choose_the_client_that_was_offered(tacit, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    said = tacit("install", "codex", "--yes", place=replace(tacit.place, interactive=True))
+    assert "May Codex write up finished sessions" in said.err
+    assert "`tacit config set capture.extractor.provider codex` changes that" in said.out
 
 
 def test_without_a_terminal_install_sets_no_writer_unless_one_is_named(machine):

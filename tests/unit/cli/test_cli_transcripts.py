@@ -50,6 +50,7 @@ def test_a_dry_run_stores_nothing(tacit, tmp_path):
 def test_only_the_host_and_the_days_asked_for(tacit, tmp_path):
     path = log(tmp_path / "talk.jsonl", "Always use pnpm in this repository, never npm.")
     assert tacit("import", "transcripts", path, "--host", "codex", "--json").json["files"] == []
+    assert "of the host 'codex'" in tacit("import", "transcripts", path, "--host", "codex").out
     later = tacit("import", "transcripts", path, "--since", "2027-01-01", "--json").json
     assert later["added"] == 0
     assert tacit("import", "transcripts", path, "--since", "yesterday").code == 3

@@ -94,3 +94,11 @@ def test_an_unknown_transport_is_refused_and_said(tmp_path: Path) -> None:
     done = made.run("serve", cwd=tmp_path)
     assert done.returncode != 0
     assert "TACIT_TRANSPORT" in done.stderr
+
+
+def test_a_command_that_needs_a_daemon_names_the_unknown_transport(tmp_path: Path) -> None:
+    made = Place(tmp_path / "h")
+    made.environ["TACIT_TRANSPORT"] = "pipe"
+    done = made.run("context", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "TACIT_TRANSPORT is 'pipe'" in done.stderr

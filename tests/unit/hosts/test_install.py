@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shlex
@@ -13,7 +14,18 @@ import pytest
 
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
-from tacit.hosts.install import HOSTS, STAMP, InstallPlan, apply, installed, plan, uninstall
+from tacit.hosts.install import (
+    CLIENTS,
+    HOSTS,
+    STAMP,
+    InstallPlan,
+    apply,
+    detect,
+    found_clients,
+    installed,
+    plan,
+    uninstall,
+)
 from tacit.hosts.install.claude import EVENTS, TOOLS
 from tacit.hosts.install.target import plugin_text
 
@@ -469,10 +481,11 @@ def test_a_launcher_whose_path_a_shell_would_split_is_quoted(tmp_path: Path) -> 
     ("text", "problem"),
     [
         ('{\n  "ui": {},\n}\n', "no comma behind the last entry"),
+        ('\ufeff{"ui": {}}', "begins with a byte order mark"),
         ('{"hooksConfig": {"enabled": false}}', "hooksConfig.enabled is false"),
         ('{"hooksConfig": {"disabled": ["tacit"]}}', "hooksConfig.disabled"),
     ],
-    ids=["trailing comma", "all hooks off", "our hooks off"],
+    ids=["trailing comma", "byte order mark", "all hooks off", "our hooks off"],
 )
 def test_settings_with_which_gemini_runs_no_hooks_are_a_problem(
     place: Place, text: str, problem: str
@@ -487,3 +500,72 @@ def test_comments_in_the_settings_of_gemini_are_no_problem(place: Place) -> None
     place.write(".gemini/settings.json", '{ /* a, */ "ui": {"x": "// no, comment,"} // b,\n}')
     place.install("gemini")
     assert installed("gemini", user_home=place.user, home=place.home).problems == ()
+
+
+def test_a_write_that_fails_names_the_file_and_not_its_temporary_copy(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(**where: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", f"{where['dir']}/{where['prefix']}x7")
+
+    monkeypatch.setattr("tempfile.mkstemp", refuses)
+    with pytest.raises(
+        HostError, match=f"^{place.user}/.cursor/hooks.json cannot be written: Permission denied"
+    ):
+        place.install("cursor")
+    assert place.files() == {}
+
+
+@pytest.fixture
+def closed(tmp_path: Path) -> Path:
+    """A folder below which no path can be looked at, by root neither: the system refuses its name."""
+    return tmp_path / ("x" * 300)
+
+
+@pytest.mark.parametrize("host", [*HOSTS, *CLIENTS])
+def test_a_folder_that_cannot_be_read_is_named_instead_of_raising_the_system_error(
+    host: str, place: Place, closed: Path
+) -> None:
+    with pytest.raises(HostError, match=f"{closed}.* cannot be read"):
+        plan(host, user_home=closed, home=place.home)
+    with pytest.raises(HostError, match=f"{closed}.* cannot be read"):
+        uninstall(host, user_home=closed, home=place.home)
+    assert installed(host, user_home=closed, home=place.home).problems
+
+
+def test_looking_for_hosts_and_clients_passes_over_folders_that_cannot_be_read(closed: Path) -> None:
+    assert detect(closed, "") == ()
+    assert found_clients(closed) == ()
+
+
+@pytest.mark.parametrize(
+    ("host", "file", "text"),
+    [
+        ("codex", ".codex/hooks.json", '{"a": ' + 100_000 * "[" + 100_000 * "]" + "}"),
+        ("codex", ".codex/config.toml", "a = " + 100_000 * "[" + 100_000 * "]"),
+        ("claude-code", ".claude/settings.json", '{"a": ' + 100_000 * "[" + 100_000 * "]" + "}"),
+        ("gemini", ".gemini/settings.json", '{"a": ' + 100_000 * "[" + 100_000 * "]" + "}"),
+    ],
+)
+def test_values_that_are_nested_too_deep_are_named(place: Place, host: str, file: str, text: str) -> None:
+    path = place.write(file, text)
+    for change in (place.install, place.uninstall):
+        with pytest.raises(HostError, match=f"{path} .*nested too deep"):
+            change(host)
+    assert path.read_text() == text
+    assert place.state(host) == "absent"
+
+
+def test_an_empty_file_is_there_again_after_an_uninstallation(place: Place) -> None:
+    path = place.write(".codex/config.toml", "")
+    place.install("codex")
+    assert "tacit" in path.read_text()
+    place.uninstall("codex")
+    assert place.files() == {"user/.codex/config.toml": b""}
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(place: Place) -> None:
+    path = place.user / ".cursor" / "hooks.json"
+    path.mkdir(parents=True)
+    with pytest.raises(HostError, match=f"{path} is a folder"):
+        place.install("cursor")

@@ -159,12 +159,21 @@ def test_a_malformed_settings_file_is_refused_whole(place: Place, text: str) -> 
     assert any("not valid TOML" in problem for problem in installed_problems(place))
 
 
+@pytest.mark.parametrize("text", ["[hooks\n", "a = " + 100_000 * "[" + 100_000 * "]"])
+def test_the_state_of_a_project_names_malformed_settings_of_the_user(place: Place, text: str) -> None:
+    place.config.write_text(text)
+    status = installed("codex", user_home=place.user, home=place.home, project_root=place.project)
+    assert status.state == "absent"
+    assert str(place.config) in "".join(status.problems)
+
+
 def installed_problems(place: Place) -> tuple[str, ...]:
     return installed("codex", user_home=place.user, home=place.home).problems
 
 
-def test_comments_in_the_hooks_file_are_told(place: Place) -> None:
-    place.hooks.write_text('{\n  // mine\n  "hooks": {}\n}\n')
+@pytest.mark.parametrize("text", ['{\n  // mine\n  "hooks": {}\n}\n', '\ufeff{"hooks": {}}\n'])
+def test_comments_and_a_byte_order_mark_in_the_hooks_file_are_told(place: Place, text: str) -> None:
+    place.hooks.write_text(text, "utf-8")
     assert any(
         "Codex ignores all of" in note for note in plan("codex", user_home=place.user, home=place.home).notes
     )

@@ -111,6 +111,14 @@ def test_claude_probe_names_what_is_not_installed(tmp_path: Path, launcher: Path
     assert "not plain JSON" in run_claude(tmp_path, CLAUDE, settings, launcher).advice
 
 
+def test_claude_probe_reads_settings_with_a_byte_order_mark_as_the_client_does(
+    tmp_path: Path, launcher: Path
+):
+    settings = claude_settings(tmp_path, launcher)
+    settings.write_text("\ufeff" + settings.read_text("utf-8"), "utf-8")
+    assert run_claude(tmp_path, CLAUDE, settings, launcher).ok
+
+
 def test_only_hooks_are_taken_from_the_users_settings():
     assert hooks_only({"apiKeyHelper": "x", "env": {"A": "b"}, "hooks": {"Stop": []}}) == {
         "hooks": {"Stop": []}

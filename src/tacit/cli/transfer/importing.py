@@ -292,7 +292,7 @@ def transcripts(
     if as_json:
         print_json(report)
     else:
-        _print_learned(report, dry_run=dry_run)
+        _print_learned(report, dry_run=dry_run, host=host)
     failed = bool(report["failed"])
     if write_up and not dry_run:
         failed |= not offer_write_up(yes=yes, quiet=as_json)
@@ -327,7 +327,7 @@ def _import(infos: list[dict[str, Any]], options: dict[str, object], *, quiet: b
     return {**totals, "files": files}
 
 
-def _print_learned(report: dict[str, Any], *, dry_run: bool) -> None:
+def _print_learned(report: dict[str, Any], *, dry_run: bool, host: str) -> None:
     from tacit.cli.terminal.output import format_count, print_line, print_rows
 
     by_host: dict[str, Counter[str]] = {}
@@ -340,7 +340,9 @@ def _print_learned(report: dict[str, Any], *, dry_run: bool) -> None:
         for host, n in sorted(by_host.items())
     ]
     heads = ("host", "files", "sessions", "new prompts", "bad lines")
-    print_rows("", heads, rows, empty="No conversation was found there.")
+    print_rows(
+        "", heads, rows, empty=f"No conversation{f' of the host {host!r}' if host else ''} was found there."
+    )
     for file in report["files"]:
         if file["error"]:
             print_line(f"not read: {file['error']}", style="red")

@@ -85,7 +85,9 @@ def targets(
 def hooks_in(path: Path, launcher: Path) -> CodexHooks:
     """Our hooks in the `hooks.json` at `path`."""
     groups = tuple((event, _group(matcher, timeout, launcher)) for event, matcher, timeout in EVENTS)
-    return CodexHooks(path=path, groups=groups, unread=partial(not_plain_json, reader="Codex"))
+    return CodexHooks(
+        path=path, groups=groups, unread=partial(not_plain_json, reader="Codex", reads_mark=False)
+    )
 
 
 def _group(matcher: str, timeout: int, launcher: Path) -> Mapping[str, object]:

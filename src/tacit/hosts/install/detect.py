@@ -97,7 +97,7 @@ def _executable(program: _HostProgram, user_home: Path, path_env: str) -> Path |
         return Path(on_path)
     for place in program.places:
         file = user_home / place
-        if file.is_file() and os.access(file, os.X_OK):
+        if os.access(file, os.X_OK) and file.is_file():
             return file
     return None
 

@@ -51,6 +51,16 @@ class InstallPlan:
     notes: tuple[str, ...] = ()
 
 
+def is_there(path: Path) -> bool:
+    """Return whether there is a file or folder at `path`; False where its folder is closed, which `read_text` reports."""
+    return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises an error there before Python 3.14
+
+
+def is_link(path: Path) -> bool:
+    """Return whether `path` is a symbolic link; False where its folder is closed, which `read_text` reports."""
+    return os.path.islink(path)  # noqa: PTH114 - `Path.is_symlink` raises an error there before Python 3.14
+
+
 def read_text(path: Path) -> str | None:
     """The file as it is, line ends included; None if there is none.
 
@@ -66,9 +76,15 @@ def read_text(path: Path) -> str | None:
             f"{path} is not UTF-8 text (byte {error.start}). Nothing was written.",
             hint="Save it as UTF-8, or move it away, and run the command again.",
         ) from None
+    except IsADirectoryError:
+        raise HostError(
+            f"{path} is a folder, not a file. Nothing was written.",
+            hint="Move it away, and run the command again.",
+        ) from None
     except OSError as error:
         raise HostError(
-            f"{path} cannot be read: {error.strerror or error}.", hint="Check its owner and mode."
+            f"{path} cannot be read: {error.strerror or error}. Nothing was written.",
+            hint="Check the owner and mode of the file and of the folders above it.",
         ) from error
 
 
@@ -87,8 +103,10 @@ def apply(plan: InstallPlan) -> None:
             )
     done: list[FileEdit] = []
     new_folders: list[Path] = []
+    path = Path()
     try:
         for edit in edits:
+            path = edit.path
             if edit.after is not None:
                 new_folders += _make_folders(edit.path.parent, mode=0o700 if edit.private else 0o777)
             _write(edit.path, edit.after, private=edit.private)
@@ -96,8 +114,8 @@ def apply(plan: InstallPlan) -> None:
     except OSError as error:
         _undo(done, new_folders)
         raise HostError(
-            f"{error.filename or plan.host} cannot be written: {error.strerror or error}. Nothing was changed.",
-            hint="Check the free space and the owner and mode of the folder.",
+            f"{path} cannot be written: {error.strerror or error}. Nothing was changed.",
+            hint="Check the free space, and the owner and mode of its folder.",
         ) from error
     _remove_folders(edits)
 
@@ -122,7 +140,7 @@ def _make_folders(folder: Path, *, mode: int) -> list[Path]:
 def missing_folders(folder: Path) -> tuple[Path, ...]:
     """Return `folder` and the folders around it, as far as they do not exist, outermost first."""
     missing: list[Path] = []
-    while not folder.exists():
+    while not is_there(folder):
         missing.append(folder)
         folder = folder.parent
     return tuple(reversed(missing))

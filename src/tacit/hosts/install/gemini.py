@@ -92,8 +92,10 @@ class GeminiSettings:
     def unread(self, path: Path, text: str) -> str:
         """Say why Gemini CLI would not run the hooks in this file; "" when it does.
 
-        It allows comments, but does not start if there is a trailing comma (measured on 0.61.0).
+        It allows comments, but does not start if there is a trailing comma or a byte order mark (measured on 0.61.0).
         """
+        if text.startswith("\ufeff"):
+            return f"Gemini CLI does not start with {path}: it begins with a byte order mark. Save it as UTF-8 without one."
         try:
             settings = jsonc.read(text, path=path)
         except HostError:

@@ -99,11 +99,16 @@ def group_of(handler: Mapping[str, object], matcher: str = "") -> Mapping[str, o
     return {"matcher": matcher, "hooks": [handler]} if matcher else {"hooks": [handler]}
 
 
-def not_plain_json(path: Path, text: str, *, reader: str) -> str:
+def not_plain_json(path: Path, text: str, *, reader: str, reads_mark: bool = True) -> str:
     """Say why the host `reader` would ignore this settings file as a whole; "" when it reads it.
 
-    It reads no comments and no trailing commas, which editors allow: measured on Claude Code 2.1.328 and Codex 0.169.0.
+    It reads no comments and no trailing commas, which editors allow: measured on Claude Code 2.1.328 and Codex 0.169.0. `reads_mark`
+    = it reads a file that begins with a byte order mark, as Claude Code does.
     """
+    if text.startswith("\ufeff") and not reads_mark:
+        return (
+            f"{reader} ignores all of {path}: it begins with a byte order mark. Save it as UTF-8 without one."
+        )
     try:
         json.loads(text.removeprefix("\ufeff") or "{}")
     except ValueError as error:
@@ -112,6 +117,8 @@ def not_plain_json(path: Path, text: str, *, reader: str) -> str:
             f"{reader} ignores all of {path}{line}: it takes plain JSON, without comments and trailing commas. "
             "Take them out of it."
         )
+    except RecursionError:
+        return ""  # whoever changes the file reports it
     return ""
 
 

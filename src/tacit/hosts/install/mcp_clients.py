@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tacit.errors import NotFound
+from tacit.hosts.install.files import is_there
 from tacit.hosts.install.target import JsonMember, Target
 
 _CONFIG_FOLDERS = {"darwin": "Library/Application Support", "win32": "AppData/Roaming"}
@@ -99,7 +100,7 @@ def targets(name: str, *, user_home: Path, project_root: Path | None, launcher: 
         paths = [project_root / client.project_file]
     else:
         paths = [_below(user_home, file) for file in client.files]
-        paths = [path for path in paths if path.exists()] or paths[:1]
+        paths = [path for path in paths if is_there(path)] or paths[:1]
     entry = {**client.fields, "command": str(launcher), "args": ["mcp", "--host", name]}
     return tuple(
         JsonMember(
@@ -122,7 +123,7 @@ def found_clients(user_home: Path, *, in_project: bool = False) -> tuple[str, ..
     return tuple(
         name
         for name in clients(in_project=in_project)
-        if any(_below(user_home, sign).is_dir() for sign in CLIENTS[name].sign)
+        if any(is_there(_below(user_home, sign)) for sign in CLIENTS[name].sign)
     )
 
 

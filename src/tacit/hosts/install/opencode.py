@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tacit.config.home import Home
 from tacit.errors import HostError
+from tacit.hosts.install.files import is_there
 from tacit.hosts.install.target import STAMP, JsonMember, OwnFile, Target, plugin_text
 
 PLUGIN_MARK = 'export default { id: "tacit"'
@@ -26,7 +27,7 @@ def targets(*, user_home: Path, project_root: Path | None, home: Home, launcher:
     """The files of the user's scope, or of a project's."""
     folder = user_home / ".config" / "opencode" if project_root is None else project_root / ".opencode"
     config_folder = folder if project_root is None else project_root
-    config = next((config_folder / name for name in _CONFIGS if (config_folder / name).exists()), None)
+    config = next((config_folder / name for name in _CONFIGS if is_there(config_folder / name)), None)
     server = {"type": "local", "command": [str(launcher), "mcp", "--host", "opencode"], "enabled": True}
     targets_made: list[Target] = [
         OwnFile(
@@ -59,10 +60,10 @@ def _no_packages(folder: Path) -> tuple[Target, ...]:
     """Files that keep OpenCode from running npm here; none where the folder has packages of its own."""
     lock = folder / "package-lock.json"
     keep = folder / "node_modules" / ".tacit"
-    ours = keep.exists() or (
-        lock.exists() and _LOCK_MARK in lock.read_text(encoding="utf-8", errors="replace")
+    ours = is_there(keep) or (
+        is_there(lock) and _LOCK_MARK in lock.read_text(encoding="utf-8", errors="replace")
     )
-    if not ours and any((folder / name).exists() for name in _PACKAGE_FILES):
+    if not ours and any(is_there(folder / name) for name in _PACKAGE_FILES):
         return ()
     content = {
         "name": "opencode",

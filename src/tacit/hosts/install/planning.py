@@ -17,7 +17,7 @@ from typing import Literal, cast
 from tacit.config.home import Home
 from tacit.errors import HostError, NotFound
 from tacit.hosts.install import claude, codex, copilot, cursor, files, gemini, mcp_clients, opencode
-from tacit.hosts.install.files import FileEdit, InstallPlan, read_text
+from tacit.hosts.install.files import FileEdit, InstallPlan, is_link, read_text
 from tacit.hosts.install.hook_settings import HookSettings
 from tacit.hosts.install.target import Target, describe_age
 
@@ -188,14 +188,14 @@ def _check_links(targets: Sequence[Target], project_root: Path | None) -> tuple[
                     f"{target.path} leads out of the project, to {real}. Nothing was written.",
                     hint="Replace the link by a file or folder of the project, or install without --project.",
                 )
-        elif target.path.is_symlink() or target.path.parent.is_symlink():
+        elif is_link(target.path) or is_link(target.path.parent):
             notes.append(f"{target.path} is a link: {real} is what is written")
     return tuple(notes)
 
 
 def _without_ours(target: Target, current: str | None, before: OriginalFile | None) -> str | None:
-    if current is None:
-        return None
+    if not current:
+        return current
     if before is not None and _sha256(current) == before.after_sha256:
         return before.text
     return target.remove(current)
@@ -210,7 +210,10 @@ def installed(
         NotFound: unknown host.
     """
     launcher = launcher or home.launcher
-    targets = _targets(host, user_home=user_home, project_root=project_root, home=home, launcher=launcher)
+    try:
+        targets = _targets(host, user_home=user_home, project_root=project_root, home=home, launcher=launcher)
+    except HostError as error:  # which files there are depends on what one of them holds
+        return HostStatus(host=host, state="absent", problems=(str(error),))
     files: list[tuple[Path, str]] = []
     problems: list[str] = []
     for target in targets:
@@ -234,6 +237,23 @@ def installed(
         trusted = codex.trust_of_hooks(user_home=user_home, project_root=project_root, launcher=launcher)
         waiting = codex.what_to_trust(trusted)
     return HostStatus(host=host, state=state, files=tuple(files), problems=tuple(problems), waiting=waiting)
+
+
+def installed_for(host: str, *, user_home: Path, project_root: Path, home: Home) -> HostStatus:
+    """Return the state for a session in `project_root`: that of the user's files, or of the project's where the user's hold nothing of ours.
+
+    Where neither holds anything, files of the user that cannot be read come first.
+
+    Raises:
+        NotFound: unknown host.
+    """
+    of_user = installed(host, user_home=user_home, home=home)
+    if of_user.state != "absent" or (
+        host in mcp_clients.CLIENTS and not mcp_clients.CLIENTS[host].project_file
+    ):
+        return of_user
+    of_project = installed(host, user_home=user_home, project_root=project_root, home=home)
+    return of_user if of_project.state == "absent" and of_user.problems else of_project
 
 
 def _unread(target: Target, text: str | None) -> tuple[str, ...]:

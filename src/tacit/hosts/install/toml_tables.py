@@ -43,6 +43,11 @@ def read(text: str, *, path: Path) -> dict[str, object]:
             f"{path} is not valid TOML: {error}. Nothing was written.",
             hint="Correct that line, or move the file away, and run the command again.",
         ) from None
+    except RecursionError:
+        raise HostError(
+            f"{path} cannot be read as TOML: values are nested too deep. Nothing was written.",
+            hint="Correct these values, or move the file away, and run the command again.",
+        ) from None
 
 
 def find(values: object, keys: Sequence[str]) -> object:

@@ -64,7 +64,7 @@ def probe(
         timeout_s: longest wait for the client.
     """
     try:
-        content: object = json.loads(settings.read_text(encoding="utf-8"))
+        content: object = json.loads(settings.read_text(encoding="utf-8-sig"))
     except ValueError:
         return not_run(
             f"{settings} is not plain JSON, so Claude Code ignores all of it. Take comments and trailing commas out."

@@ -100,7 +100,7 @@ def probe(
         approved = approvals_of(config, hooks)
     except ValueError:
         return not_run(
-            f"{hooks} is not plain JSON, so Codex ignores all of it. Take comments and trailing commas out."
+            f"{hooks} is not plain JSON, so Codex ignores all of it. Take out comments, trailing commas and a byte order mark."
         )
     except (OSError, HostError) as error:
         return not_run(f"{error} Run `tacit install codex`.")
