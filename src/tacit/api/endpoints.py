@@ -12,13 +12,15 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel
 
-from tacit.api import handlers, items, programs
+from tacit.api import handlers, items, programs, transfer
 from tacit.api.admin import handlers as admin_handlers
 from tacit.api.admin import settings, teams
 from tacit.api.answering import Answer
 from tacit.api.documents import metrics, openapi
 from tacit.api.stream import stream
 
+MAX_BODY_BYTES = 4_500_000
+"""The longest content (1,000,000 characters) at four bytes each, and room for the rest."""
 Handler = Callable[..., Answer[Any]]
 
 
@@ -44,6 +46,7 @@ class Endpoint:
         media_type: of the answer.
         ahead: whether somebody's turn waits for the answer, as for a hook's.
         users: what the user alone may do here, in words; "" = everybody may ask.
+        max_bytes: of the body.
     """
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -58,6 +61,7 @@ class Endpoint:
     media_type: str = "application/json"
     ahead: bool = False
     users: str = ""
+    max_bytes: int = MAX_BODY_BYTES
 
     @property
     def request(self) -> type[BaseModel]:
@@ -128,6 +132,7 @@ def _send(
     once: bool = False,
     ahead: bool = False,
     users: str = "",
+    max_bytes: int = MAX_BODY_BYTES,
 ) -> Callable[[str], Endpoint]:
     return lambda group: Endpoint(
         method=method,
@@ -141,6 +146,7 @@ def _send(
         once=once,
         ahead=ahead,
         users=users,
+        max_bytes=max_bytes,
     )
 
 
@@ -222,6 +228,10 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _send("POST", "/v1/sync/invites", admin_handlers.sync_invite, users=_DEVICES),
         _get("/v1/sync/devices", admin_handlers.sync_devices),
         _send("POST", "/v1/sync/devices/revoke", admin_handlers.sync_revoke, users=_DEVICES),
+        _get("/v1/export", transfer.read_export, media_type="text/plain"),
+        _send("POST", "/v1/export", transfer.write_export, statuses=(201,)),
+        _send("POST", "/v1/import", transfer.take, users="import memories",
+              max_bytes=transfer.MAX_IMPORT_BYTES),
         _get("/v1/kinds", admin_handlers.kinds),
         _get("/v1/spaces", admin_handlers.spaces),
     ),
@@ -290,6 +300,8 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         _get("/v1/stats/holdout", programs.holdout),
         _send("POST", "/v1/rescan", handlers.rescan),
         _send("POST", "/v1/backup", handlers.backup, statuses=(201,)),
+        _get("/v1/backups", transfer.copies),
+        _send("POST", "/v1/restore", transfer.restore, users="replace your store by another one"),
         _get("/v1/check", handlers.check),
         _send("POST", "/v1/jobs", admin_handlers.begin_job, statuses=(202,)),
         _get("/v1/jobs", admin_handlers.jobs),

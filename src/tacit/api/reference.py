@@ -11,9 +11,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from tacit.api.agent_events import AGENT_ENDPOINTS, AgentEndpoint, AgentEventFields, event_name
-from tacit.api.endpoints import ENDPOINTS, Endpoint
+from tacit.api.endpoints import ENDPOINTS, MAX_BODY_BYTES, Endpoint
 from tacit.api.openapi import AGENT_GROUP
-from tacit.api.routes import MAX_BODY_BYTES
 
 _INTRODUCTION = f"""\
 # HTTP API

@@ -811,6 +811,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an export of memories as text. */
+        get: operations["get_export"];
+        put?: never;
+        /** Write an export of memories to a new file, which only the user can read. */
+        post: operations["post_export"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content. */
+        post: operations["post_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/kinds": {
         parameters: {
             query?: never;
@@ -1507,6 +1542,40 @@ export interface paths {
         put?: never;
         /** Write a consistent copy of the store to a new file. */
         post: operations["post_backup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/backups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List backups and replaced databases that `POST /v1/restore` takes, newest first. */
+        get: operations["get_backups"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted. */
+        post: operations["post_restore"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2340,6 +2409,14 @@ export interface components {
             clear: boolean;
         };
         /**
+         * Copies
+         * @description Copies of the store.
+         */
+        Copies: {
+            /** Copies */
+            copies: components["schemas"]["StoreCopy"][];
+        };
+        /**
          * CosineReport
          * @description The cosine bars of the preset in use, as this store has them. `pairs` 0 = the embedder's cosines ship; no bars = too few pairs.
          */
@@ -2991,6 +3068,18 @@ export interface components {
             renewed: boolean;
         };
         /**
+         * Exported
+         * @description Where an export was written.
+         */
+        Exported: {
+            /** Target */
+            target: string;
+            /** Format */
+            format: string;
+            /** Bytes */
+            bytes: number;
+        };
+        /**
          * ExposurePage
          * @description What was handed over, newest first; `next_cursor` is null at the end.
          */
@@ -3332,6 +3421,125 @@ export interface components {
             holdout: components["schemas"]["Holdout"];
         };
         /**
+         * Import
+         * @description What to import, and how.
+         */
+        Import: {
+            /**
+             * Path
+             * @description a file or folder on the daemon's machine
+             * @default
+             */
+            path?: string;
+            /**
+             * Content
+             * @description instead of `path`: the text of the file
+             * @default
+             */
+            content?: string;
+            /**
+             * Name
+             * @description with `content`: the name of the file, which the report uses
+             * @default memories.jsonl
+             */
+            name?: string;
+            /**
+             * Cwd
+             * @description folder whose project the statements are for
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Tool
+             * @description the tool that wrote it; `auto` = detected by content
+             * @default auto
+             */
+            tool?: string;
+            /**
+             * Mine
+             * @description the statements count as the user's own words, so that none waits in review
+             * @default false
+             */
+            mine?: boolean;
+            /**
+             * Universal
+             * @description make them visible in every project
+             * @default false
+             */
+            universal?: boolean;
+            /**
+             * Any Project
+             * @description also import memories of other projects
+             * @default false
+             */
+            any_project?: boolean;
+            /**
+             * Project
+             * @description assign the project memories of an export to this folder's project
+             * @default
+             */
+            project?: string;
+            /**
+             * Again
+             * @description also import what was imported before
+             * @default false
+             */
+            again?: boolean;
+            /**
+             * Forget Removed
+             * @description forget the memories that were deleted from an edited file
+             * @default false
+             */
+            forget_removed?: boolean;
+            /**
+             * Dry Run
+             * @description only report what would change
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /**
+         * ImportLine
+         * @description The result for one statement.
+         *
+         *     Attributes:
+         *         action: what happened; `removed` = it is gone from an edited file and nobody said to forget it.
+         *         where: file and place.
+         *         text: its words.
+         *         before: what it changed, or "".
+         *         memory_id: the memory it became or changed.
+         *         reason: why, or "".
+         */
+        ImportLine: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "add" | "merge" | "supersede" | "contradict" | "edit" | "forget" | "unchanged" | "skip" | "removed" | "refused";
+            /** Where */
+            where: string;
+            /**
+             * Text
+             * @default
+             */
+            text: string;
+            /**
+             * Before
+             * @default
+             */
+            before: string;
+            /**
+             * Memory Id
+             * @default
+             */
+            memory_id: string;
+            /**
+             * Reason
+             * @default
+             */
+            reason: string;
+        };
+        /**
          * Imported
          * @description What an import of rule files did.
          */
@@ -3340,6 +3548,48 @@ export interface components {
             files: components["schemas"]["RuleFileView"][];
             /** Changes */
             changes: (components["schemas"]["Written"] | components["schemas"]["Superseded"] | components["schemas"]["Contradicted"] | components["schemas"]["Retired"] | components["schemas"]["Skipped"])[];
+        };
+        /**
+         * ImportedFile
+         * @description What an import did, or with `dry_run` would do.
+         */
+        ImportedFile: {
+            /** Formats */
+            formats: components["schemas"]["ImportedFormat"][];
+            /**
+             * Counts
+             * @description statements by `action`, all of them
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /**
+             * Lines
+             * @description one per statement, in order; at most 5,000
+             */
+            lines: components["schemas"]["ImportLine"][];
+            /**
+             * Unconfirmed
+             * @description statements that wait in review
+             */
+            unconfirmed: number;
+            /**
+             * Speaks For User
+             * @description it holds statements in the user's name that this home did not sign; ask the user before you send `mine`
+             */
+            speaks_for_user: boolean;
+            /** Dry Run */
+            dry_run: boolean;
+        };
+        /**
+         * ImportedFormat
+         * @description A file that was read, and the tool that wrote it.
+         */
+        ImportedFormat: {
+            /** Path */
+            path: string;
+            /** Tool */
+            tool: string;
         };
         /**
          * InitProject
@@ -5703,6 +5953,43 @@ export interface components {
             dry_run: boolean;
         };
         /**
+         * Restore
+         * @description The backup that becomes the store.
+         */
+        Restore: {
+            /**
+             * Source
+             * @description a backup, or a damaged database, on the daemon's machine
+             */
+            source: string;
+            /**
+             * Dry Run
+             * @description only examine it
+             * @default false
+             */
+            dry_run?: boolean;
+        };
+        /**
+         * Restored
+         * @description A store that was replaced, or with `dry_run` could be.
+         */
+        Restored: {
+            /** Source */
+            source: string;
+            /**
+             * Former
+             * @description where the former store is now; null = there was none, or `dry_run`
+             */
+            former: string | null;
+            /**
+             * Recovered
+             * @description how many memories could be read of a damaged database; null = the backup is sound
+             */
+            recovered: number | null;
+            /** Dry Run */
+            dry_run: boolean;
+        };
+        /**
          * Retired
          * @description A memory is recalled no more.
          */
@@ -6848,6 +7135,29 @@ export interface components {
              * @default 0
              */
             transcripts: number;
+        };
+        /**
+         * StoreCopy
+         * @description A file that `tacit restore` takes.
+         *
+         *     Attributes:
+         *         path: where it is.
+         *         origin: who made it; `replaced` = it was the store and was moved aside, damaged or for a restore.
+         *         bytes: its size.
+         *         at_ms: when it was written.
+         */
+        StoreCopy: {
+            /** Path */
+            path: string;
+            /**
+             * Origin
+             * @enum {string}
+             */
+            origin: "automatic" | "requested" | "replaced";
+            /** Bytes */
+            bytes: number;
+            /** At Ms */
+            at_ms: number;
         };
         /**
          * StoreStats
@@ -8169,6 +8479,30 @@ export interface components {
         Versions: {
             /** Versions */
             versions: components["schemas"]["MemoryView"][];
+        };
+        /**
+         * WriteExport
+         * @description An export, and where it goes.
+         */
+        WriteExport: {
+            /**
+             * Format
+             * @description `jsonl` = everything, without loss; `markdown` = to read and edit
+             * @default jsonl
+             * @enum {string}
+             */
+            format?: "jsonl" | "markdown";
+            /**
+             * Cwd
+             * @description only memories visible from this folder; default: all
+             * @default
+             */
+            cwd?: string;
+            /**
+             * Target
+             * @description a file that does not exist yet
+             */
+            target: string;
         };
         /**
          * WriteUpRequest
@@ -9773,6 +10107,85 @@ export interface operations {
             "5XX": components["responses"]["Problem"];
         };
     };
+    get_export: {
+        parameters: {
+            query?: {
+                /** @description `jsonl` = everything, without loss; `markdown` = to read and edit */
+                format?: "jsonl" | "markdown";
+                /** @description only memories visible from this folder; default: all */
+                cwd?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WriteExport"];
+            };
+        };
+        responses: {
+            /** @description done */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Exported"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Import"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedFile"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
     get_kinds: {
         parameters: {
             query?: never;
@@ -11005,6 +11418,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Target"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    get_backups: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Copies"];
+                };
+            };
+            "4XX": components["responses"]["Problem"];
+            "5XX": components["responses"]["Problem"];
+        };
+    };
+    post_restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Restore"];
+            };
+        };
+        responses: {
+            /** @description done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Restored"];
                 };
             };
             "4XX": components["responses"]["Problem"];
