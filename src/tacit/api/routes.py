@@ -286,12 +286,12 @@ class OldForm:
 
 OLD_FORMS = (
     OldForm(
-        endpoint="post_remember",
+        endpoint="remember",
         used=lambda request: request.tier is not None,
         warning="`tier` follows from who asks now, and grants nothing: send the user's words as `user_words`, or a personal token",
     ),
     OldForm(
-        endpoint="post_undo",
+        endpoint="undo_change",
         used=lambda request: bool(request.cwd),
         warning="`cwd` is not read: `id` names the change",
     ),

@@ -108,8 +108,12 @@ class Restore(Request):
     dry_run: bool = Field(default=False, description="only examine it")
 
 
-def read_export(engine: Service, at: Parameters, request: ReadExport) -> Answer[None]:
-    """Get an export of memories as text."""
+def export_memories(engine: Service, at: Parameters, request: ReadExport) -> Answer[None]:
+    """Get an export of memories as text.
+
+    A lossless export (`jsonl`) has all versions, relations and the signature of this home; Markdown has what
+    is remembered now. A caller without the user's authority gets no restricted memories.
+    """
     scope = engine.visible(request.cwd) if request.cwd else None
     if request.format == "markdown":
         text = engine.transfer.export_markdown(scope=scope, speaker=at.speaker)
@@ -119,7 +123,11 @@ def read_export(engine: Service, at: Parameters, request: ReadExport) -> Answer[
 
 
 def write_export(engine: Service, at: Parameters, request: WriteExport) -> Answer[shapes.Exported]:
-    """Write an export of memories to a new file, which only the user can read."""
+    """Write an export of memories to a new file, which only the user can read.
+
+    Purges and rescans for secrets clean the file, too. A caller without the user's authority gets no
+    restricted memories.
+    """
     scope = engine.visible(request.cwd) if request.cwd else None
     size = engine.transfer.export_to(
         Path(request.target), form=request.format, scope=scope, speaker=at.speaker
@@ -127,8 +135,16 @@ def write_export(engine: Service, at: Parameters, request: WriteExport) -> Answe
     return Answer(shapes.Exported(target=request.target, format=request.format, bytes=size))
 
 
-def take(engine: Service, at: Parameters, request: Import) -> Answer[shapes.ImportedFile]:
-    """Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content."""
+def import_memories(engine: Service, at: Parameters, request: Import) -> Answer[shapes.ImportedFile]:
+    """Import an export of Tacit, edited Markdown, a rule file, or the memories of another tool. The format is detected by content.
+
+    Lines that this home signed come back as they were. Everything else waits in review, unless `mine` says
+    that it is the user's own. Send a file of this machine as `path`, any other as `content`. A second import
+    adds nothing.
+
+    Raises:
+        NotFound: there is nothing at `path`.
+    """
     require(authorized=at.by_user, what="import memories")
     with _file(engine.home, request) as path:
         report = engine.transfer.take(
@@ -173,13 +189,26 @@ def _file(home: Home, request: Import) -> Generator[Path]:
             yield path
 
 
-def copies(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Copies]:  # noqa: ARG001
-    """List backups and replaced databases that `POST /v1/restore` takes, newest first."""
+def list_backups(engine: Service, at: Parameters, request: NoBody) -> Answer[shapes.Copies]:  # noqa: ARG001
+    """List backups and replaced databases that `POST /v1/restore` takes, newest first.
+
+    They are automatic backups, backups that were asked for, and stores that a restore or a repair moved
+    aside.
+    """
     return Answer(shapes.Copies(copies=engine.maintenance.copies()))
 
 
-def restore(engine: Service, at: Parameters, request: Restore) -> Answer[shapes.Restored]:
-    """Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted."""
+def restore_backup(engine: Service, at: Parameters, request: Restore) -> Answer[shapes.Restored]:
+    """Replace the store by a backup, or by what can be read of a damaged database. The present store is moved aside, not deleted.
+
+    The daemon goes on with the restored store; requests that come meanwhile wait. With `dry_run` the file is
+    only examined. Purged memories stay gone.
+
+    Raises:
+        NotFound: there is no such file.
+        StoreNewer: a newer Tacit wrote the backup.
+        StoreCorrupt: nothing of it can be read.
+    """
     home, source = engine.home, Path(request.source)
     recovered = examine_backup(home, source)
     aside = None if request.dry_run else at.reopened(lambda: restore_store(home, source))
