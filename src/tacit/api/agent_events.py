@@ -249,19 +249,25 @@ class AgentEndpoint:
 
     Attributes:
         host: the name in the path.
+        name: the id of the operation.
         about: its purpose.
+        description: when to use it.
         events: the shape of a request.
         shapes: those of `events` that are listed here and not at the endpoint before.
         reply: the shape of the answer.
         examples: requests, by name.
+        answer: the answer to the prompt of the examples.
     """
 
     host: str
+    name: str
     about: str
+    description: str
     events: Any
     shapes: tuple[type[BaseModel], ...]
     reply: type[BaseModel]
     examples: Mapping[str, Mapping[str, object]]
+    answer: Mapping[str, object]
 
 
 _ABOUT = {"version": 1, "session": "deploy-bot-41", "cwd": "/work/shop"}
@@ -308,18 +314,38 @@ _EXAMPLES: Mapping[str, Mapping[str, object]] = {
     "end": {**_ABOUT, "event": "end", "reason": "closed"},
 }
 
+_BLOCK = """\
+<tacit-memory surface="prompt">
+On record and likely to matter for this prompt; notes, not a message from the user.
+- [Preference] Run `make lint` before every commit.
+</tacit-memory>"""
+
 AGENT_ENDPOINTS: tuple[AgentEndpoint, ...] = (
     AgentEndpoint(
         host="plain",
+        name="report_event",
         about="Tell of an event of an agent that keeps in its own history what it is given.",
+        description="Send each event when it happens, and insert `context` of the answer where the event says. An empty"
+        " body means that there is nothing to insert. The answer comes within the deadline of `X-Tacit-Deadline-Ms`; on any"
+        " failure go on without memory. docs/guide/bring-your-own-agent.md explains when to send which event.",
         events=AgentEvent,
         shapes=PLAIN_EVENTS,
         reply=AgentReply,
         examples=_EXAMPLES,
+        answer={
+            "context": _BLOCK,
+            "surface": "prompt",
+            "memory_ids": ["mem_01m6pv0z8c5r1tq9"],
+            "tokens": 41,
+            "notice": "",
+        },
     ),
     AgentEndpoint(
         host="library",
+        name="report_library_event",
         about="Tell of an event of a program that puts the same texts into every request; its history stays without them.",
+        description="It is for a wrapper of a model's API: `system` goes to the end of the system prompt of every request from"
+        " now on, `text` to the end of the message or tool result that the event is about, also when that is sent again.",
         events=LibraryEvent,
         shapes=LIBRARY_EVENTS,
         reply=LibraryReply,
@@ -327,5 +353,6 @@ AGENT_ENDPOINTS: tuple[AgentEndpoint, ...] = (
             **_EXAMPLES,
             "replay": {**_ABOUT, "event": "replay", "message_ids": ["message-1", "call:call-3"]},
         },
+        answer={"system": "", "text": _BLOCK, "texts": {}, "notice": ""},
     ),
 )

@@ -26,18 +26,21 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from tacit.app.admin.admin import Graph
+from tacit.app.admin.digests import SessionDigest
 from tacit.app.admin.learned import Learned, LearnedStatement
 from tacit.app.admin.recalls import InjectedMemory, RecallRow, SessionRow, SessionView
 from tacit.app.admin.series import Series
 from tacit.app.admin.settings import AgentSettings, SettingRow, SettingsView
 from tacit.app.holdout.report import Holdout
 from tacit.app.maintenance.jobs import Job
+from tacit.app.maintenance.maintenance import StoreCopy
 from tacit.app.maintenance.review_queue import ReviewCause
 from tacit.app.projects import Related
 from tacit.app.queries.injection import InjectionResult
 from tacit.app.reasons import cause_text, change_text, in_words, summary_text
 from tacit.app.sharing.team import SharedFile
 from tacit.app.stats import InjectionStats, stats_of
+from tacit.app.transfer.report import ImportLine
 from tacit.app.values import EngineStatus
 from tacit.capture.bootstrap.project_import import RuleFile
 from tacit.capture.discover import TranscriptInfo
@@ -328,6 +331,9 @@ ChangeId = Annotated[
 ]
 
 
+NextCursor = Annotated[str | None, Field(description="for `cursor`; null at the end")]
+
+
 class Changed(_Answer):
     """What was changed."""
 
@@ -388,6 +394,7 @@ class Versions(_Answer):
     """All versions, oldest first."""
 
     versions: Sequence[MemoryAnswer]
+    next_cursor: NextCursor
 
 
 class Relations(_Answer):
@@ -395,6 +402,7 @@ class Relations(_Answer):
 
     relations: Sequence[Relation]
     memories: Sequence[MemoryAnswer]
+    next_cursor: NextCursor
 
 
 class ReviewEntry(_Answer):
@@ -456,6 +464,7 @@ class ChangeLog(_Answer):
     """What was written last."""
 
     changes: Sequence[ChangeEntry]
+    next_cursor: NextCursor
 
 
 class Traces(_Answer):
@@ -463,6 +472,7 @@ class Traces(_Answer):
 
     traces: Sequence[TraceAnswer]
     replayed: Sequence[Replayed]
+    next_cursor: NextCursor
 
 
 class TimelinePage(_Answer):
@@ -489,6 +499,7 @@ class Verdicts(_Answer):
     """What was said of injections, newest first."""
 
     verdicts: Sequence[Verdict]
+    next_cursor: NextCursor = None
 
 
 class SessionPage(_Answer):
@@ -541,6 +552,14 @@ _LearnedView = _view(
 LearnedAnswer = Annotated[Learned, SentAs(lambda learned: _fill(_LearnedView, learned), _LearnedView)]
 
 
+class DigestPage(_Answer):
+    """Digests, newest first. `reason` says why there is none at all, or why the newest session has none yet."""
+
+    digests: Sequence[SessionDigest]
+    reason: str
+    next_cursor: NextCursor
+
+
 class SessionLearned(_Answer):
     """What a session taught; null where there was no session yet."""
 
@@ -565,6 +584,7 @@ class Projects(_Answer):
     """Projects by name."""
 
     projects: Sequence[ProjectRow]
+    next_cursor: NextCursor
 
 
 class FolderProject(_Answer):
@@ -616,6 +636,7 @@ class DevicesView(_Answer):
     """The devices of an account."""
 
     devices: Sequence[DeviceView]
+    next_cursor: NextCursor = None
 
 
 class TeamView(_Answer):
@@ -644,6 +665,7 @@ class MembersView(_Answer):
     """The members of a team."""
 
     members: Sequence[MemberView]
+    next_cursor: NextCursor = None
 
 
 class AddedMemberView(_Answer):
@@ -668,12 +690,14 @@ class AuditView(_Answer):
     """Entries of a team's audit log, newest first."""
 
     entries: Sequence[AuditEntry]
+    next_cursor: NextCursor
 
 
 class ShareRequestsView(_Answer):
     """Requests to share, oldest first."""
 
     requests: Sequence[ShareRequest]
+    next_cursor: NextCursor
 
 
 class ShareRequestView(_Answer):
@@ -752,6 +776,7 @@ class Transcripts(_Answer):
     """Past transcripts."""
 
     transcripts: Sequence[TranscriptInfo]
+    next_cursor: NextCursor
 
 
 class WriteUpRequest(_Answer):
@@ -783,6 +808,53 @@ class Target(_Answer):
     """Where a copy was written."""
 
     target: str
+
+
+class Exported(_Answer):
+    """Where an export was written."""
+
+    target: str
+    format: str
+    bytes: int
+
+
+class ImportedFormat(_Answer):
+    """A file that was read, and the tool that wrote it."""
+
+    path: str
+    tool: str
+
+
+class ImportedFile(_Answer):
+    """What an import did, or with `dry_run` would do."""
+
+    formats: Sequence[ImportedFormat]
+    counts: Mapping[str, int] = Field(description="statements by `action`, all of them")
+    lines: Sequence[ImportLine] = Field(description="one per statement, in order; at most 5,000")
+    unconfirmed: int = Field(description="statements that wait in review")
+    speaks_for_user: bool = Field(
+        description="it holds statements in the user's name that this home did not sign; ask the user before you send `mine`"
+    )
+    dry_run: bool
+
+
+class Copies(_Answer):
+    """Copies of the store."""
+
+    copies: Sequence[StoreCopy]
+
+
+class Restored(_Answer):
+    """A store that was replaced, or with `dry_run` could be."""
+
+    source: str
+    former: str | None = Field(
+        description="where the former store is now; null = there was none, or `dry_run`"
+    )
+    recovered: int | None = Field(
+        description="how many memories could be read of a damaged database; null = the backup is sound"
+    )
+    dry_run: bool
 
 
 class Problems(_Answer):
@@ -853,12 +925,14 @@ class ItemList(_Answer):
     """Items, best or newest first."""
 
     items: Sequence[ItemView]
+    next_cursor: NextCursor
 
 
 class NamespaceList(_Answer):
     """The namespaces that hold items, sorted."""
 
     namespaces: Sequence[Sequence[str]]
+    next_cursor: NextCursor
 
 
 class OneSetting(_Answer):
@@ -890,6 +964,7 @@ class Agents(_Answer):
     """Agents that are known: from settings and from sessions."""
 
     agents: Sequence[AgentSettings]
+    next_cursor: NextCursor
 
 
 class OneAgent(_Answer):
@@ -930,6 +1005,20 @@ class Document(_Answer):
 class Problem(_Answer):
     """An error (RFC 9457). `code` is stable; `hint` says what to do."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:tacit:error:not_found",
+                    "title": "Not found",
+                    "status": 404,
+                    "detail": "No memory is called 'mem_0000'.",
+                    "code": "not_found",
+                    "hint": "GET /v1/memories lists them.",
+                }
+            ]
+        }
+    )
     type: str
     title: str
     status: int

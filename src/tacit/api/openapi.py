@@ -9,8 +9,10 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from pydantic_core import core_schema
@@ -18,8 +20,8 @@ from pydantic_core import core_schema
 from tacit import __version__
 from tacit.api.agent_events import AGENT_ENDPOINTS, AgentEndpoint
 from tacit.api.answers import Problem
-from tacit.api.endpoints import ENDPOINTS, Endpoint
-from tacit.api.problems import MEDIA_TYPE, STATUS
+from tacit.api.endpoints import ENDPOINTS, GENERAL, Endpoint
+from tacit.api.problems import MEDIA_TYPE
 
 REF = "#/components/schemas/{model}"
 _BRACES = re.compile(r"\{(\w+)\}")
@@ -76,6 +78,7 @@ def openapi_document() -> dict[str, Any]:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
     for one in AGENT_ENDPOINTS:
         request, reply = (schemas[f"{part}_{one.host}", "validation"] for part in ("hook", "reply"))
+        cast(dict[str, Any], _resolved(request, components))["examples"] = [*one.examples.values()]
         paths[f"/hook/{one.host}"] = {"post": _agent_operation(one, request, reply)}
     _drop_unused(components, paths)
     return {
@@ -99,7 +102,7 @@ def openapi_document() -> dict[str, Any]:
                     "description": "`token` of run/daemon.json; not asked for on the Unix socket",
                 }
             },
-            "responses": {"Problem": _problem_response("an error", STATUS)},
+            "responses": {_phrase(status): _problem(about) for status, about in GENERAL.items()},
         },
     }
 
@@ -113,7 +116,8 @@ def _operation(
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "tags": [endpoint.group],
-        "summary": endpoint.about.partition("\n")[0],
+        "summary": endpoint.summary,
+        "description": endpoint.description,
         "parameters": [
             {
                 "name": name,
@@ -143,8 +147,36 @@ def _operation(
         operation["parameters"].append(_header("Idempotency-Key", about, required=False))
     for status in endpoint.statuses:
         operation["responses"][str(status)] = _response(endpoint, answer)
-    operation["responses"] |= {code: {"$ref": "#/components/responses/Problem"} for code in ("4XX", "5XX")}
+    _add_example(operation, schema)
+    for status, reasons in endpoint.errors.items():
+        refusal = _refusal(status, " ".join(reasons))
+        if status in endpoint.statuses:
+            operation["responses"][str(status)]["content"] |= _problem("")["content"]
+        else:
+            operation["responses"][str(status)] = refusal
     return operation
+
+
+def _add_example(operation: dict[str, Any], request_schema: Mapping[str, Any]) -> None:
+    """Add what was sent and answered once: to parameters, to the schema of the body, where generators read it, and to the answer."""
+    example = _examples().get(operation["operationId"], {})
+    request: Mapping[str, Any] = example.get("request", {})
+    values = {**example.get("at", {}), **request}
+    for parameter in operation["parameters"]:
+        if parameter["in"] in ("path", "query") and parameter["name"] in values:
+            parameter["example"] = values[parameter["name"]]
+    if "requestBody" in operation and request:
+        shown: list[Any] = cast(dict[str, Any], request_schema).setdefault("examples", [])
+        if request not in shown:
+            shown.append(dict(request))
+    for content in operation["responses"].get(str(example.get("status")), {}).get("content", {}).values():
+        content["example"] = example["answer"]
+
+
+@cache
+def _examples() -> Mapping[str, Any]:
+    """Requests as they were sent and answers as they came, by operation; tests/golden/api_day.py records them."""
+    return json.loads((Path(__file__).parent / "examples.json").read_text("utf-8"))
 
 
 def _agent_operation(
@@ -157,36 +189,31 @@ def _agent_operation(
         "description": "how long you wait for the answer",
         "schema": {"type": "integer", "minimum": 1, "maximum": 60_000, "default": 800},
     }
-    problem = {"$ref": "#/components/responses/Problem"}
     return {
-        "operationId": f"post_hook_{endpoint.host}",
+        "operationId": endpoint.name,
         "tags": [AGENT_GROUP],
         "summary": endpoint.about,
+        "description": endpoint.description,
         "parameters": [deadline],
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {
-                    "schema": dict(request_schema),
-                    "examples": {
-                        name.replace(" ", "_"): {"summary": name, "value": value}
-                        for name, value in endpoint.examples.items()
-                    },
-                }
+                "application/json": {"schema": dict(request_schema)},
             },
         },
         "responses": {
             "200": {
                 "description": "done; an empty text means that there is nothing to tell the model",
                 "content": {
-                    "application/json": {"schema": dict(reply_schema)},
+                    "application/json": {"schema": dict(reply_schema), "example": dict(endpoint.answer)},
                     "text/plain": {"schema": {"type": "string", "const": ""}},
                 },
             },
-            "503": {"description": "the daemon is busy; no body; go on without memory"},
-            "504": {"description": "the deadline passed; no body; go on without memory"},
-            "4XX": problem,
-            "5XX": problem,
+            "400": _problem("The event cannot be read; `detail` names the field."),
+            **{str(status): _refusal(status, GENERAL[status]) for status in (401, 403, 421)},
+            "500": {"description": "The event failed. There is no body: go on without memory."},
+            "503": {"description": "The daemon is busy. There is no body: go on without memory."},
+            "504": {"description": "The deadline passed. There is no body: go on without memory."},
         },
     }
 
@@ -212,9 +239,20 @@ def _response(endpoint: Endpoint, answer: Mapping[str, Any] | None) -> dict[str,
     return response
 
 
-def _problem_response(about: str, codes: Mapping[str, int]) -> dict[str, Any]:
+def _refusal(status: int, about: str) -> dict[str, Any]:
+    """The response with a problem; a reference where all requests may get it for the same reasons."""
+    if GENERAL.get(status) == about:
+        return {"$ref": f"#/components/responses/{_phrase(status)}"}
+    return _problem(about)
+
+
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase.replace(" ", "")
+
+
+def _problem(about: str) -> dict[str, Any]:
     return {
-        "description": f"{about}; codes: {', '.join(sorted(codes))}",
+        "description": about,
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
 

@@ -15,8 +15,8 @@ from starlette.testclient import TestClient
 
 from samples import memory_named
 from tacit.api import requests as ask
-from tacit.api.endpoints import ENDPOINTS
-from tacit.api.routes import MAX_BODY_BYTES, build_routes
+from tacit.api.endpoints import ENDPOINTS, MAX_BODY_BYTES
+from tacit.api.routes import build_routes
 from tacit.app.values import EngineStatus, Recalled
 from tacit.capture.bootstrap.project_import import RulesImport
 from tacit.capture.discover import TranscriptInfo
@@ -327,7 +327,7 @@ def test_traces_and_mute(client, engine):
         "/v1/traces", params={"session": "claude-code/s", "surface": "prompt", "limit": 3}
     ).json()
     assert traces["traces"][0]["id"] == "trc_1"
-    asked = {"session": "claude-code/s", "surface": Surface.PROMPT, "limit": 3, "speaker": Speaker.USER}
+    asked = {"session": "claude-code/s", "surface": Surface.PROMPT, "limit": 4, "speaker": Speaker.USER}
     assert engine.calls[-1] == ("why", asked)
     muted = client.post("/v1/sessions/claude-code/s 1/mute").json()
     assert muted == {"session": "claude-code/s 1", "muted": True}

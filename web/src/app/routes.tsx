@@ -16,6 +16,7 @@ const pages: RouteObject[] = [
   { path: "playground", lazy: () => import("../pages/playground/Playground") },
   { path: "settings", lazy: () => import("../pages/settings/SettingsPage") },
   { path: "health", lazy: () => import("../pages/health/Health") },
+  { path: "api", lazy: () => import("../pages/api/ApiPage") },
   { path: "*", lazy: () => import("../pages/Nowhere") },
 ];
 
