@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from tacit.api import handlers, items, programs
 from tacit.api.admin import handlers as admin_handlers
 from tacit.api.admin import settings, teams
+from tacit.api.admin.why_not import why_not
 from tacit.api.answering import Answer
 from tacit.api.documents import metrics, openapi
 from tacit.api.stream import stream
@@ -228,6 +229,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Recall",
         _send("POST", "/v1/recall", handlers.recall),
+        _send("POST", "/v1/why-not", why_not),
         _send("POST", "/v1/inject", programs.inject, statuses=(200, 408, 500),
               ahead=True),
         _get("/v1/context", handlers.context),

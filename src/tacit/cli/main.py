@@ -131,6 +131,7 @@ for _panel, _commands in (
             "wrong": memories.wrong,
             "undo": review.undo,
             "why": traces.why,
+            "why-not": traces.why_not,
             "digest": learned.digest,
             "learn": learn.learn,
             "learned": learned.learned,

@@ -96,6 +96,20 @@ MemoryId = Annotated[
         autocompletion=complete_memory,
     ),
 ]
+Previous = Annotated[
+    str, typer.Option("--previous", help="With --surface prompt: the end of the agent's last message.")
+]
+CalledTool = Annotated[str, typer.Option("--tool", help="With --surface action or failure: the called tool.")]
+RunCommand = Annotated[str, typer.Option("--command", help="The command it runs.")]
+TouchedPaths = Annotated[
+    list[str] | None,
+    typer.Option("--path", help="A file it touches; may be repeated.", show_default=False),
+]
+CallError = Annotated[str, typer.Option("--error", help="With --surface failure: the error of the call.")]
+InSession = Annotated[
+    str,
+    typer.Option("--session", help="Ask as in this session, HOST/ID: its last message, prompts and files."),
+]
 AsOf = Annotated[
     str,
     typer.Option("--as-of", help="The state at a day or time, such as 2026-11-21 or 2026-11-21T14:30."),
@@ -129,6 +143,18 @@ def parse_moment(text: str) -> int | None:
 def drop_empty(**values: object) -> dict[str, object]:
     """The values that were given: without None and without what is empty."""
     return {name: value for name, value in values.items() if value not in (None, "", [], ())}
+
+
+def session_key(session: str) -> dict[str, str] | None:
+    """`HOST/ID` as the API takes it; None for "".
+
+    Raises:
+        BadParameter: if it is no such name.
+    """
+    host, _, session_id = session.partition("/")
+    if session and not session_id:
+        raise typer.BadParameter("Name the session as HOST/ID; `tacit why` shows them.")
+    return {"host": host, "session_id": session_id} if session else None
 
 
 def memory_path(memory: str) -> str:
