@@ -13,7 +13,7 @@ from typing import Any
 
 from tacit.api.openapi import openapi_document
 
-READ = ("EngineStatus", "Holdout", "Replayed", "Series", "StoreUse", "TraceView", "WhyNotView")
+READ = ("EngineStatus", "Holdout", "Replayed", "Series", "StoreUse", "TraceView")
 """Answers that commands read field by field; what these refer to follows."""
 _PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _HEAD = '''"""The API's answers that several commands show. Types alone.

@@ -55,11 +55,11 @@ from tacit.ports.host import DeferringHost, Host, HostCapabilities, ReplayingHos
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
+from tacit.recall.finished.replay import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.query import budget_for
 from tacit.recall.render import renderer
-from tacit.recall.replay import Replayed, replay
 from tacit.recall.spaces.late import token_matches_of
 from tacit.recall.stage import Context, Outcome, Tools
 from tacit.recall.stage_log import StageLog

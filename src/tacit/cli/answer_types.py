@@ -97,21 +97,6 @@ NoteCause = Literal[
 ]
 
 
-RemedyKind = Literal[
-    "setting",
-    "accept",
-    "confirm",
-    "scope",
-    "sensitivity",
-    "all_branches",
-    "when",
-    "pin",
-    "new_session",
-    "unmute",
-    "opt_in",
-]
-
-
 SilenceCause = Literal[
     "off",
     "off_in_preset",
@@ -132,20 +117,6 @@ SilenceCause = Literal[
 
 
 Surface = Literal["start", "prompt", "action", "failure", "compaction", "subagent", "on_demand", "host"]
-
-
-TrustTier = Literal[0, 1, 2, 4, 3]
-
-
-class AbsenceView(TypedDict):
-    """Where a recall left a memory out."""
-
-    stage: str
-    cause: DropCause | SilenceCause
-    value: float | None
-    bound: float | None
-    detail: str
-    reason: str
 
 
 class AskedWith(TypedDict):
@@ -243,13 +214,6 @@ class EngineStatus(TypedDict):
     silence: list[tuple[str, int]]
 
 
-class Entity(TypedDict):
-    """A thing a memory names: kind is file, symbol, package, command or error; `moment` stands for a call that its words name."""
-
-    kind: Literal["file", "symbol", "package", "command", "error", "moment"]
-    key: str
-
-
 class ExtractorStatus(TypedDict):
     """Cost and results of the model that writes up sessions."""
 
@@ -307,52 +271,12 @@ class Latency(TypedDict):
     p99_ms: float
 
 
-class LearnedOn(TypedDict):
-    """The unmerged branch that a statement about the code was learned on."""
-
-    name: str
-    commit: str
-    replaces: list[str]
-    gone: bool
-
-
 class Loss(TypedDict):
     """Something that a stage had to do without."""
 
     source: str
     cause: Literal["late", "failed"]
     detail: str
-
-
-class MemoryView(TypedDict):
-    """One memory. Times are milliseconds since the epoch."""
-
-    id: str
-    kind: str
-    content: str
-    scope: str
-    provenance: Origin
-    validity: Validity
-    created_at_ms: int
-    updated_at_ms: int
-    importance: float
-    confidence: float
-    trigger: Trigger
-    status: Literal["active", "quarantined", "superseded", "retired"]
-    sensitivity: Literal["public", "project", "session", "restricted"]
-    entities: list[Entity]
-    files: list[str]
-    error_signature: str
-    frequency: int
-    use_count: int
-    shown_count: int
-    tokens: int
-    pinned: bool
-    evidence: list[str]
-    proofs: int
-    branch: LearnedOn | None
-    content_hash: str
-    etag: str
 
 
 class NamingStatus(TypedDict):
@@ -382,57 +306,12 @@ class Note(TypedDict):
     took_ms: float
 
 
-class Origin(TypedDict):
-    """Who said it and where."""
-
-    tier: Literal["import", "tool", "assistant", "teammate", "user"]
-    source: str
-    host: str
-    session_id: str
-    turn: int
-    span: str
-    extractor: str
-    original_tier: TrustTier | None
-    author: str
-    speaker: str
-
-
 class Reason(TypedDict):
     """A reason for silence, in words, and how often; `cause` = null where it was stored without one."""
 
     reason: str
     cause: SilenceCause | None
     count: int
-
-
-class RecallNumbers(TypedDict):
-    """What a recall measured of one memory, and the limits that it was held to; None = it was not measured."""
-
-    spaces: list[SpaceRank]
-    place: int | None
-    shortlist: int
-    relevance: float | None
-    threshold: float
-    tokens: int | None
-    tokens_left: int | None
-    budget_tokens: int
-
-
-class RemedyStepView(TypedDict):
-    """One change. `target` and `value`: the setting and its new value, or what of the memory changes and to what."""
-
-    kind: RemedyKind
-    target: str
-    value: str | float | int | bool | list[str]
-    text: str
-    command: str
-
-
-class RemedyView(TypedDict):
-    """Changes that together let the memory through; the same recall was tried with them."""
-
-    steps: list[RemedyStepView]
-    text: str
 
 
 class Replayed(TypedDict):
@@ -498,16 +377,6 @@ class Situation(TypedDict):
     nothing_coming: bool
     why: list[str]
     notes: list[Note]
-
-
-class SpaceRank(TypedDict):
-    """What one space says of a memory."""
-
-    space: str
-    rank: int | None
-    of: int
-    proposes: int
-    score: float | None
 
 
 class StageRecord(TypedDict):
@@ -631,23 +500,6 @@ class TracedCandidate(TypedDict):
     reasons: list[str]
 
 
-class Trigger(TypedDict):
-    """The conditions under which a memory applies."""
-
-    always: bool
-    actions: list[tuple[str, float]]
-    objects: list[str]
-    paths: list[str]
-    languages: list[str]
-    commands: list[str]
-    tools: list[str]
-    topics: list[str]
-    phrases: list[str]
-    breadth: float
-    maker: Literal["user", "agent", "model", "local"]
-    blocking: bool
-
-
 class Use(TypedDict):
     """Use of injected memories over all sessions: `used` of `shown`, and the same share of memories that were not injected."""
 
@@ -655,27 +507,3 @@ class Use(TypedDict):
     used: int
     rate: float | None
     baseline: float | None
-
-
-class Validity(TypedDict):
-    """The time in which the statement holds in the world, in milliseconds since the Unix epoch. Transaction time stands on the memory."""
-
-    valid_from_ms: int
-    valid_to_ms: int | None
-    superseded_by: str | None
-
-
-class WhyNotView(TypedDict):
-    """Why a recall does not give a memory: the stage, numbers, and what would let it through."""
-
-    memory: MemoryView
-    surface: Surface
-    preset: str
-    given: bool
-    absence: AbsenceView | None
-    numbers: RecallNumbers
-    remedies: list[RemedyView]
-    untried: bool
-    recorded_given: bool | None
-    recorded: AbsenceView | None
-    sentences: list[str]

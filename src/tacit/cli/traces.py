@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,7 +22,7 @@ from tacit.cli.terminal.arguments import (
 )
 
 if TYPE_CHECKING:
-    from tacit.cli.answer_types import InjectionStats, Replayed, TraceView, WhyNotView
+    from tacit.cli.answer_types import InjectionStats, Replayed, TraceView
 
 
 def why(
@@ -115,14 +115,14 @@ def why_not(
         session=session_key(session),
         cwd=str(cwd.absolute()),
     )
-    answer: WhyNotView = ask("POST", "/v1/why-not", question)
+    answer = ask("POST", "/v1/why-not", question)
     if as_json:
         print_json(answer)
         return
     print_why_not(answer)
 
 
-def print_why_not(answer: WhyNotView) -> None:
+def print_why_not(answer: dict[str, Any]) -> None:
     """The sentences, then the remedies with their commands."""
     from tacit.cli.terminal.output import print_line, shorten_line
 

@@ -73,7 +73,7 @@ class RemedyKind(StrEnum):
     """What a step changes. Which fields of `RemedyStep` it uses is said beside each."""
 
     SETTING = "setting"
-    """`target`: the setting; `value`: its new value."""
+    """`target`: the setting; `value`: its new value, a mapping as JSON."""
     ACCEPT = "accept"
     """The memory is confirmed in review."""
     CONFIRM = "confirm"

@@ -5,11 +5,12 @@ Never says that a change helps: `why_not` runs the recall again with it.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from tacit.config.levels import Levels
 from tacit.config.settings import RecallSettings
@@ -82,7 +83,7 @@ def steps_against(lost: Lost) -> Iterator[RemedyStep]:
         yield from _conditions(lost)
 
 
-def _setting(key: str, value: float | bool | tuple[str, ...]) -> RemedyStep:
+def _setting(key: str, value: str | float | bool | tuple[str, ...]) -> RemedyStep:
     return RemedyStep(kind=RemedyKind.SETTING, target=f"recall.{key}", value=value)
 
 
@@ -109,6 +110,11 @@ def _against_silence(silence: SilenceReason) -> Iterator[RemedyStep]:
             return
 
 
+def _below(value: float) -> float:
+    """`value` rounded down to thousandths: what a copy of the store measures may differ in the last places."""
+    return math.floor(value * 1000) / 1000
+
+
 def _threshold(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
     """A lower threshold, or a level that has one; a kind's own floor cannot be lowered by a setting of recall."""
     relevance, surface = why.value or 0.0, lost.query.surface if lost.query else Surface.PROMPT
@@ -118,7 +124,7 @@ def _threshold(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
         fitting = [name for name, level in lost.levels.items() if level.threshold <= relevance]
         if fitting:  # from the quietest to the one that speaks most
             yield RemedyStep(kind=RemedyKind.SETTING, target="recall.level", value=fitting[0])
-    yield _setting(f"thresholds.{surface.value}", math.floor(relevance * 10_000) / 10_000)
+    yield _setting(f"thresholds.{surface.value}", _below(relevance))
 
 
 def _candidates(_why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
@@ -161,13 +167,13 @@ def _kinds(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
 def _similarity(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
     """The floor that held: that of the kind, the least cosine, or the share of the best one."""
     floors, value, bound = lost.settings.floors, why.value or 0.0, why.bound or 0.0
-    least = math.floor(value * 10_000) / 10_000
+    least = _below(value)
     if why.detail:
-        yield _setting(f"floors.similarity.{why.detail}", least)
+        yield _setting("floors.similarity", json.dumps({**floors.similarity, why.detail: least}))
     elif bound <= floors.cosine:
         yield _setting("floors.cosine", max(0.0, least))
     elif floors.ratio:
-        yield _setting("floors.ratio", max(0.0, math.floor(value / (bound / floors.ratio) * 10_000) / 10_000))
+        yield _setting("floors.ratio", max(0.0, _below(value / (bound / floors.ratio))))
 
 
 def _in_context(why: DropReason, lost: Lost) -> Iterator[RemedyStep]:
@@ -228,13 +234,15 @@ _MAKERS: dict[DropCause, Callable[[DropReason, Lost], Iterator[RemedyStep]]] = {
     DropCause.SENSITIVE: _sensitivity,
     DropCause.OTHER_BRANCH: _only(RemedyStep(kind=RemedyKind.ALL_BRANCHES)),
     DropCause.BELOW_THRESHOLD: _threshold,
-    DropCause.BELOW_IMPORTANCE: lambda why, _lost: iter([_setting("floors.importance", why.value or 0.0)]),
+    DropCause.BELOW_IMPORTANCE: lambda why, _lost: iter(
+        [_setting("floors.importance", _below(why.value or 0.0))]
+    ),
     DropCause.BELOW_SIMILARITY: _similarity,
-    DropCause.SECOND_STAGE: lambda why, _lost: iter([_setting("reranker.least", why.value or 0.0)]),
+    DropCause.SECOND_STAGE: lambda why, _lost: iter([_setting("reranker.least", _below(why.value or 0.0))]),
     DropCause.KIND_OFF: _kinds,
     DropCause.IN_CONTEXT: _in_context,
     DropCause.SIMILAR: lambda why, _lost: iter(
-        [_setting("semantic_threshold", min(1.0, math.ceil((why.value or 0.0) * 10_000) / 10_000))]
+        [_setting("semantic_threshold", min(1.0, -_below(-(why.value or 0.0))))]
     ),
     DropCause.TOO_MANY: _items,
     DropCause.NO_ROOM: _room,
@@ -249,12 +257,12 @@ def with_setting(settings: RecallSettings, key: str, value: Any, levels: Levels 
         settings = settings.model_copy(
             update={"thresholds": settings.thresholds.model_copy(update={"prompt": threshold})}
         )
+    if key == "recall.floors.similarity":
+        value = json.loads(value)
     return _with(settings, key.split(".")[1:], value)
 
 
 def _with(section: Any, names: Sequence[str], value: Any) -> Any:
     name, *below = names
-    if isinstance(section, dict):
-        return {**cast("dict[str, Any]", section), name: value}
     changed = _with(getattr(section, name), below, value) if below else value
     return section.model_copy(update={name: changed})

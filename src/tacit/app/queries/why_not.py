@@ -30,7 +30,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, SilenceCause, SilenceReason, Trace
 from tacit.model.why_not import Absence, RecallNumbers, Remedy, RemedyKind, RemedyStep, WhyNot
-from tacit.recall.absence import find_absence, numbers_of
+from tacit.recall.finished.absence import find_absence, numbers_of
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.signal import surface_for
 from tacit.recall.stage import Context, Outcome, RecallState
@@ -38,6 +38,8 @@ from tacit.session import ledger
 
 MOST_TRIED = 8
 """Most runs for one remedy; each makes one further change, or makes one larger."""
+MOST_STEPS = 3
+"""Most different changes of one remedy: nobody makes more of them for one memory."""
 MOST_REMEDIES = 4
 RANKED = 10_000
 """How many memories each space ranks when the place of one is asked for."""
@@ -343,6 +345,8 @@ class WhyNotExplorer:
             if changed is None:
                 return None
             steps[step.kind, step.target] = step
+            if len(steps) > MOST_STEPS:
+                return None
             trial = changed
             try:
                 run = self._run(trial, copies)

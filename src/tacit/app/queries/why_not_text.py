@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from tacit.app.reasons import reason_text, silence_reason_text
 from tacit.model.pack import Surface
 from tacit.model.scope import ScopeKind
@@ -163,10 +165,8 @@ def step_command(step: RemedyStep, memory_id: str) -> str:
     """The command that does what a step says; "" = there is none."""
     edit = f"tacit edit {memory_id}"
     match step.kind:
-        case RemedyKind.SETTING if step.target.startswith("recall.floors.similarity."):
-            return ""
         case RemedyKind.SETTING:
-            return f"tacit config set {step.target} {_written(step.value)}"
+            return f"tacit config set {step.target} {shlex.quote(_written(step.value))}"
         case RemedyKind.ACCEPT:
             return f"tacit review accept {memory_id}"
         case RemedyKind.SCOPE:
@@ -176,7 +176,7 @@ def step_command(step: RemedyStep, memory_id: str) -> str:
         case RemedyKind.ALL_BRANCHES:
             return f"{edit} --all-branches"
         case RemedyKind.WHEN:
-            return f"{edit} --when {_quoted(str(step.value))}"
+            return f"{edit} --when {shlex.quote(str(step.value))}"
         case RemedyKind.PIN:
             return f"{edit} --pin"
         case RemedyKind.UNMUTE:
@@ -197,7 +197,3 @@ def _written(value: str | float | bool | tuple[str, ...]) -> str:
     if isinstance(value, tuple):
         return ",".join(value)
     return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "'\\''") + "'"
