@@ -26,7 +26,6 @@ from tacit.cli.terminal.arguments import (
     SensitivityText,
     TouchedPaths,
     When,
-    complete_kind,
     drop_empty,
     memory_path,
     parse_moment,
@@ -263,9 +262,7 @@ def list_(
             help="Words to search for, in any order; the best match comes first.", show_default=False
         ),
     ] = "",
-    kind: Annotated[
-        list[str] | None, typer.Option(help="Only this kind; may be repeated.", autocompletion=complete_kind)
-    ] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; may be repeated.")] = None,
     status: Annotated[
         list[str] | None, typer.Option(help="active, quarantined, superseded, retired or all.")
     ] = None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Here, Yes, complete_memory, drop_empty
+from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty
 
 SHOWN = 20
 PART = 5_000
@@ -19,11 +19,7 @@ PART = 5_000
 def purge(
     memory: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Ids of memories, or the beginnings or ends of them.",
-            show_default=False,
-            autocompletion=complete_memory,
-        ),
+        typer.Argument(help="Ids of memories, or the beginnings or ends of them.", show_default=False),
     ] = None,
     project: Annotated[
         bool,
