@@ -138,7 +138,7 @@ def print_why_not(answer: dict[str, Any]) -> None:
         print_line(f"  - {remedy['text']}")
         for step in remedy["steps"]:
             if step["command"]:
-                print_line(f"      {step['command']}", style="cyan")
+                print_line(f"      {step['command']}", style="cyan", wrap=False)
 
 
 def print_replayed(replayed: Replayed) -> None:

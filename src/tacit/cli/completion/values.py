@@ -37,8 +37,8 @@ def offers_of(
     if wanted == "setting":
         return [(key, about["help"]) for key, about in table["settings"].items()]
     if wanted == "setting_value":
-        choices = table["settings"].get(given[0], {}).get("choices", []) if given else []
-        return [(choice, "") for choice in choices]
+        about: Mapping[str, Any] = table["settings"].get(given[0], {}) if given else {}
+        return [(choice, "") for choice in about.get("choices", ())]
     make = _BY_DAEMON.get(wanted)
     return make(incomplete, table, ask) if make is not None else []
 
@@ -78,10 +78,10 @@ def _scopes(_incomplete: str, table: Mapping[str, Any], ask: Callable[[str], Any
     """Universal, languages, and the projects that are known."""
     fixed = [tuple(pair) for pair in table["values"]["fixed_scope"]]
     try:
-        projects = ask("/v1/projects")["projects"]
+        projects = [(one["scope"], one["project"]["root"]) for one in ask("/v1/projects")["projects"]]
     except FAILURES:
         projects = []
-    return [*((one["scope"], one["project"]["root"]) for one in projects), *fixed]
+    return [*projects, *fixed]
 
 
 def _sessions(_incomplete: str, _table: Mapping[str, Any], ask: Callable[[str], Any]) -> list[Offer]:
