@@ -14,7 +14,7 @@ ENVIRONMENT = (
     ("TACIT_TOKEN", "A personal token, with which a script speaks as you; see tacit token."),
     ("PAGER, TACIT_PAGER", "The program that shows long output on a terminal; TACIT_PAGER comes first. Empty or cat = none."),
     ("NO_COLOR", "Not empty: no colors."),
-    ("COLUMNS", "Width of tables."),
+    ("COLUMNS", "Width of tables on a terminal, instead of its own."),
 )  # fmt: skip
 FILES = (
     ("~/.tacit/config.yaml", "Your settings; tacit config explains and changes them."),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 import tacit.api.routes  # noqa: F401 - loads every module that could define an error
 from tacit.cli.terminal import output
+from tacit.cli.terminal.output import print_line, print_rows
 from tacit.errors import StoreFull, TacitError, UnknownKind
 
 HOSTILE = (
@@ -82,3 +85,60 @@ def test_shortened_is_one_line_of_at_most_the_limit():
 )
 def test_sizes_read_well(count, words):
     assert output.format_size(count) == words
+
+
+class Terminal(io.StringIO):
+    """Standard output that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """A terminal of 40 columns; what it shows."""
+    out = Terminal()
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    return out
+
+
+def shown(out) -> list[str]:
+    return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in out.getvalue().splitlines()]
+
+
+def test_lines_are_broken_between_words_and_keep_their_indent(narrow):
+    print_line("  one two three four five six seven eight nine ten")
+    print_line("  tacit edit mem_x --when 'commit, push, release'", wrap=False)
+    print_line("a/path/that/is/longer/than/the/whole/line/of/the/terminal is kept")
+    assert shown(narrow) == [
+        "  one two three four five six seven",
+        "  eight nine ten",
+        "  tacit edit mem_x --when 'commit, push, release'",
+        "a/path/that/is/longer/than/the/whole/line/of/the/terminal",
+        "is kept",
+    ]
+
+
+def test_long_cells_stand_below_rows_that_have_no_room_for_them(narrow):
+    row = ("abc1234", "preference", "2026-11-26", "Run make lint before every commit and every push.")
+    print_rows("", ("memory", "kind", "since", "content"), [row], empty="")
+    assert shown(narrow) == [
+        "memory   kind        since",
+        "abc1234  preference  2026-11-26",
+        "    Run make lint before every commit",
+        "    and every push.",
+    ]
+
+
+def test_several_long_cells_are_named_and_a_table_that_fits_stays_one(narrow):
+    print_rows("", ("id", "before", "after"), [("x", "words " * 8, "other " * 8)], empty="")
+    lines = shown(narrow)
+    assert lines[:3] == ["id", "x", "    before: words words words words"]
+    assert "    after: other other other other" in lines
+    narrow.seek(0)
+    narrow.truncate()
+    print_rows("", ("id", "text"), [("x", "words " * 8)], empty="")
+    assert shown(narrow) == ["id  text", "x   words words words words words words", "    words words"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -53,7 +52,7 @@ SOME_PROBLEM = 10
 
 
 PIPE_WIDTH = 200
-"""Columns of a table when standard output is no terminal, unless COLUMNS says how many."""
+"""Columns of a table when standard output is no terminal."""
 SHORT_CELL = 24
 """A column of so many columns at most is never broken."""
 LEAST_CELL = 28
@@ -80,14 +79,8 @@ def strip_control_characters(text: str) -> str:
 def console(*, stderr: bool = False) -> Console:
     """A console of its own for each use: tests and pipes change the streams."""
     stream = sys.stderr if stderr else sys.stdout
-    width = None if stream.isatty() else _columns_wanted() or PIPE_WIDTH
+    width = None if stream.isatty() else PIPE_WIDTH
     return Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True, width=width)
-
-
-def _columns_wanted() -> int:
-    """What COLUMNS says; 0 = nothing."""
-    wanted = os.environ.get("COLUMNS", "")
-    return int(wanted) if wanted.isdecimal() else 0
 
 
 def print_error(error: TacitError, *, as_json: bool) -> None:
@@ -119,12 +112,11 @@ def print_json(value: Any) -> None:
 def print_line(text: str = "", *, style: str = "", wrap: bool = True) -> None:
     """Lines of plain text; `text` is data, never markup.
 
-    On a terminal, and where COLUMNS is set, lines are broken between words, and what follows is indented as the line is. `wrap` False:
-    for what is to be copied.
+    On a terminal lines are broken between words, and what follows is indented as the line is. `wrap` False: for what is to be copied.
     """
     out = console()
     lines = strip_control_characters(text).split("\n")
-    if wrap and (sys.stdout.isatty() or _columns_wanted()):
+    if wrap and sys.stdout.isatty():
         lines = [part for line in lines for part in _wrapped(line, out.width)]
     out.print(Text("\n".join(lines), style=style))
 
