@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import re
@@ -96,24 +97,27 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def narrow(monkeypatch):
-    """A terminal of 40 columns; what it shows."""
-    out = Terminal()
-    monkeypatch.setattr("sys.stdout", out)
+    """What a terminal of 40 columns shows while a function runs."""
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TERM", "dumb")
-    return out
 
+    def shown(*calls) -> list[str]:
+        out = Terminal()
+        with contextlib.redirect_stdout(out):
+            for call in calls:
+                call()
+        return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in out.getvalue().splitlines()]
 
-def shown(out) -> list[str]:
-    return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in out.getvalue().splitlines()]
+    return shown
 
 
 def test_lines_are_broken_between_words_and_keep_their_indent(narrow):
-    print_line("  one two three four five six seven eight nine ten")
-    print_line("  tacit edit mem_x --when 'commit, push, release'", wrap=False)
-    print_line("a/path/that/is/longer/than/the/whole/line/of/the/terminal is kept")
-    assert shown(narrow) == [
+    assert narrow(
+        lambda: print_line("  one two three four five six seven eight nine ten"),
+        lambda: print_line("  tacit edit mem_x --when 'commit, push, release'", wrap=False),
+        lambda: print_line("a/path/that/is/longer/than/the/whole/line/of/the/terminal is kept"),
+    ) == [
         "  one two three four five six seven",
         "  eight nine ten",
         "  tacit edit mem_x --when 'commit, push, release'",
@@ -124,8 +128,7 @@ def test_lines_are_broken_between_words_and_keep_their_indent(narrow):
 
 def test_long_cells_stand_below_rows_that_have_no_room_for_them(narrow):
     row = ("abc1234", "preference", "2026-11-26", "Run make lint before every commit and every push.")
-    print_rows("", ("memory", "kind", "since", "content"), [row], empty="")
-    assert shown(narrow) == [
+    assert narrow(lambda: print_rows("", ("memory", "kind", "since", "content"), [row], empty="")) == [
         "memory   kind        since",
         "abc1234  preference  2026-11-26",
         "    Run make lint before every commit",
@@ -134,11 +137,15 @@ def test_long_cells_stand_below_rows_that_have_no_room_for_them(narrow):
 
 
 def test_several_long_cells_are_named_and_a_table_that_fits_stays_one(narrow):
-    print_rows("", ("id", "before", "after"), [("x", "words " * 8, "other " * 8)], empty="")
-    lines = shown(narrow)
+    two = [("x", "words " * 8, "other " * 8)]
+    lines = narrow(lambda: print_rows("", ("id", "before", "after"), two, empty=""))
     assert lines[:3] == ["id", "x", "    before: words words words words"]
     assert "    after: other other other other" in lines
-    narrow.seek(0)
-    narrow.truncate()
-    print_rows("", ("id", "text"), [("x", "words " * 8)], empty="")
-    assert shown(narrow) == ["id  text", "x   words words words words words words", "    words words"]
+    one = narrow(lambda: print_rows("", ("id", "text"), [("x", "words " * 8)], empty=""))
+    assert one == ["id  text", "x   words words words words words words", "    words words"]
+
+
+def test_a_pipe_gets_whole_lines(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    print_line("word " * 30)
+    assert capsys.readouterr().out == "word " * 30 + "\n"
