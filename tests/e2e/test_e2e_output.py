@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import fcntl
 import os
 import pty
@@ -18,6 +19,7 @@ from contextlib import closing
 import pytest
 from rich.cells import cell_len
 
+from tacit.model.changes import Add
 from tacit.model.memory import Speaker
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -113,6 +115,37 @@ def test_less_is_left_with_q_and_the_command_ends(full):
         pytest.skip("no less")
     shown = on_terminal(full, "list", typed=b"q", PATH=f"{full.environment()['PATH']}:/usr/bin:/bin")
     assert 0 < shown.count("state_") < 30, "one screen"
+
+
+@pytest.fixture
+def large(sandbox):
+    """A machine with so many memories that a rescan and an export take a while."""
+    with closing(sandbox.engine()) as engine:
+        (change,) = engine.remember(STATEMENT.format(n=0), cwd=str(sandbox.project), source="bulk")
+        first = change.memory
+        copies = [
+            dataclasses.replace(first, id=f"mem_1bulk{n:07}", content=f"{STATEMENT.format(n=n)} " * 20)
+            for n in range(2500)
+        ]
+        engine._store.apply([Add(memory=memory) for memory in copies])
+    return sandbox
+
+
+BAR = re.compile(r"(\d+)/(\d+)\s+[\d,]+/s\s+\d:\d\d")
+
+
+def test_long_work_shows_how_far_it_is_and_the_time_that_is_left(large, tmp_path):
+    for command, bar in (
+        (("redact", "--rescan", "--dry-run"), "looking for secrets ━"),
+        (("export", "-o", str(tmp_path / "all.jsonl")), "exporting ━"),
+    ):
+        shown = ESCAPES.sub("", on_terminal(large, *command))
+        assert bar in shown, command
+        steps = [(int(done), int(whole)) for done, whole in BAR.findall(shown)]
+        assert any(0 < done <= whole for done, whole in steps), (command, shown[-600:])
+    piped = large.tacit("redact", "--rescan", "--dry-run")
+    assert "/s" not in piped.stdout
+    assert "\x1b" not in piped.stderr
 
 
 def test_no_color_is_heeded(full):

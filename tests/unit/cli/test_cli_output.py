@@ -140,7 +140,7 @@ def test_several_long_cells_are_named_and_a_table_that_fits_stays_one(narrow):
     two = [("x", "words " * 8, "other " * 8)]
     lines = narrow(lambda: print_rows("", ("id", "before", "after"), two, empty=""))
     assert lines[:3] == ["id", "x", "    before: words words words words"]
-    assert "    after: other other other other" in lines
+    assert "    after: other other other other other" in lines
     one = narrow(lambda: print_rows("", ("id", "text"), [("x", "words " * 8)], empty=""))
     assert one == ["id  text", "x   words words words words words words", "    words words"]
 

@@ -13,6 +13,8 @@ import typer
 
 from tacit.cli.terminal.arguments import AsJson, Here
 
+TOLD_EVERY = 50
+"""Progress is told after so many memories."""
 PARTIAL = (
     "This export does not prove to be yours, so every memory that is restricted or belongs to one session is left out."
     " Export in an interactive terminal, or with TACIT_TOKEN (`tacit token create`), for everything."
@@ -68,7 +70,7 @@ def export(
             sys.stdout.buffer.flush()
             return
         target = output.absolute()
-        size = _write(target, chunks)
+        size = _write(target, chunks, whole=engine.status().store.memories_total, quiet=as_json)
         engine.transfer.wrote(target)
     finally:
         engine.close()
@@ -78,7 +80,9 @@ def export(
         print_line(f"Written to {target}. It holds what you told Tacit: keep it as private as that.")
 
 
-def _write(target: Path, chunks: Iterable[bytes]) -> int:
+def _write(target: Path, chunks: Iterable[bytes], *, whole: int, quiet: bool) -> int:
+    """Write the chunks, of which nearly each is one memory of `whole`; return the size in bytes."""
+    from tacit.cli.terminal.interaction import Progress
     from tacit.errors import InvalidInput
     from tacit.system.files import open_handle
 
@@ -89,7 +93,9 @@ def _write(target: Path, chunks: Iterable[bytes]) -> int:
             f"{target} cannot be written: {error.strerror}.", hint="Name a file that does not exist yet."
         ) from error
     size = 0
-    with os.fdopen(handle, "wb") as opened:
-        for chunk in chunks:
+    with os.fdopen(handle, "wb") as opened, Progress("exporting", quiet=quiet) as progress:
+        for done, chunk in enumerate(chunks, start=1):
             size += opened.write(chunk)
+            if not done % TOLD_EVERY:
+                progress.update(min(done, whole), whole)
     return size
