@@ -61,7 +61,7 @@ from tacit.model.shared import (
 )
 from tacit.model.trace import Trace
 from tacit.ports.store import ProjectRecord, StoreStats
-from tacit.recall.replay import Replayed
+from tacit.recall.finished.replay import Replayed
 from tacit.state.counted import Verdict
 from tacit.sync.views import (
     DeviceView,

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from tacit.api import handlers, items, programs, transfer
 from tacit.api.admin import handlers as admin_handlers
 from tacit.api.admin import settings, teams
+from tacit.api.admin.why_not import why_not
 from tacit.api.answering import Answer
 from tacit.api.documents import get_metrics, get_openapi
 from tacit.api.problems import status_of_class
@@ -309,6 +310,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *_group(
         "Recall",
         _send("POST", "/v1/recall", handlers.recall),
+        _send("POST", "/v1/why-not", why_not),
         _send("POST", "/v1/inject", programs.inject, statuses=(200, 408, 500),
               ahead=True),
         _get("/v1/context", handlers.get_start_pack),

@@ -181,8 +181,8 @@ SITUATION = (
 """Fields of a recall that say in which situation it is asked."""
 
 
-class Recall(Request):
-    """Ask the memory."""
+class Asked(Request):
+    """What a recall is asked with."""
 
     text: str = Field(
         default="",
@@ -192,8 +192,6 @@ class Recall(Request):
     cwd: Folder = Field(default="", description="working folder: decides what may be seen")
     surface: AskedSurface = Field(default="on_demand", description="answer as this surface would")
     budget_tokens: int | None = Field(default=None, ge=0, le=20_000, description="most tokens of the block")
-    as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="answer as of this time")
-    store_trace: bool = Field(default=True, description="keep the trace for `why`; false = a dry run")
     threshold: float | None = Field(
         default=None, ge=0.0, le=1.0, description="least relevance for an injection, instead of the setting"
     )
@@ -221,16 +219,12 @@ class Recall(Request):
         default=None, description="the session; its situation is used if none is given"
     )
     held: Some = Field(default=(), description="ids of memories that the context already holds")
-    replay_at: tuple[Annotated[float, Field(ge=0.0, le=1.0)], ...] = Field(
-        default=(), max_length=20, description="also repeat the decision at these thresholds"
-    )
 
-    @model_validator(mode="after")
-    def _asks_something(self) -> Self:
+    @property
+    def asks_something(self) -> bool:
+        """Whether there are words, or for `action` and `failure` a call or an error."""
         called = self.surface in ("action", "failure") and bool(self.command or self.paths or self.tool)
-        if not (self.text or called or (self.surface == "failure" and self.error)):
-            raise ValueError("text; or for action and failure a tool, command, paths or error")
-        return self
+        return bool(self.text or called or (self.surface == "failure" and self.error))
 
     @property
     def wanted_surface(self) -> Surface:
@@ -242,6 +236,22 @@ class Recall(Request):
         """The situation; None where nothing of it is said."""
         situation = {name: getattr(self, name) for name in SITUATION}
         return AskedWith(**situation) if any(situation.values()) else None
+
+
+class Recall(Asked):
+    """Ask the memory."""
+
+    as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="answer as of this time")
+    store_trace: bool = Field(default=True, description="keep the trace for `why`; false = a dry run")
+    replay_at: tuple[Annotated[float, Field(ge=0.0, le=1.0)], ...] = Field(
+        default=(), max_length=20, description="also repeat the decision at these thresholds"
+    )
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if not self.asks_something:
+            raise ValueError("text; or for action and failure a tool, command, paths or error")
+        return self
 
 
 class AtFolder(Request):

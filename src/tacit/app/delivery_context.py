@@ -23,7 +23,9 @@ from tacit.ports.store import Salvage, Store
 from tacit.recall.budget import adjusted_budget
 from tacit.recall.presets.multispace.divergence import WINDOW_MS
 from tacit.recall.presets.multispace.render import nothing_text
+from tacit.recall.stage import UseCounts
 from tacit.session import ledger
+from tacit.state.registry import TOTALS
 
 SESSIONS_READ = 20
 CHARS_PER_TOKEN = 4
@@ -92,6 +94,17 @@ def turns_before(
 def current_hashes(store: Store, ids: tuple[str, ...], scope: ScopeFilter) -> dict[str, str]:
     """Content hash by id of those of `ids` that are still active."""
     return {m.id: m.content_hash for m in store.get(ids, scope=scope) if m.status == "active"}
+
+
+def use_counts(store: Store) -> UseCounts:
+    """Over all sessions of the home, how many memories were given and used."""
+    totals = TOTALS.read(store)
+    return UseCounts(
+        shown=totals.shown,
+        used=totals.used,
+        control_shown=totals.control_shown,
+        control_used=totals.control_used,
+    )
 
 
 def adjust_query_budget(query: Query, signal: Signal, state: SessionState, settings: RecallSettings) -> Query:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from tacit.app.asking.access import NamingAccess
 from tacit.app.asking.anticipation import Anticipation
 from tacit.app.asking.prompt_judge import PromptJudge, prompt_ms
+from tacit.app.delivery_context import use_counts
 from tacit.app.learning import Learning
 from tacit.app.maintenance.lazy_writing import LazyWriting
 from tacit.app.nudges import Nudges
@@ -32,7 +33,7 @@ from tacit.app.queries.session_answers import ContextAnswer
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, SignalResult, query_of
 from tacit.app.stats import InjectionStats, stats_of, status_of
-from tacit.app.values import Delivery, EngineStatus, Recalled
+from tacit.app.values import Delivery, EngineStatus, RecallAsked, Recalled
 from tacit.app.visibility import Visibility
 from tacit.config.home import Home
 from tacit.config.settings import Settings
@@ -49,6 +50,7 @@ from tacit.model.session import SessionKey, SessionState
 from tacit.model.signal import PromptSubmitted, SessionStarted, Signal
 from tacit.model.trace import AskedWith, DropCause, DropReason, Trace
 from tacit.model.trigger import Trigger
+from tacit.model.why_not import WhyNot
 from tacit.ports.host import (
     DeferringHost,
     Host,
@@ -60,11 +62,11 @@ from tacit.ports.host import (
 from tacit.ports.store import Handover, MemoryFilter, ProjectRecord
 from tacit.reading.entities import find_entities
 from tacit.reading.trigger import parse_when
+from tacit.recall.finished.replay import Replayed, replay
 from tacit.recall.pipeline import RecallPipeline
 from tacit.recall.presets import LAYOUTS
 from tacit.recall.query import budget_for
 from tacit.recall.render import renderer
-from tacit.recall.replay import Replayed, replay
 from tacit.recall.spaces.late import token_matches_of
 from tacit.recall.stage import Context, Outcome, Tools
 from tacit.recall.stage_log import StageLog
@@ -409,6 +411,7 @@ class Engine:
                 DropReason(cause=DropCause.IN_CONTEXT) if memory.id in held_ids else None
             ),
             log=log,
+            usage=use_counts(self._store),
         )
         trace_id = new_id("trc", now_ms=self._parts.clock.now_ms(), entropy=self._parts.clock.entropy(5))
         pipeline = self._pipeline if as_of_ms is None else self._writing().as_of(query, as_of_ms)
@@ -549,6 +552,29 @@ class Engine:
             self._store, self._store.list_traces(session=session, surface=surface, limit=limit)
         )
         return self.visibility(speaker).traces(traces)
+
+    def why_not(self, id_or_prefix: str, asked: RecallAsked, *, speaker: Speaker = Speaker.USER) -> WhyNot:
+        """Why a recall does not give a memory: the stage that leaves it out, numbers, and what would let it through.
+
+        Raises:
+            NotFound: if the memory, or the recorded recall, is not known, or `speaker` may not see the memory.
+        """
+        from tacit.app.queries.why_not import WhyNotExplorer  # noqa: PLC0415 - no hook asks this
+
+        self._sessions.flush()
+        explorer = WhyNotExplorer(
+            self._parts,
+            projects=self._projects,
+            sessions=self._sessions,
+            pipeline=self._pipeline,
+            writing=self._writing,
+            settings_at=self._settings_at,
+            situation_of=self._situation_of,
+            ask_again=self._asked_again,
+            question=self._question,
+        )
+        memory = self.show(id_or_prefix, speaker=speaker)
+        return self.visibility(speaker).why_not(explorer.explain(memory, asked))
 
     def visibility(self, speaker: Speaker) -> Visibility:
         """Return the view of the store's records that `speaker` may read."""

@@ -42,6 +42,13 @@ _TEXTS: dict[DropCause, Callable[[DropReason], str]] = {
     ),
     DropCause.FAR_BELOW_BEST: lambda why: f"far below the best answer: score {_compared(why)}",
     DropCause.NO_HIT: lambda _: "neither meaning nor words nor entities were found",
+    DropCause.OUT_OF_SCOPE: lambda why: f"its scope {why.detail} is not visible here",
+    DropCause.NOT_FOUND: lambda _: "no space proposed it",
+    DropCause.SHORT_LIST: lambda why: (
+        f"place {why.value or 0:.0f}; the first {why.bound or 0:.0f} are judged"
+    ),
+    DropCause.NOT_IN_POOL: lambda _: "others of its scope are needed more at the start",
+    DropCause.OLDER_DIGEST: lambda _: "a newer digest takes its place",
     DropCause.KIND_OFF: lambda why: f"kind {why.detail} is not injected unasked",
     DropCause.KIND_NOT_FOR_TASK: lambda why: f"not a kind for this sort of task ({why.detail})",
     DropCause.KIND_NOT_ASKED: lambda why: f"another kind was asked for: {why.detail}",
@@ -124,7 +131,12 @@ def silence_text(trace: Trace) -> str:
 
     Empty where something was.
     """
-    return _SILENCE_TEXTS[trace.why.cause](trace.why) if trace.why is not None else trace.silence
+    return silence_reason_text(trace.why) if trace.why is not None else trace.silence
+
+
+def silence_reason_text(why: SilenceReason) -> str:
+    """Why a signal got nothing, in words."""
+    return _SILENCE_TEXTS[why.cause](why)
 
 
 def _about(words: str) -> Callable[[ChangeReason], str]:
@@ -374,4 +386,6 @@ def _stage_in_words(stage: StageRecord) -> StageRecord:
 
 
 def _compared(why: DropReason) -> str:
-    return f"{why.value or 0.0:.2f} below {why.bound or 0.0:.2f}"
+    value, bound = why.value or 0.0, why.bound or 0.0
+    places = 2 if f"{value:.2f}" != f"{bound:.2f}" else 4
+    return f"{value:.{places}f} below {bound:.{places}f}"

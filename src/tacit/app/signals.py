@@ -23,6 +23,7 @@ from tacit.app.delivery_context import (
     failure_of_trace,
     other_sessions_of_project,
     turns_before,
+    use_counts,
 )
 from tacit.app.notices import Notices
 from tacit.app.nudges import Nudges
@@ -64,7 +65,7 @@ from tacit.recall.presets.refresh.cadence import LowInformation, RefreshBlock
 from tacit.recall.query import ReadSituation, build_query
 from tacit.recall.render import renderer
 from tacit.recall.signal import settings_for, surface_for
-from tacit.recall.stage import Context, Outcome, UseCounts
+from tacit.recall.stage import Context, Outcome
 from tacit.recall.stage_log import StageLog
 from tacit.session import blocking, ledger
 from tacit.session.arming import still_armed
@@ -76,7 +77,7 @@ from tacit.session.ledger import (
     with_start_pack,
 )
 from tacit.session.transitions import apply_signal, open_session, record_signal, take_task, was_handled
-from tacit.state.registry import HOST_MEMORY, TOTALS, file_key
+from tacit.state.registry import HOST_MEMORY, file_key
 
 _LOG = logging.getLogger(__name__)
 RULE_MEMORIES = 500
@@ -537,17 +538,8 @@ class SignalHandler:
             turns=turns,
             offset_ms=self._clock.local_offset_ms,
             armed=still_armed(state),
-            usage=self._usage(),
+            usage=use_counts(self._store),
             judge=self._judge.of(state, project, settings),
-        )
-
-    def _usage(self) -> UseCounts:
-        totals = TOTALS.read(self._store)
-        return UseCounts(
-            shown=totals.shown,
-            used=totals.used,
-            control_shown=totals.control_shown,
-            control_used=totals.control_used,
         )
 
     def _renderer(self, settings: Settings, surface: Surface) -> Callable[[Pack], str]:

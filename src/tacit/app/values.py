@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from tacit.config.settings import Settings
 from tacit.model.pack import Block, Pack, Surface
-from tacit.model.trace import SilenceCause, Trace
+from tacit.model.session import SessionKey
+from tacit.model.trace import AskedWith, SilenceCause, Trace
 from tacit.ports.store import StoreStats
 from tacit.sync.views import SyncStatus
 
@@ -45,6 +48,33 @@ class Recalled:
     pack: Pack
     block: Block
     trace: Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallAsked:
+    """A recall that is asked about: a signal in its situation, or a recorded recall.
+
+    Attributes:
+        text: the words.
+        cwd: folder whose project is asked; "" = the universal scope only.
+        surface: which gate and budget apply.
+        given: the situation; None = that of the session.
+        session: the session that it is asked for; None = none.
+        held: ids of memories that the context holds besides what the session was given.
+        budget_tokens: most tokens of the block; None = as the settings say.
+        trace_id: the recorded recall; its surface, words, situation, session and folder take the place of the others. "" = none.
+        adjust: changes the settings for this question alone.
+    """
+
+    text: str = ""
+    cwd: str = ""
+    surface: Surface = Surface.PROMPT
+    given: AskedWith | None = None
+    session: SessionKey | None = None
+    held: tuple[str, ...] = ()
+    budget_tokens: int | None = None
+    trace_id: str = ""
+    adjust: Callable[[Settings], Settings] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from tacit.model.pack import Surface
 from tacit.model.session import SessionState
 from tacit.model.situation import Situation
 from tacit.model.trace import Drop, SilenceCause, SilenceReason, StageRecord, Trace
+from tacit.model.why_not import Absence, WhyNot
 from tacit.ports.store import MemoryFilter, Recorded, Store, StoredExposure, StoreStats
 from tacit.safety.trust import visible_levels, why_hidden
 
@@ -69,6 +70,20 @@ class Visibility:
         """`traces` as if hidden memories had not been there."""
         hidden = self.hidden(name for trace in traces for name in _ids_of(trace))
         return tuple(_without(trace, hidden) for trace in traces) if hidden else tuple(traces)
+
+    def why_not(self, answer: WhyNot) -> WhyNot:
+        """`answer` in which no hidden memory is named."""
+        named = [
+            absence.why.detail for absence in (answer.absence, answer.recorded) if absence and absence.why
+        ]
+        hidden = self.hidden(name for detail in named for name in _MEMORY_ID.findall(detail))
+        if not hidden:
+            return answer
+        return replace(
+            answer,
+            absence=_absence_without(answer.absence, hidden),
+            recorded=_absence_without(answer.recorded, hidden),
+        )
 
     def outcome(self, content: str, changes: Sequence[Change]) -> tuple[Change, ...]:
         """What the caller learns of the changes that its statement `content` made."""
@@ -216,6 +231,12 @@ def _stage_without(stage: StageRecord, hidden: frozenset[str]) -> StageRecord:
         notes=stage.notes if stage.stage in _UNCOUNTED else (),
         facts=stage.facts if stage.stage in _UNCOUNTED else (),
     )
+
+
+def _absence_without(absence: Absence | None, hidden: frozenset[str]) -> Absence | None:
+    if absence is None or absence.why is None:
+        return absence
+    return replace(absence, why=replace(absence.why, detail=_unnamed(absence.why.detail, hidden)))
 
 
 def _drop_without(drop: Drop, hidden: frozenset[str]) -> Drop:

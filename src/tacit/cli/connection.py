@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode
 
 from tacit.cli.context import current_context
 
 START_TIMEOUT_S = 15.0
+LOOK_EVERY_S, LOOK_TIMEOUT_S = 0.15, 5.0
+"""How often it is asked how far the daemon is."""
 REQUEST_TIMEOUT_S = 600.0
 
 
@@ -32,6 +37,36 @@ def ask_all(path: str, name: str, values: Mapping[str, object] | None = None) ->
         part: dict[str, Any] = ask("GET", path, {**(values or {}), "cursor": cursor})
         answer = {**part, name: [*answer[name], *part[name]]}
     return answer
+
+
+def ask_with_progress(
+    method: str, path: str, values: Mapping[str, object], job: str, what: str, *, quiet: bool
+) -> Any:
+    """As `ask`, with a bar that shows how far the daemon is with the work that it lists as `job` (`GET /v1/jobs`).
+
+    `what` says what is being done; `quiet` = no bar.
+
+    Raises:
+        TacitError: what the daemon answered, or that none could be started.
+    """
+    from tacit.cli.terminal.interaction import Progress
+    from tacit.errors import TacitError
+
+    if quiet:
+        return ask(method, path, values)
+    context = contextvars.copy_context()
+    with ThreadPoolExecutor(max_workers=1) as executor, Progress(what) as progress:
+        answer = executor.submit(context.run, ask, method, path, values)
+        while not answer.done():
+            jobs: list[dict[str, Any]] = []
+            with contextlib.suppress(TacitError):  # it is being started, or is too busy to say
+                jobs = ask_running("GET", "/v1/jobs", timeout_s=LOOK_TIMEOUT_S)["jobs"]
+            for entry in jobs:
+                if entry["name"] == job and entry["state"] == "running":
+                    progress.update(entry["done"], entry["whole"])
+            with contextlib.suppress(TimeoutError):
+                answer.exception(timeout=LOOK_EVERY_S)
+        return answer.result()
 
 
 def ask_running(

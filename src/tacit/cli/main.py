@@ -39,6 +39,7 @@ from tacit.cli import (
 )
 from tacit.cli.maintenance import learn, learned, purge, review, token
 from tacit.cli.statistics import stats
+from tacit.cli.terminal.pager import paged
 from tacit.cli.transfer import exporting, importing
 from tacit.errors import TacitError
 
@@ -100,6 +101,9 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    no_pager: Annotated[
+        bool, typer.Option("--no-pager", help="Print long output as it is, without a pager.")
+    ] = False,
 ) -> None:
     """Tacit gives a coding agent a memory that works without being asked."""
 
@@ -131,6 +135,7 @@ for _panel, _commands in (
             "wrong": memories.wrong,
             "undo": review.undo,
             "why": traces.why,
+            "why-not": traces.why_not,
             "digest": learned.digest,
             "learn": learn.learn,
             "learned": learned.learned,
@@ -201,7 +206,8 @@ def run(arguments: Sequence[str], *, command_context: CommandContext | None = No
 
             use_context(command_context)
         # For programs the parser's own complaints are raised, to be said as JSON like every other error.
-        code = _tree()(list(arguments), prog_name="tacit", standalone_mode=not as_json)
+        with paged(arguments):
+            code = _tree()(list(arguments), prog_name="tacit", standalone_mode=not as_json)
         return code if isinstance(code, int) else 0
     except SystemExit as left:
         return left.code if isinstance(left.code, int) else 0 if left.code is None else 1

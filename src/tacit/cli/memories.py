@@ -14,16 +14,22 @@ import typer
 from tacit.cli.terminal.arguments import (
     AsJson,
     AsOf,
+    CalledTool,
+    CallError,
     Here,
+    InSession,
     Kind,
     MemoryId,
+    Previous,
+    RunCommand,
     ScopeText,
     SensitivityText,
+    TouchedPaths,
     When,
-    complete_kind,
     drop_empty,
     memory_path,
     parse_moment,
+    session_key,
 )
 
 WAITS = "\n  waits for you: `tacit review` (nothing here proves that you said it; see `tacit token --help`)"
@@ -179,18 +185,12 @@ def recall(
         int,
         typer.Option(min=0, max=20_000, help="Token limit of the answer; 0 = as the settings say."),
     ] = 0,
-    previous: Annotated[
-        str, typer.Option(help="With --surface prompt: the end of the agent's last message.")
-    ] = "",
-    tool: Annotated[str, typer.Option(help="With --surface action or failure: the called tool.")] = "",
-    command: Annotated[str, typer.Option(help="The command it runs.")] = "",
-    path: Annotated[
-        list[str] | None, typer.Option("--path", help="A file it touches; may be repeated.")
-    ] = None,
-    error: Annotated[str, typer.Option(help="With --surface failure: the error of the call.")] = "",
-    session: Annotated[
-        str, typer.Option(help="Ask as in this session, HOST/ID: its last message, prompts and files.")
-    ] = "",
+    previous: Previous = "",
+    tool: CalledTool = "",
+    command: RunCommand = "",
+    path: TouchedPaths = None,
+    error: CallError = "",
+    session: InSession = "",
     as_of: AsOf = "",
     cwd: Here = Path(),
     as_json: AsJson = False,
@@ -202,9 +202,6 @@ def recall(
     search_text = " ".join(text or []).strip()
     if not (search_text or command or path or tool or error):
         raise typer.BadParameter("Give a search text.")
-    host, _, session_id = session.partition("/")
-    if session and not session_id:
-        raise typer.BadParameter("Name the session as HOST/ID; `tacit why` shows them.")
     question = drop_empty(
         text=search_text,
         previous=previous,
@@ -212,7 +209,7 @@ def recall(
         command=command,
         paths=path,
         error=error,
-        session={"host": host, "session_id": session_id} if session else None,
+        session=session_key(session),
         cwd=str(cwd.absolute()),
         surface=surface,
         budget_tokens=budget or None,
@@ -265,9 +262,7 @@ def list_(
             help="Words to search for, in any order; the best match comes first.", show_default=False
         ),
     ] = "",
-    kind: Annotated[
-        list[str] | None, typer.Option(help="Only this kind; may be repeated.", autocompletion=complete_kind)
-    ] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="Only this kind; may be repeated.")] = None,
     status: Annotated[
         list[str] | None, typer.Option(help="active, quarantined, superseded, retired or all.")
     ] = None,

@@ -1,6 +1,6 @@
-"""The page of commands, made from the commands: `python -m tacit.cli.reference > docs/reference/cli.md`.
+"""The page of commands, made from the commands: `python -m tacit.cli.reference > docs/reference/cli.md`; with `--man` the manual page.
 
-In: the application. Out: Markdown. A test compares it with the page, so that the page cannot go stale.
+In: the application. Out: Markdown, or roff. A test compares both with the files, so that they cannot go stale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,11 @@ Made from `src/tacit/cli/` by `python -m tacit.cli.reference`; do not edit by ha
 
 Every command takes `--help` and `--json`. With `--json` it prints one JSON document on standard output, and errors as one JSON line with
 `code`, `message` and `hint` on standard error; wrong usage has the code `wrong_usage`. Only for `eval`, `--json FILE` names the file of its
-scorecard. Questions and progress go to standard error. `tacit --install-completion` adds completion to your shell.
+scorecard. Questions and progress go to standard error. `tacit --install-completion` adds completion to your shell: of commands and
+options, and of ids, kinds, scopes, sessions and settings while a daemon runs. The wheel installs this page as `man tacit`, too.
+
+On a terminal, output that is longer than the screen goes through a pager: `TACIT_PAGER`, else `PAGER`, else less or more; `cat` or an empty value
+means none, and so does `tacit --no-pager COMMAND`. Tables fit the width of the terminal. With `NO_COLOR` set there are no colors.
 
 Commands on memories use the daemon and start it if none runs. `status`, `stop` and `logs` start none. `demo`, `restore`, `reindex`,
 `export` and `import PATH` work in their own process.
@@ -109,5 +113,15 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def manual() -> str:
+    """The manual page `tacit(1)`."""
+    from tacit import __version__
+    from tacit.cli.manual import render_manual
+
+    return render_manual(
+        commands(), exit_codes=exit_codes(), usage=_usage, default=_default, version=__version__
+    )
+
+
 if __name__ == "__main__":
-    sys.stdout.write(render())
+    sys.stdout.write(manual() if "--man" in sys.argv[1:] else render())

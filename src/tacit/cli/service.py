@@ -367,13 +367,15 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Write a consistent copy of the store, while it is in use."""
-    from tacit.cli.connection import ask
+    from tacit.cli.connection import ask_with_progress
     from tacit.cli.terminal.output import print_json, print_line
 
     path = target.expanduser().absolute()
     if path.is_dir():
         path /= time.strftime("tacit-%Y%m%d-%H%M%S.db")
-    answer = ask("POST", "/v1/backup", {"target": str(path)})
+    answer = ask_with_progress(
+        "POST", "/v1/backup", {"target": str(path)}, "backup", "backing up", quiet=as_json
+    )
     if as_json:
         print_json(answer)
         return
@@ -450,12 +452,14 @@ def redact(
     as_json: AsJson = False,
 ) -> None:
     """Remove secrets from everything stored: tables, indexes, traces, logs, start blocks, backups, exports."""
-    from tacit.cli.connection import ask
+    from tacit.cli.connection import ask_with_progress
     from tacit.cli.terminal.output import print_json, print_line
 
     if not rescan:
         raise typer.BadParameter("Run `tacit redact --rescan`; add --dry-run for a preview.")
-    report = ask("POST", "/v1/rescan", {"dry_run": dry_run})
+    report = ask_with_progress(
+        "POST", "/v1/rescan", {"dry_run": dry_run}, "rescan", "looking for secrets", quiet=as_json
+    )
     if as_json:
         print_json(report)
         return

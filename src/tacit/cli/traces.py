@@ -1,12 +1,25 @@
-"""`why`: the last injections and silences, from their traces. In: traces as JSON. Out: lines. Decides nothing."""
+"""`why` and `why-not`: the last injections and silences, and why one memory is not given. In: answers as JSON. Out: lines. Decides nothing."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, drop_empty
+from tacit.cli.terminal.arguments import (
+    AsJson,
+    CalledTool,
+    CallError,
+    Here,
+    InSession,
+    MemoryId,
+    Previous,
+    RunCommand,
+    TouchedPaths,
+    drop_empty,
+    session_key,
+)
 
 if TYPE_CHECKING:
     from tacit.cli.answer_types import InjectionStats, Replayed, TraceView
@@ -59,6 +72,73 @@ def why(
         print_trace(trace, stages=stages)
         if trace["id"] in decided:
             print_replayed(decided[trace["id"]])
+
+
+def why_not(
+    memory: MemoryId,
+    text: Annotated[
+        list[str] | None, typer.Argument(help="The prompt, question or task.", show_default=False)
+    ] = None,
+    surface: Annotated[
+        str, typer.Option(help="The surface that does not give it: prompt, start, action, failure, ...")
+    ] = "prompt",
+    trace: Annotated[
+        str,
+        typer.Option(help="A recorded recall, by its id, instead of a prompt; `tacit why --json` has ids."),
+    ] = "",
+    previous: Previous = "",
+    tool: CalledTool = "",
+    command: RunCommand = "",
+    path: TouchedPaths = None,
+    error: CallError = "",
+    session: InSession = "",
+    cwd: Here = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Explain why a memory is not given, and what would let it through."""
+    from tacit.cli.connection import ask
+    from tacit.cli.terminal.output import print_json
+
+    prompt = " ".join(text or []).strip()
+    if not (prompt or trace or command or path or tool or error or surface in ("start", "compaction")):
+        raise typer.BadParameter("Give a prompt, or a recorded recall with --trace.")
+    question = drop_empty(
+        memory=memory,
+        text=prompt,
+        surface=surface,
+        trace=trace,
+        previous=previous,
+        tool=tool,
+        command=command,
+        paths=path,
+        error=error,
+        session=session_key(session),
+        cwd=str(cwd.absolute()),
+    )
+    answer = ask("POST", "/v1/why-not", question)
+    if as_json:
+        print_json(answer)
+        return
+    print_why_not(answer)
+
+
+def print_why_not(answer: dict[str, Any]) -> None:
+    """The sentences, then the remedies with their commands."""
+    from tacit.cli.terminal.output import print_line, shorten_line
+
+    memory = answer["memory"]
+    print_line(f"{memory['id']} [{memory['kind']}] {shorten_line(memory['content'], 200)}", style="bold")
+    for number, sentence in enumerate(answer["sentences"]):
+        first = number == 0
+        print_line(f"  {sentence}", style=("green" if answer["given"] else "yellow") if first else "")
+    if not answer["remedies"]:
+        return
+    print_line("What lets it through; each line was tried:")
+    for remedy in answer["remedies"]:
+        print_line(f"  - {remedy['text']}")
+        for step in remedy["steps"]:
+            if step["command"]:
+                print_line(f"      {step['command']}", style="cyan", wrap=False)
 
 
 def print_replayed(replayed: Replayed) -> None:

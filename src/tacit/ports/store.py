@@ -527,10 +527,17 @@ class Store(SearchableStore, SessionStore, TraceStore, HandoverStore, ProjectSto
         """Ids of every memory that was purged, see `rewrite_texts`: what is imported or restored must not bring it back."""
         ...
 
-    def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
+    def backup(
+        self,
+        target: Path,
+        *,
+        interrupted: Callable[[], bool] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> bool:
         """Write a consistent and examined copy to `target` while others read and write.
 
-        Returns False, leaving nothing behind, when `interrupted` says between two steps that the caller has to leave.
+        Returns False, leaving nothing behind, when `interrupted` says between two steps that the caller has to leave. `progress` is called
+        with (steps done, steps) and at the end with both the same.
 
         Raises:
             StoreCorrupt: the store is damaged.

@@ -135,15 +135,21 @@ class RecallPipeline:
         self, query: Query, *, settings: RecallSettings, context: Context, trace_id: str
     ) -> tuple[Delivered, Trace]:
         """Answer `query`: the block (empty = silence), what it holds, and the trace."""
+        state, log = self.follow(query, settings=settings, context=context)
+        assert state.delivered is not None
+        return state.delivered, trace_of(state, log, trace_id)
+
+    def follow(
+        self, query: Query, *, settings: RecallSettings, context: Context
+    ) -> tuple[RecallState, StageLog]:
+        """The state after the last stage, and what each stage kept and dropped."""
         log = context.log or StageLog()
         log.begin(query.surface.value, facts=context.facts)
         state = self._begin(query, settings, context)
         state = run_stages(self._ask_models, state, log)
         with self._transaction(state):
             state = run_stages(self._find[state.source], state, log)
-        state = run_stages(self._choose, state, log)
-        assert state.delivered is not None
-        return state.delivered, trace_of(state, log, trace_id)
+        return run_stages(self._choose, state, log), log
 
     def _begin(self, query: Query, settings: RecallSettings, context: Context) -> RecallState:
         """The state before the first stage: the settings as the surface wants them, and the parts that they name."""

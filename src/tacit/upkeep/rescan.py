@@ -20,6 +20,8 @@ from tacit.ports.store import Store, ValueStore
 from tacit.safety.json_texts import cleaned_json
 from tacit.state.registry import COPIES
 
+TOLD_BYTES = 200_000
+"""Progress is told after so many."""
 CleanAt = Callable[[str, str], str]
 Records = Callable[[str, CleanAt, Removal], str]
 """An export's text without the records of what is gone; other memories keep their words."""
@@ -61,11 +63,12 @@ def rescan(
     dry_run: bool,
     gone: Removal | None = None,
     records: Records | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Rescan:
     """Clean tables, indexes, logs, start blocks, what waits in the spool, databases put aside, and known backups and exports.
 
     With `gone` that is removed from all of them, too, see `Store.rewrite_texts`; from exports by `records`, without which they are cleaned
-    as any text.
+    as any text. `progress` is called with (bytes done, bytes of all databases and files): an estimate, as the texts of a database are fewer.
 
     Raises:
         StoreError: if the store itself cannot be written; nothing of it is changed then.
@@ -74,6 +77,9 @@ def rescan(
         dict.fromkeys((*map(Path, COPIES.read(store)), *home.automatic_backups(), *replaced_databases(home)))
     )
     copies = [path for path in copies if path.is_file()]
+    if progress is not None:
+        whole = sum(map(_size, (home.database, *(path for _, path in _files(home)), *copies)))
+        clean = _counted(clean, progress, whole)
     rows = store.rewrite_texts(clean, dry_run=dry_run, gone=gone)
     files: dict[str, int] = {}
     uncleaned: list[str] = []
@@ -103,6 +109,28 @@ def rescan(
         if changed_rows:
             files[str(path)] = sum(changed_rows.values())
     return Rescan(rows=rows, files=files, left=tuple(uncleaned), dry_run=dry_run)
+
+
+def _counted(clean: CleanAt, progress: Callable[[int, int], None], whole: int) -> CleanAt:
+    """`clean` that tells `progress` how much it has read, a few times for each megabyte."""
+    done = told = 0
+
+    def counted(text: str, scope: str) -> str:
+        nonlocal done, told
+        done += len(text)
+        if done - told >= TOLD_BYTES:
+            told = done
+            progress(min(done, whole), whole)
+        return clean(text, scope)
+
+    return counted
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _files(home: Home) -> Iterator[tuple[str, Path]]:

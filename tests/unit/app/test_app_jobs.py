@@ -12,6 +12,7 @@ from samples import NOW_MS
 from tacit.errors import ProviderError, StoreError
 from tacit.ports.models import EmbedderIdentity, Vectors
 from tacit.providers.embedding import FakeEmbedder
+from tacit.upkeep.rescan import rescan
 
 PATIENCE_S = 30.0
 
@@ -107,3 +108,38 @@ def test_closing_the_store_ends_a_job_between_two_steps(opened: Callable):
         ("reindex", "failed", 0),
     ]
     assert {one.error for one in jobs.all()} == {"The daemon ended before the job was done."}
+
+
+def test_what_a_request_waits_for_is_listed_while_it_runs(make_engine: Callable, tmp_path):
+    engine = make_engine()
+    jobs = engine.maintenance.jobs
+    with jobs.listed("backup") as tell:
+        (job,) = jobs.all()
+        assert (job.name, job.state, job.done, job.whole) == ("backup", "running", 0, 0)
+        tell(3, 10)
+        (job,) = jobs.all()
+        assert (job.done, job.whole) == (3, 10)
+        assert engine.working()
+    assert jobs.all() == ()
+    assert not engine.working()
+
+
+def test_a_backup_and_a_rescan_tell_how_far_they_are(make_engine: Callable, tmp_path):
+    engine = make_engine()
+    for number in range(120):
+        engine.remember(f"The module {number} keeps {'its state and ' * 120} more.", cwd=str(tmp_path))
+    engine.flush()
+    backup: list[tuple[int, int]] = []
+    assert engine._store.backup(
+        tmp_path / "copy.db", progress=lambda done, whole: backup.append((done, whole))
+    )
+    assert backup[-1][0] == backup[-1][1] > 1
+    told: list[tuple[int, int]] = []
+    report = rescan(
+        engine._store, engine.home, lambda text, _scope: text, dry_run=True,
+        progress=lambda done, whole: told.append((done, whole)),
+    )  # fmt: skip
+    assert report.clean
+    assert told == sorted(told)
+    assert all(0 < done <= whole for done, whole in told)
+    assert told

@@ -127,15 +127,6 @@ def test_help_names_every_command_and_works_for_each(tacit):
         assert "--json" in said.out
 
 
-def test_completion_can_be_shown():
-    done = subprocess.run(
-        [sys.executable, "-m", "tacit.cli.main"],
-        env={"_TACIT_COMPLETE": "complete_bash", "COMP_WORDS": "tacit rem", "COMP_CWORD": "1", "PATH": "/usr/bin"},
-        capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.stdout.split() == ["remember"]
-
-
 def test_arguments_are_utf_8_in_every_locale(tmp_path):
     environment = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "TACIT_HOME": str(tmp_path)}
     done = subprocess.run(
@@ -162,21 +153,3 @@ def test_help_lists_commands_in_groups_with_whole_descriptions(tacit):
         in said
     )
     assert said.count("Commands:") == 0
-
-
-def test_ids_and_kinds_are_completed(tacit):
-    from tacit.cli.terminal.arguments import complete_kind, complete_memory
-
-    assert complete_memory("") == []  # no daemon runs, and none is started
-    assert tacit.daemon.starts == 0
-    tacit("remember", "Run the linter before every commit.")
-    [(name, text)] = complete_memory("mem_")
-    assert text == "Run the linter before every commit."
-    assert complete_memory(name[-5:]) == [(name, text)]
-    assert complete_memory("zzzz") == []
-    assert "preference" in dict(complete_kind("pref"))
-    assert complete_kind("zzz") == []
-    tacit.place.home.config_file.write_text(
-        "kinds:\n  runbook:\n    label: Runbook\n    prefix: RUN\n", encoding="utf-8"
-    )
-    assert dict(complete_kind("run")) == {"runbook": "Runbook"}

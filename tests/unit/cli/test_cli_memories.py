@@ -226,6 +226,26 @@ def test_why_explains_an_injection_and_a_silence(tacit):
     assert traces[0]["silence"] == "no action is coming"
 
 
+def test_why_not_names_the_stage_and_what_was_tried(tacit, tmp_path):
+    name = remembered(tacit, RULE, "--when", "commit")
+    given = tacit("why-not", name, "--surface", "action", "--command", "git commit -m x")
+    assert given.code == 0
+    assert "It is given around this tool call" in given.out
+    other = tmp_path / "other"
+    other.mkdir()
+    away = tacit("why-not", name, "commit", "this", "--cwd", other)
+    assert "is not visible here (stage retrieve)." in away.out
+    assert "It is visible to work in that project." in away.out
+    answer = tacit("why-not", name, "commit this", "--cwd", other, "--json").json
+    assert answer["absence"]["cause"] == "out_of_scope"
+    for remedy in answer["remedies"]:
+        assert remedy["text"] in away.out
+        for step in remedy["steps"]:
+            assert step["command"] in away.out
+    assert tacit("why-not", name).code == 2
+    assert tacit("why-not", "mem_unknown", "commit").code == 4
+
+
 def test_silence_is_said_with_its_reason(tacit):
     assert tacit("recall", "anything").out.startswith("Nothing: ")
     assert "gets no memory" in tacit("context").out

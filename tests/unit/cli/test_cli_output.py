@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 import tacit.api.routes  # noqa: F401 - loads every module that could define an error
 from tacit.cli.terminal import output
+from tacit.cli.terminal.output import print_line, print_rows
 from tacit.errors import StoreFull, TacitError, UnknownKind
 
 HOSTILE = (
@@ -82,3 +86,66 @@ def test_shortened_is_one_line_of_at_most_the_limit():
 )
 def test_sizes_read_well(count, words):
     assert output.format_size(count) == words
+
+
+class Terminal(io.StringIO):
+    """Standard output that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """What a terminal of 40 columns shows while a function runs."""
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+
+    def shown(*calls) -> list[str]:
+        out = Terminal()
+        with contextlib.redirect_stdout(out):
+            for call in calls:
+                call()
+        return [re.sub(r"\x1b\[[0-9;]*m", "", line).rstrip() for line in out.getvalue().splitlines()]
+
+    return shown
+
+
+def test_lines_are_broken_between_words_and_keep_their_indent(narrow):
+    assert narrow(
+        lambda: print_line("  one two three four five six seven eight nine ten"),
+        lambda: print_line("  tacit edit mem_x --when 'commit, push, release'", wrap=False),
+        lambda: print_line("a/path/that/is/longer/than/the/whole/line/of/the/terminal is kept"),
+    ) == [
+        "  one two three four five six seven",
+        "  eight nine ten",
+        "  tacit edit mem_x --when 'commit, push, release'",
+        "a/path/that/is/longer/than/the/whole/line/of/the/terminal",
+        "is kept",
+    ]
+
+
+def test_long_cells_stand_below_rows_that_have_no_room_for_them(narrow):
+    row = ("abc1234", "preference", "2026-11-26", "Run make lint before every commit and every push.")
+    assert narrow(lambda: print_rows("", ("memory", "kind", "since", "content"), [row], empty="")) == [
+        "memory   kind        since",
+        "abc1234  preference  2026-11-26",
+        "    Run make lint before every commit",
+        "    and every push.",
+    ]
+
+
+def test_several_long_cells_are_named_and_a_table_that_fits_stays_one(narrow):
+    two = [("x", "words " * 8, "other " * 8)]
+    lines = narrow(lambda: print_rows("", ("id", "before", "after"), two, empty=""))
+    assert lines[:3] == ["id", "x", "    before: words words words words"]
+    assert "    after: other other other other other" in lines
+    one = narrow(lambda: print_rows("", ("id", "text"), [("x", "words " * 8)], empty=""))
+    assert one == ["id  text", "x   words words words words words words", "    words words"]
+
+
+def test_a_pipe_gets_whole_lines(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    print_line("word " * 30)
+    assert capsys.readouterr().out == "word " * 30 + "\n"

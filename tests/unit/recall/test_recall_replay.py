@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import samples
 from tacit.model.trace import Drop, DropCause, DropReason, SilenceCause, StageRecord, Trace, TracedCandidate
-from tacit.recall.replay import in_shadow, replay, would_have
+from tacit.recall.finished.replay import in_shadow, replay, would_have
 
 
 def trace(*, injected: tuple[str, ...] = ("a",), silence: str = "") -> Trace:

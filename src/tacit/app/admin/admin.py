@@ -17,6 +17,7 @@ from tacit.app.admin.purging import Purger
 from tacit.app.admin.recalls import Recalls
 from tacit.app.admin.series import Charts
 from tacit.app.admin.settings import SettingsAdmin
+from tacit.app.maintenance.jobs import Jobs
 from tacit.app.maintenance.review import Review
 from tacit.app.memories import Memories
 from tacit.app.parts import Parts
@@ -159,6 +160,7 @@ class Admin:
         changed: Callable[[], None],
         feed: TraceFeed,
         reread: Callable[[], None],
+        jobs: Jobs,
     ) -> None:
         self._parts = parts
         self.feed = feed
@@ -170,7 +172,7 @@ class Admin:
         self._changed = changed
         self.search = MemorySearch(parts.store, parts.embedder)
         self.recalls = Recalls(parts.store, settle=settle)
-        self.purging = Purger(parts, settle=settle, reread=reread, changed=changed)
+        self.purging = Purger(parts, settle=settle, reread=reread, changed=changed, jobs=jobs)
         self.charts = Charts(parts.store, retention=lambda: parts.settings.current().retention)
         self.verdicts = Verdicts(parts.store)
         self.digests = DigestReader(parts.store, settle=settle, captures=lambda: _captures(parts))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from tacit.app.maintenance.jobs import Jobs
 from tacit.app.parts import Parts
 from tacit.app.transfer.markdown import markdown_without
 from tacit.app.transfer.records import line_without, versions_of
@@ -86,7 +87,8 @@ class Purged:
 class Purger:
     """Forgets for good, in one open store.
 
-    `settle` waits until everything said so far is written; `reread` lets go of what was read before; `changed` is told.
+    `settle` waits until everything said so far is written; `reread` lets go of what was read before; `changed` is told. `jobs` lists the
+    removal while it runs.
     """
 
     def __init__(
@@ -96,8 +98,10 @@ class Purger:
         settle: Callable[[], None],
         reread: Callable[[], None],
         changed: Callable[[], None],
+        jobs: Jobs,
     ) -> None:
         self._parts = parts
+        self._jobs = jobs
         self._store = parts.store
         self._settle = settle
         self._reread = reread
@@ -258,14 +262,16 @@ class Purger:
             return words.without(text)
 
         def once(*, only_look: bool) -> Rescan:
-            return rescan(
-                self._store,
-                self._parts.home,
-                clean,
-                dry_run=only_look,
-                gone=removal,
-                records=partial(without_records, signer=Signer(self._parts.home.export_key)),
-            )
+            with self._jobs.listed("purge") as tell:
+                return rescan(
+                    self._store,
+                    self._parts.home,
+                    clean,
+                    dry_run=only_look,
+                    gone=removal,
+                    records=partial(without_records, signer=Signer(self._parts.home.export_key)),
+                    progress=tell,
+                )
 
         report = once(only_look=dry_run)
         if dry_run:

@@ -100,7 +100,8 @@ class Maintenance:
                 cleaners[scope] = lambda words: redactor.redact(words).text
             return cleaners[scope](text)
 
-        report = rescan(self._parts.store, self._parts.home, clean, dry_run=dry_run)
+        with self.jobs.listed("rescan") as tell:
+            report = rescan(self._parts.store, self._parts.home, clean, dry_run=dry_run, progress=tell)
         if report.rows and not dry_run:
             reindex(self._parts.store, self._parts.embedder)
         return report
@@ -112,7 +113,8 @@ class Maintenance:
     def backup(self, target: Path) -> None:
         """Write a consistent copy of the store to `target`, which must not exist, and remember where."""
         self._settle()
-        self._parts.store.backup(target)
+        with self.jobs.listed("backup") as tell:
+            self._parts.store.backup(target, progress=tell)
         note_copy(self._parts.store, target.absolute())
 
     def copies(self) -> tuple[StoreCopy, ...]:

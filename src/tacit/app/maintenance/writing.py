@@ -114,6 +114,7 @@ class Writing:
             changed=self._made_of.changed,
             feed=self._sessions.feed,
             reread=self._sessions.reread,
+            jobs=self.maintenance.jobs,
         )
 
     @cached_property

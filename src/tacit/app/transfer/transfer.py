@@ -54,6 +54,8 @@ BATCH = 16
 LISTED = 1_000_000
 OWN_FORMAT = "tacit"
 """The tool of a line of our own export that nobody vouches for."""
+TOLD_EVERY = 50
+"""Progress of an export is told after so many memories."""
 Progress = Callable[[str, int, int], None]
 """Told of a part of the work ("" = the import itself), how many statements are done, and of how many (0 = not known)."""
 
@@ -200,10 +202,11 @@ class Transfer:
         form: Literal["jsonl", "markdown"],
         scope: ScopeFilter | None = None,
         speaker: Speaker = Speaker.USER,
+        progress: Callable[[int, int], None] = lambda _done, _whole: None,
     ) -> int:
         """Write an export to the new file `target`, which only the user can read, and return its size in bytes.
 
-        A rescan for secrets looks there, too.
+        A rescan for secrets looks there, too. `progress` is told how many memories of how many are written, now and then.
 
         Raises:
             InvalidInput: if it exists or cannot be written.
@@ -220,8 +223,11 @@ class Transfer:
                 text = self.export_markdown(scope=scope, speaker=speaker)
                 size = opened.write(text.encode("utf-8", "replace"))
             else:
-                for line in self.export(scope=scope, speaker=speaker):
+                whole = self._store.stats().memories_total
+                for done, line in enumerate(self.export(scope=scope, speaker=speaker), start=1):
                     size += opened.write(line)
+                    if not done % TOLD_EVERY:
+                        progress(min(done, whole), whole)
         note_copy(self._store, target)
         return size
 

@@ -600,7 +600,13 @@ class InMemoryStore:
         """See the port."""
         return self._purged
 
-    def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
+    def backup(
+        self,
+        target: Path,
+        *,
+        interrupted: Callable[[], bool] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> bool:
         """Write every memory as text to `target`, for a person to read. It cannot be restored."""
         if interrupted is not None and interrupted():
             return False
@@ -617,6 +623,8 @@ class InMemoryStore:
         finally:
             with suppress(OSError):
                 partial.unlink()
+        if progress is not None:
+            progress(len(self._tables.memories), len(self._tables.memories))
         return True
 
     def close(self) -> None:

@@ -538,12 +538,21 @@ class PostgresStore:
         """See the port."""
         return self.database.reading(rewriting.purged_memories)
 
-    def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
-        """See the port. Writes an export of the tenant (see `export`); the server itself is backed up with PostgreSQL's own tools."""
+    def backup(
+        self,
+        target: Path,
+        *,
+        interrupted: Callable[[], bool] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> bool:
+        """See the port. Writes an export of the tenant (see `export`) in one step; the server itself is backed up with PostgreSQL's own tools."""
         stop = interrupted or (lambda: False)
-        return self.database.reading(
+        written = self.database.reading(
             lambda transaction: export.write_export(transaction, target, interrupted=stop)
         )
+        if written and progress is not None:
+            progress(1, 1)
+        return written
 
     def tidy(self) -> None:
         """See the port. The server does it by itself (autovacuum)."""

@@ -190,9 +190,15 @@ def never_interrupted() -> bool:
 
 
 def write_backup(
-    connection: sqlite3.Connection, target: Path, *, interrupted: InterruptCheck = never_interrupted
+    connection: sqlite3.Connection,
+    target: Path,
+    *,
+    interrupted: InterruptCheck = never_interrupted,
+    progress: Callable[[int, int], None] = no_progress,
 ) -> bool:
     """Write one consistent copy of the store, as a single file, or nothing; False = it was interrupted.
+
+    `progress` is called with (pages copied, pages).
 
     Raises:
         StoreCorrupt: what was copied is damaged.
@@ -204,7 +210,7 @@ def write_backup(
         )
     partial = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        copy_database(connection, partial, interrupted=interrupted)
+        copy_database(connection, partial, interrupted=interrupted, progress=progress)
         _examine_copy(partial, interrupted)
         # A hard link cannot replace a file that came to be in the meantime; a rename could.
         os.link(partial, target)
@@ -236,7 +242,11 @@ def _examine_copy(path: Path, interrupted: InterruptCheck) -> None:
 
 
 def copy_database(
-    connection: sqlite3.Connection, target: Path, *, interrupted: InterruptCheck = never_interrupted
+    connection: sqlite3.Connection,
+    target: Path,
+    *,
+    interrupted: InterruptCheck = never_interrupted,
+    progress: Callable[[int, int], None] = no_progress,
 ) -> None:
     """Copy what `connection` sees to `target`, one file without a log beside it, synced to the device.
 
@@ -247,9 +257,10 @@ def copy_database(
         StoreError: if it cannot be read or written.
     """
 
-    def step(_status: int, _left: int, _whole: int) -> None:
+    def step(_status: int, left: int, whole: int) -> None:
         if interrupted():
             raise Interrupted
+        progress(whole - left, whole)
 
     try:
         target.parent.stat()

@@ -447,11 +447,20 @@ class SqliteStore:
         """See the port."""
         return frozenset(name for purge in read_purges(self._purge_log) for name in purge.gone.memories)
 
-    def backup(self, target: Path, *, interrupted: Callable[[], bool] | None = None) -> bool:
-        """See the port."""
+    def backup(
+        self,
+        target: Path,
+        *,
+        interrupted: Callable[[], bool] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> bool:
+        """See the port. A step is a page of the file."""
         with self._database.read() as connection:
             return health.write_backup(
-                connection, target, interrupted=interrupted or health.never_interrupted
+                connection,
+                target,
+                interrupted=interrupted or health.never_interrupted,
+                progress=progress or health.no_progress,
             )
 
     def tidy(self) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.terminal.arguments import AsJson, Here, Yes, complete_memory, drop_empty
+from tacit.cli.terminal.arguments import AsJson, Here, Yes, drop_empty
 
 SHOWN = 20
 PART = 5_000
@@ -19,11 +19,7 @@ PART = 5_000
 def purge(
     memory: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Ids of memories, or the beginnings or ends of them.",
-            show_default=False,
-            autocompletion=complete_memory,
-        ),
+        typer.Argument(help="Ids of memories, or the beginnings or ends of them.", show_default=False),
     ] = None,
     project: Annotated[
         bool,
@@ -50,7 +46,7 @@ def purge(
     as_json: AsJson = False,
 ) -> None:
     """Remove memories for good, from tables, indexes, history, traces, logs, backups and exports. This cannot be undone."""
-    from tacit.cli.connection import ask
+    from tacit.cli.connection import ask_with_progress
     from tacit.cli.terminal.interaction import confirm
     from tacit.cli.terminal.output import SOME_PROBLEM, print_json
 
@@ -65,15 +61,19 @@ def purge(
         text=matching,
         cwd="" if everywhere or not (source or matching) else folder,
     )
-    answer = ask("POST", "/v1/purge", {**selection, "dry_run": True})
+
+    def ask_purge(method: str, path: str, values: dict[str, Any]) -> Any:
+        return ask_with_progress(method, path, values, "purge", "looking everywhere", quiet=as_json)
+
+    answer = ask_purge("POST", "/v1/purge", {**selection, "dry_run": True})
     if not as_json:
         _tell(answer)
     if not dry_run:
         confirm(f"{_counted(answer)} for good? This cannot be undone.", yes=yes, default=False)
         if memory or source or matching:  # what was shown, not what fits meanwhile
-            answer = purge_in_batches(ask, [memory["id"] for memory in answer["memories"]])
+            answer = purge_in_batches(ask_purge, [memory["id"] for memory in answer["memories"]])
         else:
-            answer = ask("POST", "/v1/purge", selection)
+            answer = ask_purge("POST", "/v1/purge", selection)
     if as_json:
         print_json(answer)
     elif not dry_run:

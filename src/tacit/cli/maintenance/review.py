@@ -16,8 +16,6 @@ from tacit.cli.terminal.arguments import (
     Here,
     MemoryId,
     Yes,
-    complete_kind,
-    complete_memory,
     drop_empty,
     memory_path,
 )
@@ -40,7 +38,7 @@ Everywhere = Annotated[
 ]
 Kinds = Annotated[
     list[str] | None,
-    typer.Option("--kind", help="Only this kind; may be repeated.", autocompletion=complete_kind),
+    typer.Option("--kind", help="Only this kind; may be repeated."),
 ]
 Sources = Annotated[
     list[str] | None,
@@ -58,7 +56,6 @@ Ids = Annotated[
     typer.Argument(
         help="Ids of memories, or their beginnings or endings. Use options to select many.",
         show_default=False,
-        autocompletion=complete_memory,
     ),
 ]
 AllThatFit = Annotated[bool, typer.Option("--all", help="All waiting entries that match the other options.")]

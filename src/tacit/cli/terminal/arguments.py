@@ -1,7 +1,4 @@
-"""Options that several commands share, with the shell completion of their values.
-
-Reads no more than whether a folder exists. Completion starts no daemon and never fails: without an answer it offers nothing.
-"""
+"""Options that several commands share. Reads no more than whether a folder exists."""
 
 from __future__ import annotations
 
@@ -9,42 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-MOST_OFFERED = 100
-TIMEOUT_S = 2.0
-
-
-def complete_memory(incomplete: str) -> list[tuple[str, str]]:
-    """Return ids that begin or end with `incomplete`: those that wait for review, then those visible from this folder."""
-    from tacit.cli.connection import ask_running
-    from tacit.cli.terminal.output import shorten_line
-    from tacit.errors import TacitError
-
-    offered: dict[str, str] = {}
-    try:
-        folder = {"cwd": str(Path.cwd()), "limit": MOST_OFFERED}
-        waiting = ask_running("GET", "/v1/review", folder, timeout_s=TIMEOUT_S)["review"]
-        listed = ask_running("GET", "/v1/memories", folder, timeout_s=TIMEOUT_S)["memories"]
-        for memory in (*(entry["memory"] for entry in waiting), *listed):
-            offered[memory["id"]] = shorten_line(memory["content"], 60)
-    except (TacitError, OSError):  # no daemon runs, or it cannot answer
-        return []
-    begin = [(name, text) for name, text in offered.items() if name.startswith(incomplete)]
-    return begin or [(name, text) for name, text in offered.items() if name.endswith(incomplete)]
-
-
-def complete_kind(incomplete: str) -> list[tuple[str, str]]:
-    """Return kinds that begin with `incomplete`, the user's own kinds included."""
-    from tacit.cli.context import current_context
-    from tacit.config.layers import read_settings
-    from tacit.model.kinds import KindRegistry
-
-    own = read_settings(current_context().home).settings.kinds
-    offered = {kind.name: kind.label for kind in KindRegistry()} | {
-        name: kind.label for name, kind in own.items()
-    }
-    return [(name, label) for name, label in offered.items() if name.startswith(incomplete)]
-
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -68,11 +29,7 @@ When = Annotated[
 ]
 Kind = Annotated[
     str,
-    typer.Option(
-        "--kind",
-        help="preference, decision, correction, fact, ... Default: guessed.",
-        autocompletion=complete_kind,
-    ),
+    typer.Option("--kind", help="preference, decision, correction, fact, ... Default: guessed."),
 ]
 ScopeText = Annotated[
     str,
@@ -90,11 +47,21 @@ SensitivityText = Annotated[
 ]
 MemoryId = Annotated[
     str,
-    typer.Argument(
-        help="Id of a memory, or the beginning or end of it.",
-        show_default=False,
-        autocompletion=complete_memory,
-    ),
+    typer.Argument(help="Id of a memory, or the beginning or end of it.", show_default=False),
+]
+Previous = Annotated[
+    str, typer.Option("--previous", help="With --surface prompt: the end of the agent's last message.")
+]
+CalledTool = Annotated[str, typer.Option("--tool", help="With --surface action or failure: the called tool.")]
+RunCommand = Annotated[str, typer.Option("--command", help="The command it runs.")]
+TouchedPaths = Annotated[
+    list[str] | None,
+    typer.Option("--path", help="A file it touches; may be repeated.", show_default=False),
+]
+CallError = Annotated[str, typer.Option("--error", help="With --surface failure: the error of the call.")]
+InSession = Annotated[
+    str,
+    typer.Option("--session", help="Ask as in this session, HOST/ID: its last message, prompts and files."),
 ]
 AsOf = Annotated[
     str,
@@ -129,6 +96,18 @@ def parse_moment(text: str) -> int | None:
 def drop_empty(**values: object) -> dict[str, object]:
     """The values that were given: without None and without what is empty."""
     return {name: value for name, value in values.items() if value not in (None, "", [], ())}
+
+
+def session_key(session: str) -> dict[str, str] | None:
+    """`HOST/ID` as the API takes it; None for "".
+
+    Raises:
+        BadParameter: if it is no such name.
+    """
+    host, _, session_id = session.partition("/")
+    if session and not session_id:
+        raise typer.BadParameter("Name the session as HOST/ID; `tacit why` shows them.")
+    return {"host": host, "session_id": session_id} if session else None
 
 
 def memory_path(memory: str) -> str:

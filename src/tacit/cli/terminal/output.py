@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -52,6 +53,13 @@ SOME_PROBLEM = 10
 
 PIPE_WIDTH = 200
 """Columns of a table when standard output is no terminal."""
+SHORT_CELL = 24
+"""A column of so many columns at most is never broken."""
+LEAST_CELL = 28
+"""Of fewer columns a cell of running text would be a column of single words: it then stands below its row."""
+GAP = 2
+BELOW = 4
+"""Indent of what stands below a row."""
 
 _CONTROL_CHARACTERS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -101,27 +109,111 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, default=str) + "\n")
 
 
-def print_line(text: str = "", *, style: str = "") -> None:
-    """Lines of plain text; `text` is data, never markup."""
-    console().print(Text(strip_control_characters(text), style=style))
+def print_line(text: str = "", *, style: str = "", wrap: bool = True) -> None:
+    """Lines of plain text; `text` is data, never markup.
+
+    On a terminal lines are broken between words, and what follows is indented as the line is. `wrap` False: for what is to be copied.
+    """
+    out = console()
+    lines = strip_control_characters(text).split("\n")
+    if wrap and sys.stdout.isatty():
+        lines = [part for line in lines for part in _wrapped(line, out.width)]
+    out.print(Text("\n".join(lines), style=style))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    indent = len(line) - len(line.lstrip(" "))
+    if cell_len(line) <= width or indent >= width // 2:
+        return [line]
+    return [f"{' ' * indent}{part}" for part in _broken(line[indent:], width - indent)]
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """One line in parts of at most `width` columns, broken between words; a word that is longer stays whole."""
+    parts: list[str] = [""]
+    for word in re.findall(r"\S+\s*|\s+", text):
+        if parts[-1] and cell_len(parts[-1]) + cell_len(word.rstrip()) > width:
+            parts.append("")
+        parts[-1] += word
+    return [part.rstrip() for part in parts]
 
 
 def print_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, empty: str) -> None:
-    """A table; `empty` is said when there are no rows."""
-    body = [[Text(strip_control_characters(cell)) for cell in row] for row in rows]
+    """A table; `empty` is said when there are no rows. Where it is too wide, the longest cells stand below their rows."""
+    body = [[strip_control_characters(cell) for cell in row] for row in rows]
     if not body:
         print_line(empty)
         return
     if title:  # a line of its own: as a part of the table it would be broken to the table's width
         print_line(title, style="italic")
-    table = Table(box=None, pad_edge=False)
-    for index, column in enumerate(columns):
-        table.add_column(column, overflow="fold", no_wrap=index == 0, header_style="bold")
-    for row in body:
-        table.add_row(*row)
     out = console()
     out.soft_wrap = False
+    widths = [max(map(_cell_width, cells)) for cells in zip(columns, *body, strict=True)]
+    below = _standing_below(widths, out.width)
+    if below:
+        _print_stacked(columns, body, widths, below, out)
+        return
+    table = Table(box=None, pad_edge=False)
+    for index, column in enumerate(columns):
+        short = index == 0 or widths[index] <= SHORT_CELL
+        table.add_column(column, overflow="fold", no_wrap=short, header_style="bold")
+    for row in body:
+        table.add_row(*map(Text, row))
     out.print(table)
+
+
+def _cell_width(cell: str) -> int:
+    return max(map(cell_len, cell.split("\n")))
+
+
+def _standing_below(widths: Sequence[int], width: int) -> tuple[int, ...]:
+    """Numbers of the columns that stand below their rows; () = the table fits, or its long cells can be broken."""
+    room = width - GAP * (len(widths) - 1)
+    if sum(widths) <= room:
+        return ()
+    long = [at for at, natural in enumerate(widths) if at > 0 and natural > SHORT_CELL]
+    short = sum(widths) - sum(widths[at] for at in long)
+    if long and room - short >= LEAST_CELL * len(long):
+        return ()
+    below = set(long)
+    for at in range(len(widths) - 1, 0, -1):  # from the right, until the row fits
+        beside = [widths[other] for other in range(len(widths)) if other not in below]
+        if sum(beside) + GAP * (len(beside) - 1) <= width:
+            break
+        below.add(at)
+    return tuple(sorted(below))
+
+
+def _print_stacked(
+    columns: Sequence[str],
+    body: Sequence[Sequence[str]],
+    widths: Sequence[int],
+    below: Sequence[int],
+    out: Console,
+) -> None:
+    """Rows of the short cells, each with its long ones below; several long ones are named."""
+    beside = [at for at in range(len(columns)) if at not in below]
+    last = beside[-1]
+
+    def line_of(cells: Sequence[str]) -> str:
+        return (" " * GAP).join(
+            cells[at] if at == last else f"{cells[at]}{' ' * (widths[at] - cell_len(cells[at]))}"
+            for at in beside
+        )
+
+    out.print(Text(line_of(columns), style="bold"), no_wrap=True, overflow="ignore", crop=False)
+    for row in body:
+        out.print(Text(line_of(row)), no_wrap=True, overflow="ignore", crop=False)
+        for at in below:
+            if row[at]:
+                name = f"{columns[at]}: " if len(below) > 1 else ""
+                parts = [
+                    part
+                    for line in f"{name}{row[at]}".split("\n")
+                    for part in _broken(line, out.width - BELOW)
+                ]
+                for part in parts:
+                    out.print(Text(f"{' ' * BELOW}{part}"), no_wrap=True, overflow="ignore", crop=False)
 
 
 def format_day(at_ms: int) -> str:

@@ -42,6 +42,7 @@ def export(
     """Export memories. `tacit import` reads both formats."""
     from tacit.app.wiring import open_engine
     from tacit.cli.context import current_context
+    from tacit.cli.terminal.interaction import Progress
     from tacit.cli.terminal.output import print_json, print_line, print_warning
     from tacit.errors import InvalidInput
     from tacit.model.memory import Speaker
@@ -63,7 +64,10 @@ def export(
             sys.stdout.buffer.flush()
             return
         target = output.absolute()
-        size = engine.transfer.export_to(target, form=form.value, scope=scope, speaker=speaker)
+        with Progress("exporting", quiet=as_json) as progress:
+            size = engine.transfer.export_to(
+                target, form=form.value, scope=scope, speaker=speaker, progress=progress.update
+            )
     finally:
         engine.close()
     if as_json:

@@ -1,0 +1,138 @@
+"""Why a memory is not given: the stage that left it out, the numbers, and what would let it through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tacit.model.memory import Memory
+from tacit.model.pack import Surface
+from tacit.model.trace import DropReason, SilenceReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Absence:
+    """Where a recall left a memory out.
+
+    Attributes:
+        stage: name of the stage, as in a trace.
+        why: why it left out this memory; None = the whole signal got nothing.
+        silence: why the whole signal got nothing; None = others could be given.
+    """
+
+    stage: str
+    why: DropReason | None = None
+    silence: SilenceReason | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceRank:
+    """What one space says of a memory.
+
+    Attributes:
+        space: its name; `error` and `moment` are the rankings by an exact error and by the moment that a rule names.
+        rank: place in its ranking, from 1; None = it does not find the memory, or ranks nothing.
+        of: memories that it ranks.
+        proposes: how many of the first it proposes; 0 = it only measures.
+        score: as it ranks, or else as it measures; None = it says nothing of the memory.
+    """
+
+    space: str
+    rank: int | None = None
+    of: int = 0
+    proposes: int = 0
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallNumbers:
+    """What a recall measured of one memory, and the limits that it was held to; None = it was not measured.
+
+    Attributes:
+        spaces: what each space says.
+        place: place in the order of all candidates, from 1.
+        shortlist: how many of the first are judged.
+        relevance: as judged, 0-1.
+        threshold: least relevance of the surface.
+        tokens: of its line.
+        tokens_left: of the budget, when its turn came.
+        budget_tokens: of the whole block.
+    """
+
+    spaces: tuple[SpaceRank, ...] = ()
+    place: int | None = None
+    shortlist: int = 0
+    relevance: float | None = None
+    threshold: float = 0.0
+    tokens: int | None = None
+    tokens_left: int | None = None
+    budget_tokens: int = 0
+
+
+class RemedyKind(StrEnum):
+    """What a step changes. Which fields of `RemedyStep` it uses is said beside each."""
+
+    SETTING = "setting"
+    """`target`: the setting; `value`: its new value, a mapping as JSON."""
+    ACCEPT = "accept"
+    """The memory is confirmed in review."""
+    CONFIRM = "confirm"
+    """The memory is edited by the user, who thereby vouches for it."""
+    SCOPE = "scope"
+    """`value`: the new scope."""
+    SENSITIVITY = "sensitivity"
+    """`value`: the new level."""
+    ALL_BRANCHES = "all_branches"
+    WHEN = "when"
+    """`value`: the new words for when it applies."""
+    PIN = "pin"
+    NEW_SESSION = "new_session"
+    """The context no longer holds the memory."""
+    UNMUTE = "unmute"
+    """`target`: the session."""
+    OPT_IN = "opt_in"
+    """The prompt without the token in `value`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemedyStep:
+    """One change. `target` and `value` are as the kind says."""
+
+    kind: RemedyKind
+    target: str = ""
+    value: str | float | int | bool | tuple[str, ...] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """Changes that together let the memory through: the recall was run again with them, and the memory was given."""
+
+    steps: tuple[RemedyStep, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhyNot:
+    """The answer about one memory and one recall.
+
+    Attributes:
+        memory: the memory.
+        surface, preset: of the recall.
+        given: whether the recall gives the memory.
+        absence: the first stage that leaves it out; None where it is given.
+        numbers: what was measured.
+        remedies: what would let it through, the smallest change first; each was tried.
+        untried: whether no change of the memory itself was tried, because its scope holds too many memories to copy.
+        recorded: of a recorded recall, what its record says of the memory: that it was given, or the absence; None = not in the record.
+        recorded_given: whether the recorded recall gave it; None = no recorded recall was asked about.
+    """
+
+    memory: Memory
+    surface: Surface
+    preset: str
+    given: bool
+    absence: Absence | None = None
+    numbers: RecallNumbers = RecallNumbers()
+    remedies: tuple[Remedy, ...] = ()
+    untried: bool = False
+    recorded: Absence | None = None
+    recorded_given: bool | None = None

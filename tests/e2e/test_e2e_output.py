@@ -1,0 +1,154 @@
+"""Output on a real terminal: tables of 80 columns, the pager, progress, and nothing of that in a pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from contextlib import closing
+
+import pytest
+from rich.cells import cell_len
+
+from tacit.model.changes import Add
+from tacit.model.memory import Speaker
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
+STATEMENT = "The module number {n} of the service that is described here in many words keeps its state in a table named state_{n}."
+
+
+@pytest.fixture
+def full(sandbox):
+    """A machine with sixty memories, some of which wait."""
+    with closing(sandbox.engine()) as engine:
+        for number in range(60):
+            engine.remember(
+                STATEMENT.format(n=number), cwd=str(sandbox.project), source="mcp" if number % 3 else "library",
+                speaker=Speaker.USER if number % 3 else Speaker.AGENT,
+            )  # fmt: skip
+    sandbox.tacit("recall", "which table keeps the state of module 7?")
+    sandbox.tacit("recall", "commit this", "--surface", "prompt")
+    return sandbox
+
+
+def on_terminal(sandbox, *arguments, typed=b"", lines=24, columns=80, **environment) -> str:
+    """What a terminal of this size shows while a command runs; `typed` is given once something was shown."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+    base = {name: value for name, value in sandbox.environment().items() if name not in ("COLUMNS", "LINES")}
+    running = subprocess.Popen(
+        [sys.executable, "-m", "tacit.cli.entry", *arguments], cwd=sandbox.project,
+        env={**base, "TERM": "xterm", **environment},
+        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+    )  # fmt: skip
+    os.close(theirs)
+    shown, until = bytearray(), time.monotonic() + 120
+    try:
+        while time.monotonic() < until:
+            if select.select([ours], [], [], 0.2)[0]:
+                with contextlib.suppress(OSError):
+                    part = os.read(ours, 65536)
+                    shown += part
+                    if part:
+                        continue
+                break
+            if typed and shown:
+                os.write(ours, typed)
+                typed = b""
+            elif running.poll() is not None:
+                break
+        assert running.wait(30) in (0, 1)
+    finally:
+        running.kill()
+        running.wait()
+        os.close(ours)
+    return shown.decode("utf-8", "replace")
+
+
+TABLES = (
+    ("list",), ("list", "--all", "-n", "60"), ("list", "--changes"), ("review", "list"), ("why", "--stages"), ("stats",), ("status",),
+    ("config", "get", "recall"), ("config", "diff"), ("config", "explain", "recall.spaces"), ("config", "agents"), ("context",),
+    ("recall", "which table keeps the state of module 7?"), ("learned",), ("digest",), ("token", "list"), ("doctor", "--no-hosts"), ("--help",),
+    ("remember", "--help"), ("why-not", "--surface", "start"), ("show",), ("demo",),
+)  # fmt: skip
+
+
+def test_every_table_fits_80_columns(full):
+    name = full.tacit_json("list", "-n", "1")["memories"][0]["id"]
+    for command in TABLES:
+        arguments = [*command, name] if command[0] in ("why-not", "show") else list(command)
+        shown = ESCAPES.sub("", on_terminal(full, "--no-pager", *arguments))
+        assert shown.strip(), command
+        wide = [line for line in shown.splitlines() if cell_len(line.rstrip()) > 80]
+        # A word that is longer than half a line (a path, a command to copy) stays whole.
+        broken = [line for line in wide if max(map(cell_len, line.split())) < 40]
+        assert broken == [], command
+
+
+def test_long_output_goes_through_the_pager_of_the_environment(full, tmp_path):
+    seen = tmp_path / "seen"
+    pager = f"{sys.executable} -c \"import sys; open('{seen}', 'w').write(sys.stdin.read())\""
+    assert "state_" not in on_terminal(full, "list", PAGER=pager)
+    assert seen.read_text().count("state_") > 20
+    seen.unlink()
+    assert on_terminal(full, "list", "-n", "3", PAGER=pager).count("state_") == 3
+    for no_pager in (("--no-pager", "list"), ("list", "--json")):
+        assert on_terminal(full, *no_pager, PAGER=pager).count("state_") > 20
+    assert on_terminal(full, "list", PAGER="cat").count("state_") > 20
+    assert not seen.exists()
+    piped = full.tacit("list")
+    assert piped.stdout.count("state_") > 20
+
+
+def test_less_is_left_with_q_and_the_command_ends(full):
+    if not any(os.access(f"{folder}/less", os.X_OK) for folder in os.environ["PATH"].split(":")):
+        pytest.skip("no less")
+    shown = on_terminal(full, "list", typed=b"q", PATH=f"{full.environment()['PATH']}:/usr/bin:/bin")
+    assert 0 < shown.count("state_") < 30, "one screen"
+
+
+@pytest.fixture
+def large(sandbox):
+    """A machine with so many memories that a rescan and an export take a while."""
+    with closing(sandbox.engine()) as engine:
+        (change,) = engine.remember(STATEMENT.format(n=0), cwd=str(sandbox.project), source="bulk")
+        first = change.memory
+        copies = [
+            dataclasses.replace(first, id=f"mem_1bulk{n:07}", content=f"{STATEMENT.format(n=n)} " * 20)
+            for n in range(2500)
+        ]
+        engine._store.apply([Add(memory=memory) for memory in copies])
+    return sandbox
+
+
+BAR = re.compile(r"(\d+)/(\d+)\s+[\d,]+/s\s+\d:\d\d")
+
+
+def test_long_work_shows_how_far_it_is_and_the_time_that_is_left(large, tmp_path):
+    for command, bar in (
+        (("redact", "--rescan", "--dry-run"), "looking for secrets ━"),
+        (("export", "-o", str(tmp_path / "all.jsonl")), "exporting ━"),
+    ):
+        shown = ESCAPES.sub("", on_terminal(large, *command))
+        assert bar in shown, command
+        steps = [(int(done), int(whole)) for done, whole in BAR.findall(shown)]
+        assert any(0 < done <= whole for done, whole in steps), (command, shown[-600:])
+    piped = large.tacit("redact", "--rescan", "--dry-run")
+    assert "/s" not in piped.stdout
+    assert "\x1b" not in piped.stderr
+
+
+def test_no_color_is_heeded(full):
+    assert "\x1b[" in on_terminal(full, "--no-pager", "list")
+    plain = on_terminal(full, "--no-pager", "list", NO_COLOR="1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]", plain)
