@@ -99,6 +99,18 @@ class AddOne(Arguments):
     replaces: Words | None = Field(default=None, max_length=20, description="Ids of memories it replaces")
 
 
+class Update(Arguments):
+    """Of `memory_update`."""
+
+    id: MemoryId
+    content: str | None = Field(default=None, description="The whole statement as it should be")
+    kind: KindName | None = None
+    when: Whens | None = Field(default=None, description="As in memory_add")
+    user_words: str | None = Field(
+        default=None, description="The user's words asking for it, verbatim; needed for what they said"
+    )
+
+
 class Context(Arguments):
     """Of `memory_context`."""
 
