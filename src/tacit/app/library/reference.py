@@ -39,8 +39,6 @@ CLASSES = (
     "InjectionFailed",
 )
 FUNCTIONS = ("is_block", "prune_blocks", "without_blocks", "open_engine", "open_injection")
-MADE_BY_US = ("Session",)
-"""Classes that programs do not construct."""
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Raises|Yields):$")
 _ENTRY = re.compile(r"^(\*{0,2}[\w, ]+?): (.*)$")
 
