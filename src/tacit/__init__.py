@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.app.library.session import Prepared, Session
     from tacit.app.library.tacit import Tacit
-    from tacit.app.library.values import Considered, Found, MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
+    from tacit.app.library.values import (
+        Considered,
+        Found,
+        MemoryPage,
+        MemoryRecord,
+        RecallRecord,
+        Recollection,
+        Stored,
+    )
     from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
     from tacit.app.wiring import open_engine, open_injection
     from tacit.errors import TacitError

@@ -41,7 +41,8 @@ def shown_to(memory: Tacit, session: str) -> dict[str, str]:
     ready = memory.session(session, deadline_ms=SLOW).prepare([user(ASK)])
     return {
         "start": ready.system,
-        "prompt": str(ready.messages[0]["content"]).removeprefix(ASK) + memory.context_for(ASK, session=f"{session}-b").formatted_context,
+        "prompt": str(ready.messages[0]["content"]).removeprefix(ASK)
+        + memory.context_for(ASK, session=f"{session}-b").formatted_context,
         "recall": memory.recall("how are payment reminders written?").text,
         "list": str(memory.list(statuses=["all"])),
         "export": memory.export(),
@@ -52,7 +53,9 @@ def test_users_get_their_own_memories_in_every_surface_and_nobody_elses(memory: 
     ana, bob = memory.for_user("ana"), memory.for_user("bob")
     ana.remember("Payment reminders are written in French and signed by Madame Leroy.", when="always")
     bob.remember("Payment reminders are written in Dutch and signed by Mijnheer Bakker.", when="always")
-    memory.remember("Payment reminders of the program itself go to the archive Zephyr.", scope="universal", when="always")
+    memory.remember(
+        "Payment reminders of the program itself go to the archive Zephyr.", scope="universal", when="always"
+    )
     for own, words, others in ((ana, "Leroy", ("Bakker", "Zephyr")), (bob, "Bakker", ("Leroy", "Zephyr"))):
         shown = shown_to(own, "chat-1")
         for surface in ("start", "recall", "list", "export"):

@@ -18,6 +18,7 @@ from e2e.drivers.machine import Machine
 from tacit.mcp.tools import BY_NAME, TOOLS
 
 ASKED = "on which day do we ship?"
+WORDS = "Releases of the shop go out on Thursdays now."
 RULE = "Releases of the shop go out on Tuesdays."
 
 
@@ -26,7 +27,9 @@ async def client_of(machine: Machine, transport: str) -> AsyncIterator[Client]:
     """A client of the official SDK for the machine's project."""
     if transport == "stdio":
         environ = {**machine.environ, "CLAUDE_PROJECT_DIR": str(machine.project)}
-        started = StdioServerParameters(command=str(machine.launcher), args=["mcp"], env=environ, cwd=machine.project)
+        started = StdioServerParameters(
+            command=str(machine.launcher), args=["mcp"], env=environ, cwd=machine.project
+        )
         async with Client(stdio_client(started)) as client:
             yield client
         return
@@ -47,11 +50,13 @@ async def data(client: Client, tool: str, **given: object) -> dict:
 
 
 @pytest.mark.parametrize("transport", ["stdio", "http"])
-def test_a_memory_is_found_corrected_and_ended_by_its_id(live: Callable[..., Machine], transport: str) -> None:
+def test_a_memory_is_found_corrected_and_ended_by_its_id(
+    live: Callable[..., Machine], transport: str
+) -> None:
     machine = live("recall:\n  deadline_ms: 20000")
     said = machine.remember(RULE, kind="decision")
     name = said["memory"]["id"]
-    machine.prompt("Releases of the shop go out on Thursdays now, not on Tuesdays.", prompt_id="p1")
+    machine.prompt(WORDS, prompt_id="p1")
 
     async def talk() -> None:
         async with client_of(machine, transport) as client:
@@ -63,11 +68,12 @@ def test_a_memory_is_found_corrected_and_ended_by_its_id(live: Callable[..., Mac
             assert name in [one["id"] for one in (await data(client, "memory_context"))["memories"]]
 
             moved = "Releases of the shop go out on Thursdays."
-            asked = await data(client, "memory_update", id=name, content="Releases of the shop go out on Sundays.")
+            asked = await data(
+                client, "memory_update", id=name, content="Releases of the shop go out on Sundays."
+            )
             assert asked["changes"][0]["change"] == "contradict"
             assert machine.request("GET", f"/v1/memories/{name}")["memory"]["content"] == RULE
-            words = "Releases of the shop go out on Thursdays now, not on Tuesdays."
-            done = await data(client, "memory_update", id=name, content=moved, user_words=words)
+            done = await data(client, "memory_update", id=name, content=moved, user_words=WORDS)
             assert name in done["changes"][0]["others"]
             text = json.dumps(await data(client, "memory_search", query=ASKED))
             assert "Thursdays" in text

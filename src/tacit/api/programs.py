@@ -29,9 +29,7 @@ class Inject(Request):
         max_length=500,
         description="names the conversation; it gets no memory twice",
     )
-    cwd: Place = Field(
-        default="", description="working folder, or `user:NAME`: decides what may be seen"
-    )
+    cwd: Place = Field(default="", description="working folder, or `user:NAME`: decides what may be seen")
     deadline_ms: float | None = Field(
         default=None, gt=0, le=60_000, description="longest time; default: the setting"
     )

@@ -182,9 +182,7 @@ class Recall(Request):
         max_length=MAX_CONTENT_CHARS,
         description="the query text; `action` and `failure` need a tool, command or file instead",
     )
-    cwd: Place = Field(
-        default="", description="working folder, or `user:NAME`: decides what may be seen"
-    )
+    cwd: Place = Field(default="", description="working folder, or `user:NAME`: decides what may be seen")
     surface: AskedSurface = Field(default="on_demand", description="answer as this surface would")
     budget_tokens: int | None = Field(default=None, ge=0, le=20_000, description="most tokens of the block")
     as_of_ms: int | None = Field(default=None, ge=0, le=MOST_MS, description="answer as of this time")

@@ -373,7 +373,8 @@ class Engine:
             store_trace: keep the trace for `why`.
             adjust: changes the settings for this question alone.
             given: the situation that a prompt, call, failure or task is asked in.
-            session: the session that it is asked for; where nothing is given, its situation is taken. What was stated for it alone is seen.
+            session: the session that it is asked for; where nothing is given, its situation is taken. Its own memories are seen, and
+                what is restricted is not: it would stand in a conversation.
             agent: name of the agent that it is asked for; its own memories are seen, and its settings hold.
             held: ids of memories that the context holds already.
             speaker: who asks; only the user is shown what is restricted, or what was stated for a session alone.
@@ -389,7 +390,14 @@ class Engine:
         if surface in SURFACES:
             given = given or self._situation_of(session) or AskedWith()
             outcome = self._asked_again(
-                text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms, settings=settings, agent=agent
+                text,
+                given,
+                surface=surface,
+                session=session,
+                cwd=cwd,
+                at_ms=at_ms,
+                settings=settings,
+                agent=agent,
             )
             query, facts = outcome.kept, outcome.facts
             if budget_tokens is not None:
@@ -400,7 +408,7 @@ class Engine:
             )
             query = replace(
                 query,
-                by_user=speaker is Speaker.USER,
+                by_user=speaker is Speaker.USER and session is None,
                 scope=self.visible(cwd, agent=agent, session=session),
                 session=str(session) if session else "",
             )
@@ -811,6 +819,8 @@ class Engine:
         self._refuse_incognito(cwd)
         caller = Caller(cwd=cwd)
         memory = self.agents.seen(caller, id_or_prefix)
+        if memory.status in ("retired", "superseded"):
+            raise InvalidInput(f"{memory.id} does not hold any more.", hint="Store what holds now instead.")
         same = content is None or content.strip() == memory.content
         if same and kind is None and when is None:
             raise InvalidInput("Nothing is to be changed.", hint="Give content, kind or when.")

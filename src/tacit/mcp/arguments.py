@@ -200,10 +200,14 @@ def _slim(field: dict[str, Any]) -> dict[str, Any]:
     for option in options:
         if option.get("type") != "null":
             slim = {**{key: value for key, value in option.items() if key not in _UNSAID}, **slim}
+    if "items" in slim:
+        slim["items"] = _slim(slim["items"])
+    if "enum" in slim:  # its values say that they are texts
+        slim.pop("type", None)
     return slim
 
 
-_UNSAID = ("title", "maxLength", "minLength", "maxItems")
+_UNSAID = ("title", "maxLength", "minLength", "maxItems", "maximum", "minimum")
 
 
 def checked(model: type[Arguments], values: dict[str, Any]) -> Arguments:

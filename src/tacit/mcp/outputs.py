@@ -27,6 +27,7 @@ _FRAME_TOKENS = 20
 
 _STRING: Mapping[str, Any] = {"type": "string"}
 _COUNT: Mapping[str, Any] = {"type": "integer"}
+_OBJECT: Mapping[str, Any] = {"type": "object"}
 
 
 def _object(required: Sequence[str] = (), **properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -42,7 +43,6 @@ MEMORIES = _object(
     ("memories",),
     memories=_list(
         _object(
-            ("id", "kind", "content"),
             id=_STRING,
             kind=_STRING,
             content=_STRING,
@@ -58,7 +58,6 @@ CHANGES = _object(
     ("changes",),
     changes=_list(
         _object(
-            ("change", "id"),
             change={"enum": [kind.__name__.lower() for kind in get_args(Change)]},
             id=_STRING,
             unconfirmed={"type": "boolean"},
@@ -75,23 +74,26 @@ RECALLS = _object(
     ("recalls",),
     recalls=_list(
         _object(
-            ("trace", "surface", "count", "given"),
             trace=_STRING,
             surface=_STRING,
             text=_STRING,
             count=_COUNT,
             given=_list(_STRING),
             silence=_STRING,
-            candidates=_list(_object(("id",), id=_STRING, relevance={"type": "number"}, fate=_STRING)),
+            candidates=_list(_OBJECT),
         )
     ),
     more=_COUNT,
 )
 """Recalls with the number of memories that were given, their ids as far as they fit, and the best candidates."""
 STATS = _object(
-    ("active", "unconfirmed"), active=_COUNT, unconfirmed=_COUNT, kinds={"type": "object"}, session=_STRING,
-    injected=_COUNT, silent=_COUNT, tokens=_COUNT, answers=_COUNT, refused=_STRING,
-)  # fmt: skip
+    ("active", "unconfirmed"),
+    active=_COUNT,
+    unconfirmed=_COUNT,
+    kinds=_OBJECT,
+    session=_OBJECT,
+    refused=_STRING,
+)
 """Counts of what may be seen, and of the session at work."""
 
 
@@ -229,8 +231,8 @@ def stats_data(stats: AgentStats) -> dict[str, Any]:
         "kinds": dict(stats.kinds),
     }
     if stats.session:
-        counts |= {
-            "session": stats.session,
+        counts["session"] = {
+            "name": stats.session,
             "injected": stats.injected,
             "silent": stats.silent,
             "tokens": stats.tokens,

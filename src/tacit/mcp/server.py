@@ -87,8 +87,11 @@ def listed_tools(name: ToolSet) -> list[types.Tool]:
 
 
 def _listed(tool: Tool) -> types.Tool:
+    # What is the default of a hint is left out: an agent's context pays for each word.
     hints = types.ToolAnnotations(
-        read_only_hint=tool.reads, destructive_hint=None if tool.reads else tool.ends, open_world_hint=False
+        read_only_hint=True if tool.reads else None,
+        destructive_hint=None if tool.reads else tool.ends,
+        open_world_hint=False,
     )
     shown = {ALWAYS_SHOWN: True} if tool.always else None
     return types.Tool(
@@ -148,7 +151,9 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
         if params.name not in BY_NAME:
             raise MCPError(code=types.INVALID_PARAMS, message=unknown_tool(params.name))
         try:
-            answer = await work(context, lambda asker: call(engine, asker, params.name, params.arguments or {}))
+            answer = await work(
+                context, lambda asker: call(engine, asker, params.name, params.arguments or {})
+            )
         except TacitError as error:
             return _result(f"Refused: {error}", failed=True)
         # The tools' boundary: the agent is told that it failed, never with which text.
@@ -220,9 +225,7 @@ def _host_of(context: RequestContext) -> str:
     return host if re.fullmatch(r"[a-z0-9-]{1,40}", host) else ""
 
 
-def _result(
-    text: str, *, data: dict[str, Any] | None = None, failed: bool = False
-) -> types.CallToolResult:
+def _result(text: str, *, data: dict[str, Any] | None = None, failed: bool = False) -> types.CallToolResult:
     content = [types.TextContent(type="text", text=text)]
     return types.CallToolResult(content=content, structured_content=data, is_error=failed)
 

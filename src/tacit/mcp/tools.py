@@ -116,9 +116,7 @@ def _found(
     more: int = 0,
     note: str = "",
 ) -> ToolAnswer:
-    data = say.memories_data(
-        memories, max_tokens=max_tokens, count=engine.agents.count, more=more, note=note
-    )
+    data = say.memories_data(memories, max_tokens=max_tokens, count=engine.agents.count, more=more, note=note)
     return ToolAnswer(text=text, data=data)
 
 
@@ -230,14 +228,10 @@ def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> ToolAnswe
     """What is known of the user and their standing rules."""
     heading = "What the user prefers and wants to be kept to, the most important first."
     listing = engine.agents.profile(caller)
-    return _listed(
-        engine, listing, heading, "No preference of the user is known yet.", arguments.max_tokens
-    )
+    return _listed(engine, listing, heading, "No preference of the user is known yet.", arguments.max_tokens)
 
 
-def _listed(
-    engine: Engine, listing: MemoryListing, heading: str, none: str, max_tokens: int
-) -> ToolAnswer:
+def _listed(engine: Engine, listing: MemoryListing, heading: str, none: str, max_tokens: int) -> ToolAnswer:
     if not listing.memories:
         return _found(engine, none, (), max_tokens, note=none)
     lines = [memory_line(memory) for memory in listing.memories]
@@ -344,7 +338,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         name="memory_context",
-        title="Load the context of the project",
+        title="Project context",
         about="What a new session in this folder is given: standing rules, recent decisions, open tasks. With an argument:"
         " what is known of that. Call it when you start without such a block, after a compaction, and again in"
         " mid-session when the task changes.",
@@ -355,7 +349,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         name="inject_context",
-        title="Load context on a topic",
+        title="Context on a topic",
         about="Bring what is on record about a topic into this conversation, of some kinds only if you like.",
         takes=ask.Inject,
         gives=say.MEMORIES,
@@ -363,7 +357,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         name="get_context_for_task",
-        title="Load context for a task",
+        title="Context for a task",
         about="Everything on record that governs a task: call it once before you start a fix, feature or refactoring.",
         takes=ask.Task,
         gives=say.MEMORIES,
@@ -379,7 +373,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         name="memory_profile",
-        title="Read the user's preferences",
+        title="User preferences",
         about="How this user wants to work: preferences, corrections, standing rules.",
         takes=ask.Profile,
         gives=say.MEMORIES,

@@ -60,7 +60,10 @@ def test_a_memory_is_listed_read_changed_ended_and_brought_back(opened: Open) ->
 
     page = memory.list()
     assert page.total == len(page) == 2
-    assert [one.content for one in page] == ["The printer in the hallway is called Ada.", "Invoices are numbered by hand."]
+    assert [one.content for one in page] == [
+        "The printer in the hallway is called Ada.",
+        "Invoices are numbered by hand.",
+    ]
     assert [one.id for one in memory.list(kinds=["decision"])] == [first.id]
     assert [one.id for one in memory.list(text="invoices by hand").memories[:1]] == [first.id]
     assert memory.list(limit=1, offset=1).memories[0].id == first.id
@@ -69,13 +72,22 @@ def test_a_memory_is_listed_read_changed_ended_and_brought_back(opened: Open) ->
 
     stored = memory.get(first.id[:16])
     assert (stored.id, stored.kind, stored.tier, stored.status) == (first.id, "decision", "user", "active")
-    assert (stored.pinned, stored.sensitivity, stored.files, stored.source) == (False, "project", (), "library")
+    assert (stored.pinned, stored.sensitivity, stored.files, stored.source) == (
+        False,
+        "project",
+        (),
+        "library",
+    )
     assert stored.scope.startswith("project:")
     assert stored.created_at_ms <= stored.updated_at_ms
     assert stored.valid_to_ms is None
 
     changed = memory.edit(first.id, content="Invoices are numbered by the database.", importance=0.9)
-    assert (changed.change, changed.id, changed.content) == ("edit", first.id, "Invoices are numbered by the database.")
+    assert (changed.change, changed.id, changed.content) == (
+        "edit",
+        first.id,
+        "Invoices are numbered by the database.",
+    )
     assert [one.content for one in memory.history(first.id)] == [stored.content, changed.content]
     (back,) = memory.undo(changed.change_id)
     assert back.id == first.id
@@ -128,7 +140,11 @@ def test_recall_honors_the_scopes_of_agents_and_sessions(opened: Open) -> None:
     def found(question: str, **given: str) -> str:
         return " ".join(one.content for one in memory.recall(question, **given).memories)
 
-    german, customer, pilot = "how do we answer customers", "which customer is this talk with", "when does the pilot of this talk end"
+    german, customer, pilot = (
+        "how do we answer customers",
+        "which customer is this talk with",
+        "when does the pilot of this talk end",
+    )
     assert "German" in found(german, agent="support")
     assert "German" not in found(german)
     assert "German" not in found(german, agent="sales")
@@ -179,7 +195,15 @@ def test_a_notebook_shows_values_as_tables_with_every_text_escaped(opened: Open)
     evil = "Close <script>alert(1)</script> & go."
     (stored,) = memory.remember(evil, kind="fact")
     recalled = memory.recall("close & go")
-    shown = [stored, recalled, recalled.memories[0], memory.get(stored.id), memory.list(), memory.why()[0], Recollection(silence="<b>")]
+    shown = [
+        stored,
+        recalled,
+        recalled.memories[0],
+        memory.get(stored.id),
+        memory.list(),
+        memory.why()[0],
+        Recollection(silence="<b>"),
+    ]
     for value in shown:
         html = value._repr_html_()
         assert html.startswith("<table>")

@@ -34,12 +34,29 @@ def test_every_argument_of_tacit_is_described() -> None:
     for name, method in public_methods(tacit.Tacit).items():
         about = inspect.getdoc(method) or ""
         assert about, name
-        arguments = [p for p in inspect.signature(method).parameters if p not in ("self", "memory_id", "useful")]
+        arguments = [
+            p for p in inspect.signature(method).parameters if p not in ("self", "memory_id", "useful")
+        ]
         if len(arguments) > 1:
             assert [one for one in arguments if f"{one}:" not in about] == [], name
 
 
 def test_the_bridge_has_the_methods_of_tacit_with_their_arguments() -> None:
     theirs, own = public_methods(AsyncTacit), public_methods(tacit.Tacit)
-    for name in ("remember", "recall", "list", "get", "edit", "forget", "undo", "history", "why", "export", "feedback", "context_for"):
-        assert list(inspect.signature(theirs[name]).parameters) == list(inspect.signature(own[name]).parameters), name
+    for name in (
+        "remember",
+        "recall",
+        "list",
+        "get",
+        "edit",
+        "forget",
+        "undo",
+        "history",
+        "why",
+        "export",
+        "feedback",
+        "context_for",
+    ):
+        assert list(inspect.signature(theirs[name]).parameters) == list(
+            inspect.signature(own[name]).parameters
+        ), name

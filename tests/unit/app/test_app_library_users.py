@@ -66,7 +66,9 @@ def test_two_users_never_see_one_anothers_memories(opened: Open) -> None:
         assert "Mondays" not in text
         assert "PostgreSQL" not in text
     assert "French" not in str(memory.recall(ASK)), "the program's own memory has neither"
-    assert {one.id for one in memory.list(cwd="", text="letters of the shop")} >= {hers.id, his.id}, "the owner sees both"
+    assert {one.id for one in memory.list(cwd="", text="letters of the shop")} >= {hers.id, his.id}, (
+        "the owner sees both"
+    )
 
 
 def test_the_id_of_somebody_elses_memory_is_worth_nothing(opened: Open) -> None:
@@ -94,6 +96,7 @@ def test_the_id_of_somebody_elses_memory_is_worth_nothing(opened: Open) -> None:
 def test_what_one_user_says_in_a_conversation_is_learned_for_them_alone(opened: Open) -> None:
     memory = opened()
     ana, bob = memory.for_user(ANA), memory.for_user(BOB)
+    assert ana.list().total == 0  # starts the daemon, where there is one
     talk = ana.session("chat-1", deadline_ms=SLOW)
     said = [user("From now on always answer me in German, in every project.")]
     talk.prepare(said)
@@ -124,7 +127,7 @@ def test_a_user_has_no_folder_no_scope_and_no_way_around(opened: Open) -> None:
         lambda: ana.recall(ASK, cwd="/tmp"),
         lambda: ana.list(cwd=""),
         lambda: ana.session(cwd="/tmp"),
-        lambda: ana.why(),
+        ana.why,
         lambda: ana.items,
         lambda: ana.engine,
         lambda: ana.for_user(BOB),
@@ -141,7 +144,9 @@ def test_a_memory_may_be_opened_for_one_user(opened: Open) -> None:
     assert opened().for_user(BOB).list().total == 0
 
 
-@pytest.mark.parametrize("names", [("ana", "Ana"), ("a/b", "a\\b"), ("ana ", "ana"), ("..", "."), ("\u00fc", "u\u0308")])
+@pytest.mark.parametrize(
+    "names", [("ana", "Ana"), ("a/b", "a\\b"), ("ana ", "ana"), ("..", "."), ("\u00fc", "u\u0308")]
+)
 def test_names_that_look_alike_are_different_users(tmp_path: Path, names: tuple[str, str]) -> None:
     first, second = map(user_project_id, names)
     assert first != second

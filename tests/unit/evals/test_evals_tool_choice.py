@@ -21,13 +21,23 @@ from tacit_evals.tool_choice import (
 )
 
 UPDATE = Case(
-    id="c1", request="Fix it.", tool="memory_update", arguments={"id": ["k3v9"], "when": ["commit", "^before"]}
+    id="c1",
+    request="Fix it.",
+    tool="memory_update",
+    arguments={"id": ["k3v9"], "when": ["commit", "^before"]},
 )
 
 
 def test_a_choice_is_right_with_the_tool_and_every_argument_that_matters():
-    assert faults_of(UPDATE, Choice(tool="memory_update", arguments={"id": "K3V9x", "when": ["before a commit"]})) == []
-    assert faults_of(UPDATE, Choice(tool="memory_add", arguments={})) == ["called memory_add instead of memory_update"]
+    assert (
+        faults_of(
+            UPDATE, Choice(tool="memory_update", arguments={"id": "K3V9x", "when": ["before a commit"]})
+        )
+        == []
+    )
+    assert faults_of(UPDATE, Choice(tool="memory_add", arguments={})) == [
+        "called memory_add instead of memory_update"
+    ]
     assert faults_of(UPDATE, Choice(tool=None, arguments={})) == ["called no tool instead of memory_update"]
     (fault,) = faults_of(UPDATE, Choice(tool="memory_update", arguments={"id": "k3v9", "when": "a commit"}))
     assert "without '^before'" in fault
@@ -56,7 +66,9 @@ def test_the_cases_name_tools_and_arguments_that_exist():
 
 
 def test_the_requests_are_those_of_the_shipped_tools_without_labels():
-    assert (DATA / "tools.json").read_text("utf-8") == shipped_tools(), "run: python -m tacit_evals.tool_choice --write-requests"
+    assert (DATA / "tools.json").read_text("utf-8") == shipped_tools(), (
+        "run: python -m tacit_evals.tool_choice --write-requests"
+    )
     requests = (DATA / "requests.jsonl").read_text("utf-8")
     assert requests == requests_of(load_cases())
     assert {key for line in requests.splitlines() for key in json.loads(line)} == {"id", "messages"}

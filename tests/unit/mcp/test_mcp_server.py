@@ -93,7 +93,9 @@ def test_a_set_of_tools_with_its_output_schemas_costs_few_tokens(name, names, mo
 
 
 def test_what_changes_nothing_says_so():
-    reads = {tool.name for tool in listed_tools("full") if tool.annotations and tool.annotations.read_only_hint}
+    reads = {
+        tool.name for tool in listed_tools("full") if tool.annotations and tool.annotations.read_only_hint
+    }
     changes = {"memory_add", "memory_update", "memory_forget", "memory_feedback"}
     assert {tool.name for tool in TOOLS} - reads == changes
 

@@ -25,16 +25,18 @@ def own(desk, content="Staging runs on heron.internal.", **given):
 
 def test_an_agents_own_statement_is_changed_in_place_and_stays_unconfirmed(desk):
     memory = own(desk)
-    said = desk.ask("memory_update", id=memory.id[-7:], content="Staging runs on egret.internal.", when=["deploy"])
+    said = desk.ask(
+        "memory_update", id=memory.id[-7:], content="Staging runs on egret.internal.", when=["commit"]
+    )
     assert "Changed" in said
     assert "tacit undo chg_" in said
     changed = desk.engine.show(memory.id)
     assert changed.content == "Staging runs on egret.internal."
     assert (changed.status, changed.provenance.tier) == ("quarantined", TrustTier.IMPORT)
     assert changed.trigger.maker == "agent"
-    assert dict(changed.trigger.actions)["deploy"] == 1.0
+    assert dict(changed.trigger.actions)["commit"] == 1.0
     assert changed.kind == "fact"
-    assert [version.content for version in desk.engine.history(memory.id)][0] == memory.content
+    assert desk.engine.history(memory.id)[0].content == memory.content
     desk.engine.review.undo(memory.id)
     assert desk.engine.show(memory.id).content == memory.content
 
@@ -64,7 +66,7 @@ def test_made_up_words_of_the_user_change_nothing(desk):
 
 def test_the_users_own_words_change_it(desk):
     name = desk.know(RELEASES, "decision")
-    words = "Releases of the shop go out on Thursdays now, not on Tuesdays."
+    words = "We changed our minds. Releases of the shop go out on Thursdays now."
     desk.say(words)
     said = desk.ask(
         "memory_update", id=name, content="Releases of the shop go out on Thursdays", user_words=words
@@ -78,7 +80,9 @@ def test_the_users_own_words_change_it(desk):
 
 def test_kind_and_when_of_the_users_statement_change_with_words_that_speak_of_it(desk):
     name = desk.know(RELEASES, "guideline")
-    words = "the rule that releases of the shop go out on Tuesdays is a decision, for when a release is tagged"
+    words = (
+        "the rule that releases of the shop go out on Tuesdays is a decision, for when a release is tagged"
+    )
     desk.say(words)
     desk.ask("memory_update", id=name, kind="decision", when="release", user_words=words)
     changed = desk.engine.show(name)

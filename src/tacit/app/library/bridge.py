@@ -157,9 +157,7 @@ class AsyncTacit:
         """See `Tacit.why`."""
         return await asyncio.to_thread(self._memory.why, session=session, surface=surface, limit=limit)
 
-    async def export(
-        self, form: str = "jsonl", *, cwd: str | os.PathLike[str] | None = ""
-    ) -> str:
+    async def export(self, form: str = "jsonl", *, cwd: str | os.PathLike[str] | None = "") -> str:
         """See `Tacit.export`."""
         return await asyncio.to_thread(self._memory.export, form, cwd=cwd)
 

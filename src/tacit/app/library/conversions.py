@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tacit.app.library.values import GIVEN, Considered, Found, MemoryRecord, RecallRecord, Recollection, Stored
+from tacit.app.library.values import (
+    GIVEN,
+    Considered,
+    Found,
+    MemoryRecord,
+    RecallRecord,
+    Recollection,
+    Stored,
+)
 
 if TYPE_CHECKING:
     from tacit.model.changes import Change
@@ -141,7 +149,11 @@ def recall_of(trace: Trace) -> RecallRecord:
         considered=_considered(
             told.injected,
             [(c.memory_id, c.content, c.relevance) for c in told.candidates],
-            [(drop.memory_id, f"{stage.stage}: {drop.reason}") for stage in told.stages for drop in stage.drops],
+            [
+                (drop.memory_id, f"{stage.stage}: {drop.reason}")
+                for stage in told.stages
+                for drop in stage.drops
+            ],
         ),
     )
 

@@ -238,7 +238,7 @@ class LocalEngine:
         statuses = None if "all" in wanted.statuses else cast("tuple[MemoryStatus, ...]", wanted.statuses)
         if unknown := set(statuses or ()) - set(get_args(MemoryStatus)):
             known = ", ".join((*get_args(MemoryStatus), "all"))
-            raise InvalidInput(f"There is no status {sorted(unknown)[0]!r}.", hint=f"Known: {known}.")
+            raise InvalidInput(f"There is no status {min(unknown)!r}.", hint=f"Known: {known}.")
         where = MemoryFilter(kinds=wanted.kinds or None, statuses=statuses, sensitivities=visible.levels)
         scope = engine.visible(wanted.cwd) if wanted.cwd else None
         if wanted.scopes:

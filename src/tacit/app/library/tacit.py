@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -45,14 +44,26 @@ class Tacit:
     """One open memory. Make it with `Tacit.open()` or `Tacit.connect()`, and close it, or use it in a `with` statement."""
 
     def __init__(
-        self, access: EngineAccess, *, cwd: str | os.PathLike[str] | None = None, user: str = ""
+        self,
+        access: EngineAccess,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        user: str | None = None,
+        shared: Background | None = None,
     ) -> None:
-        """Take a way to an engine; `open` and `connect` know two."""
+        """Take a way to an engine; `open` and `connect` know two.
+
+        Args:
+            access: the way.
+            cwd: folder whose project is meant where a call names none.
+            user: the user of the program whom it belongs to; None = the program's own.
+            shared: the thread of the object that closes the way; None = this one does.
+        """
         self._way = access
         self._cwd = _folder(cwd)
-        self._user = UserSpace(user, cwd_given=cwd is not None) if user else None
-        self._behind = Background()
-        self._is_view = False
+        self._user = UserSpace(user, cwd_given=cwd is not None) if user is not None else None
+        self._behind = shared or Background()
+        self._is_view = shared is not None
 
     @classmethod
     def open(
@@ -62,7 +73,7 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         settings: Mapping[str, object] | None = None,
         token: str | None = None,
-        user: str = "",
+        user: str | None = None,
     ) -> Self:
         """Open the memory in this process: store, model and all.
 
@@ -92,7 +103,7 @@ class Tacit:
         start: bool = True,
         timeout_s: float = 30.0,
         token: str | None = None,
-        user: str = "",
+        user: str | None = None,
     ) -> Self:
         """Use the memory through the daemon that serves the agents of this machine. Loads no model into this process.
 
@@ -107,7 +118,7 @@ class Tacit:
             user: as for `open`.
         """
         from tacit.app.library.over_socket import DaemonEngine  # noqa: PLC0415 - only who asks for it pays for it
-        from tacit.config.home import Home, personal_token  # noqa: PLC0415
+        from tacit.config.home import personal_token  # noqa: PLC0415
 
         place = Home.find() if home is None else Home(Path(home).expanduser().absolute())
         failed = DaemonFailureLog(place, starts=start)
@@ -135,11 +146,10 @@ class Tacit:
         """
         if self._user is not None:
             raise InvalidInput(
-                "This memory belongs to one user already.", hint="Call `for_user` on the memory of the program."
+                "This memory belongs to one user already.",
+                hint="Call `for_user` on the memory of the program.",
             )
-        view = copy(self)
-        view._user, view._is_view = UserSpace(user), True
-        return view
+        return Tacit(self._way, user=user, shared=self._behind)
 
     def remember(
         self,
@@ -323,7 +333,9 @@ class Tacit:
             DaemonUnavailable: without a daemon, where it is needed.
         """
         if not 1 <= limit <= MAX_LISTED or offset < 0:
-            raise InvalidInput(f"A list has 1 to {MAX_LISTED} memories, and skips no negative number of them.")
+            raise InvalidInput(
+                f"A list has 1 to {MAX_LISTED} memories, and skips no negative number of them."
+            )
         wanted = Selection(
             text=text,
             kinds=tuple(kinds),

@@ -59,7 +59,9 @@ class UserSpace:
             NotFound: if it did not.
         """
         if not memories or not all(map(self._owns, memories)):
-            raise NotFound(f"There is no change {change_id}.", hint="Give the `change_id` of what a call returned.")
+            raise NotFound(
+                f"There is no change {change_id}.", hint="Give the `change_id` of what a call returned."
+            )
 
     def _owns(self, memory: MemoryRecord) -> bool:
         scope = Scope.parse(memory.scope)
