@@ -226,7 +226,7 @@ def _host_of(context: RequestContext) -> str:
 
 
 def _result(text: str, *, data: dict[str, Any] | None = None, failed: bool = False) -> types.CallToolResult:
-    content = [types.TextContent(type="text", text=text)]
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
     return types.CallToolResult(content=content, structured_content=data, is_error=failed)
 
 

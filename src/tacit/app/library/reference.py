@@ -10,7 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 import tacit
 
@@ -51,15 +51,11 @@ def render() -> str:
 
 
 def _class(name: str) -> str:
-    kind = getattr(tacit, name)
+    kind: Any = getattr(tacit, name)
     parts = [f"\n## `{name}`\n\n{_docstring(kind)}"]
     if is_dataclass(kind):
         parts.append(f"\nFields: {', '.join(_field(field) for field in fields(kind))}.\n")
-    parts += [
-        _function(f"{name}.{member}", value, level=3)
-        for member, value in _members(kind)
-        if not is_dataclass(kind) or not _is_plain_property(kind, member)
-    ]
+    parts += [_function(f"{name}.{member}", value, level=3) for member, value in _members(kind)]
     return "".join(parts)
 
 
@@ -68,18 +64,13 @@ def _field(field: Any) -> str:
     return f"`{field.name}: {field.type}{default}`"
 
 
-def _is_plain_property(kind: type, member: str) -> bool:
-    value = inspect.getattr_static(kind, member)
-    return not (isinstance(value, property) or inspect.isfunction(value))
-
-
-def _members(kind: type) -> Iterator[tuple[str, Any]]:
+def _members(kind: Any) -> Iterator[tuple[str, Any]]:
     """Public methods and properties in the order of the source."""
     for name, value in vars(kind).items():
-        if name.startswith("_") or (is_dataclass(kind) and name in {field.name for field in fields(kind)}):
+        if name.startswith("_"):
             continue
         if isinstance(value, classmethod | staticmethod):
-            yield name, value.__func__  # pyright: ignore[reportUnknownMemberType]
+            yield name, cast(Any, value).__func__
         elif inspect.isfunction(value) or isinstance(value, property):
             yield name, value
 
@@ -93,20 +84,30 @@ def _function(name: str, value: Any, *, level: int) -> str:
 
 def _signature(name: str, function: Callable[..., Any]) -> str:
     signature = inspect.signature(function)
-    shown = [p for p in signature.parameters.values() if p.name not in ("self", "cls")]
-    signature = signature.replace(parameters=shown)
-    text = f"{name}{signature}".replace("'", "")
-    if len(text) <= 100:
-        return text
-    result = f" -> {signature.return_annotation}".replace("'", "")
     arguments: list[str] = []
-    starred = False
-    for parameter in shown:
-        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+    for parameter in signature.parameters.values():
+        if parameter.name in ("self", "cls"):
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in arguments:
             arguments.append("*")
-            starred = True
-        arguments.append(str(parameter).replace("'", ""))
+        arguments.append(_argument(parameter))
+    result = f" -> {signature.return_annotation}"
+    line = f"{name}({', '.join(arguments)}){result}"
+    if len(line) <= 100:
+        return line
     return f"{name}(\n" + "".join(f"    {argument},\n" for argument in arguments) + f"){result}"
+
+
+def _argument(parameter: inspect.Parameter) -> str:
+    default = "" if parameter.default is parameter.empty else f" = {_value(parameter.default)}"
+    return f"{parameter.name}: {parameter.annotation}{default}"
+
+
+def _value(value: object) -> str:
+    """A default as a reader types it; of an object without a literal, its name."""
+    return (
+        repr(value) if value is None or isinstance(value, str | int | float | tuple) else type(value).__name__
+    )  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _docstring(value: Any) -> str:
