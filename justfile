@@ -88,6 +88,7 @@ reference:
     uv run python -m tacit.cli.reference > docs/reference/cli.md
     uv run python -m tacit.cli.reference --man > docs/reference/tacit.1
     uv run python -m tacit.cli.completion.table > src/tacit/cli/completion/words.json
+    uv run python -m tacit.app.library.reference > docs/reference/library.md
     uv run python -m tacit.config.reference > docs/reference/settings.md
     uv run python -m tacit.config.reference --schema > docs/reference/settings.schema.json
     uv run python tests/e2e/host_matrix.py

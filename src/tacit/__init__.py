@@ -11,7 +11,15 @@ if TYPE_CHECKING:
     from tacit.app.engine import Engine
     from tacit.app.library.session import Prepared, Session
     from tacit.app.library.tacit import Tacit
-    from tacit.app.library.values import Found, Recollection, Stored
+    from tacit.app.library.values import (
+        Considered,
+        Found,
+        MemoryPage,
+        MemoryRecord,
+        RecallRecord,
+        Recollection,
+        Stored,
+    )
     from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
     from tacit.app.wiring import open_engine, open_injection
     from tacit.errors import TacitError
@@ -19,12 +27,16 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Considered",
     "Engine",
     "Found",
     "Injection",
     "InjectionFailed",
     "InjectionResult",
+    "MemoryPage",
+    "MemoryRecord",
     "Prepared",
+    "RecallRecord",
     "Recollection",
     "Session",
     "Stored",
@@ -39,6 +51,10 @@ __all__ = [
 ]
 
 _WHERE = {
+    "RecallRecord": "tacit.app.library.values",
+    "MemoryRecord": "tacit.app.library.values",
+    "MemoryPage": "tacit.app.library.values",
+    "Considered": "tacit.app.library.values",
     "Engine": "tacit.app.engine",
     "Found": "tacit.app.library.values",
     "Injection": "tacit.app.queries.injection",

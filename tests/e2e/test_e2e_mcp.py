@@ -37,6 +37,7 @@ class WithTools(ClaudeCode):
 @pytest.fixture
 def client(sandbox, claude):
     made = WithTools(sandbox, claude.executable)
+    sandbox.configure("mcp:\n  tools: full\n")
     made.install()
     sandbox.wake_daemon()
     load_tools(sandbox)

@@ -86,7 +86,7 @@ def _steps(place: Workplace, host: str, project: Mapping[str, Any], day: Mapping
     for number, step in enumerate(day["day"]):
         place.clock.advance(STEP_MS)
         if "tool" in step:
-            reply = context(place.engine, Caller(cwd=folder), Context.model_validate(step["tool"]))
+            reply = context(place.engine, Caller(cwd=folder), Context.model_validate(step["tool"])).text
         else:
             body = json.dumps({**day["every"], **step["in"]}).replace(FOLDER, folder).encode()
             reply = place.engine.hook(host, parse_payload(body), deadline_ms=DEADLINE_S * 1000)

@@ -268,7 +268,7 @@ def test_every_mcp_tool_and_argument_is_in_the_docs():
     from tacit.mcp.server import listed_tools
 
     text = (ROOT / "docs/reference/mcp.md").read_text()
-    tools = listed_tools()
+    tools = listed_tools("full")
     names = [name for tool in tools for name in (tool.name, *tool.input_schema.get("properties", {}))]
     assert tools
     assert [name for name in names if f"`{name}`" not in text] == []

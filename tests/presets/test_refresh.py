@@ -78,7 +78,7 @@ def bare(tmp_path):
 
 @acceptance("refresh", "PHASE-1")
 def test_the_tools_ask_for_searching_in_mid_session(lab):
-    tools = {tool.name: tool for tool in listed_tools()}
+    tools = {tool.name: tool for tool in listed_tools("lean")}
     assert "mid-session when the task changes" in tools["memory_context"].description
 
 
@@ -309,7 +309,7 @@ def test_the_modes_of_the_designs_tool_are_there(lab):
 
     from tacit.cli.main import app
 
-    tools = {tool.name for tool in listed_tools()}
+    tools = {tool.name for tool in listed_tools("full")}
     modes = {"memory_search", "memory_add", "memory_profile", "memory_list", "memory_forget"}
     assert modes <= tools
     assert {"list", "forget"} <= set(get_command(app).commands)  # and help with every command

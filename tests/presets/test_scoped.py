@@ -365,7 +365,7 @@ def test_answers_are_found_by_words_scope_and_category(lab):
 
 @acceptance("scoped", "EXIT-6")
 def test_the_tool_is_registered_with_its_arguments(lab):
-    tools = {tool.name: tool for tool in listed_tools()}
+    tools = {tool.name: tool for tool in listed_tools("lean")}
     assert set(tools["memory_context"].input_schema["properties"]) == {"query", "scope", "category"}
 
 

@@ -906,7 +906,7 @@ def test_one_prompt_can_opt_out(lab):
 
 
 def use_tool(lab, name, **given):
-    return call(lab.engine, Caller(cwd=str(lab.place), client="t"), name, given)
+    return call(lab.engine, Caller(cwd=str(lab.place), client="t"), name, given).text
 
 
 @acceptance("typed", "3.2-inject")

@@ -94,6 +94,7 @@ def recall(engine: Service, at: Parameters, request: ask.Recall) -> Answer[shape
         store_trace=request.store_trace,
         given=request.given,
         session=request.session.key if request.session is not None else None,
+        agent=request.agent,
         held=request.held,
         speaker=at.speaker,
         **trial,

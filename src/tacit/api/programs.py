@@ -11,7 +11,7 @@ from pydantic import Field
 from tacit.api import answers as shapes
 from tacit.api.admin.requests import Millis
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.requests import MAX_CONTENT_CHARS, Folder, Request
+from tacit.api.requests import MAX_CONTENT_CHARS, Place, Request
 from tacit.app.queries.injection import Injection, InjectionFailed
 from tacit.config.settings import Categories, RecencyWeights
 
@@ -29,7 +29,7 @@ class Inject(Request):
         max_length=500,
         description="names the conversation; it gets no memory twice",
     )
-    cwd: Folder = Field(default="", description="working folder: decides what may be seen")
+    cwd: Place = Field(default="", description="working folder, or `user:NAME`: decides what may be seen")
     deadline_ms: float | None = Field(
         default=None, gt=0, le=60_000, description="longest time; default: the setting"
     )

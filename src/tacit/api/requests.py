@@ -15,7 +15,7 @@ from tacit.app.maintenance.review_queue import ReviewCause, ReviewFilter
 from tacit.errors import InvalidInput, TacitError
 from tacit.model.memory import MemoryStatus, Sensitivity, SensitivityName, TrustTier
 from tacit.model.pack import Surface
-from tacit.model.scope import Scope
+from tacit.model.scope import USER_FOLDER, Scope
 from tacit.model.session import SessionKey
 from tacit.model.trace import AskedWith
 
@@ -28,6 +28,10 @@ def _absolute(path: str) -> str:
     if path and not PurePath(path).is_absolute():
         raise ValueError("an absolute path")
     return path
+
+
+def _place(path: str) -> str:
+    return path if path.startswith(USER_FOLDER) and path != USER_FOLDER else _absolute(path)
 
 
 def _change_id(text: str) -> str:
@@ -50,6 +54,8 @@ DEPRECATED: dict[str, Any] = {"deprecated": True}
 """Marks a field that works for one more release; `tacit.api.routes` names its successor."""
 
 Folder = Annotated[str, Field(max_length=4096), AfterValidator(_absolute)]
+Place = Annotated[str, Field(max_length=4096), AfterValidator(_place)]
+"""A folder, or `user:NAME` for the memories of one user of a program with many."""
 ScopeText = Annotated[str, Field(max_length=4096), AfterValidator(_scope)]
 AskedSurface = Literal["start", "prompt", "action", "failure", "compaction", "subagent", "on_demand"]
 StoredStatus = MemoryStatus | Literal["all"]
@@ -127,7 +133,10 @@ class Remember(Request):
         default=None,
         description="when it applies, in words; a list of terms and phrases, any of which is enough",
     )
-    cwd: Folder = Field(default="", description="working folder, for the project")
+    cwd: Place = Field(
+        default="",
+        description="working folder, for the project; or `user:NAME`: for this user of your program alone",
+    )
     user_words: str = Field(
         default="",
         max_length=4000,
@@ -189,7 +198,7 @@ class Asked(Request):
         max_length=MAX_CONTENT_CHARS,
         description="the query text; `action` and `failure` need a tool, command or file instead",
     )
-    cwd: Folder = Field(default="", description="working folder: decides what may be seen")
+    cwd: Place = Field(default="", description="working folder, or `user:NAME`: decides what may be seen")
     surface: AskedSurface = Field(default="on_demand", description="answer as this surface would")
     budget_tokens: int | None = Field(default=None, ge=0, le=20_000, description="most tokens of the block")
     threshold: float | None = Field(
@@ -216,7 +225,13 @@ class Asked(Request):
     )
     turn: int = Field(default=0, ge=0, le=1_000_000, description="turn of the session")
     session: SessionName | None = Field(
-        default=None, description="the session; its situation is used if none is given"
+        default=None,
+        description="the session; its situation is used if none is given, and what was stated for it alone is seen",
+    )
+    agent: str = Field(
+        default="",
+        max_length=100,
+        description="name of the agent: its own memories are seen, and its settings apply",
     )
     held: Some = Field(default=(), description="ids of memories that the context already holds")
 
@@ -284,7 +299,9 @@ class InitProject(AtFolder):
 class ListMemories(Request):
     """Which memories to list, and which part of the list."""
 
-    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
+    cwd: Place = Field(
+        default="", description="only memories visible from this folder, or to `user:NAME`; default: all"
+    )
     path: tuple[str, ...] = Field(default=(), max_length=200, description="files in use, for path scopes")
     kind: tuple[str, ...] = Field(default=(), max_length=100, description="only these kinds")
     status: tuple[StoredStatus, ...] = Field(

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from tacit.api import answers as shapes
 from tacit.api.answering import Answer, Parameters, Service
-from tacit.api.requests import Folder, NoBody, Request
+from tacit.api.requests import Folder, NoBody, Place, Request
 from tacit.app.transfer.report import ImportOptions
 from tacit.app.wiring import examine_backup, restore_store
 from tacit.config.home import Home
@@ -34,7 +34,9 @@ class ReadExport(Request):
     format: Literal["jsonl", "markdown"] = Field(
         default="jsonl", description="`jsonl` = everything, without loss; `markdown` = to read and edit"
     )
-    cwd: Folder = Field(default="", description="only memories visible from this folder; default: all")
+    cwd: Place = Field(
+        default="", description="only memories visible from this folder, or to `user:NAME`; default: all"
+    )
 
 
 class WriteExport(ReadExport):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,7 +30,7 @@ from tacit.app.projects import Projects
 from tacit.app.queries.agent_tools import AgentTools
 from tacit.app.queries.items import Items
 from tacit.app.queries.recall_inputs import SURFACES, signal_and_state
-from tacit.app.queries.session_answers import ContextAnswer
+from tacit.app.queries.session_answers import ContextAnswer, memories_of
 from tacit.app.sessions import LiveSessions
 from tacit.app.signals import SignalHandler, SignalResult, query_of
 from tacit.app.stats import InjectionStats, stats_of, status_of
@@ -39,7 +40,7 @@ from tacit.config.home import Home
 from tacit.config.settings import Settings
 from tacit.errors import InvalidInput, NotFound, RefusedByTrust
 from tacit.model.change_reason import ChangeCause, ChangeReason
-from tacit.model.changes import Change
+from tacit.model.changes import Change, Edit
 from tacit.model.ids import new_id
 from tacit.model.memory import AGENT_SOURCES, BY_AGENT, BY_TOOL, Memory, Sensitivity, Speaker, TrustTier
 from tacit.model.note import Note, NoteCause
@@ -358,6 +359,7 @@ class Engine:
         adjust: Callable[[Settings], Settings] | None = None,
         given: AskedWith | None = None,
         session: SessionKey | None = None,
+        agent: str = "",
         held: Sequence[str] = (),
         speaker: Speaker = Speaker.USER,
         ahead: bool = False,
@@ -373,13 +375,15 @@ class Engine:
             store_trace: keep the trace for `why`.
             adjust: changes the settings for this question alone.
             given: the situation that a prompt, call, failure or task is asked in.
-            session: the session that it is asked for; where nothing is given, its situation is taken.
+            session: the session that it is asked for; where nothing is given, its situation is taken. Its own memories are seen, and
+                what is restricted is not: it would stand in a conversation.
+            agent: name of the agent that it is asked for; its own memories are seen, and its settings hold.
             held: ids of memories that the context holds already.
             speaker: who asks; only the user is shown what is restricted, or what was stated for a session alone.
             ahead: the answer is for a later moment, when another branch may be checked out; it holds nothing that is bound to a branch.
         """
         log = StageLog()
-        settings = self._settings_at(cwd)
+        settings = self._settings_at(cwd, agent)
         settings = adjust(settings) if adjust else settings
         log.note("signal", facts=(Note(cause=NoteCause.SURFACE, detail=surface.value),))
         at_ms = as_of_ms if as_of_ms is not None else self._parts.clock.now_ms()
@@ -388,7 +392,14 @@ class Engine:
         if surface in SURFACES:
             given = given or self._situation_of(session) or AskedWith()
             outcome = self._asked_again(
-                text, given, surface=surface, session=session, cwd=cwd, at_ms=at_ms, settings=settings
+                text,
+                given,
+                surface=surface,
+                session=session,
+                cwd=cwd,
+                at_ms=at_ms,
+                settings=settings,
+                agent=agent,
             )
             query, facts = outcome.kept, outcome.facts
             if budget_tokens is not None:
@@ -397,7 +408,12 @@ class Engine:
             query = self._question(
                 text, surface=surface, cwd=cwd, at_ms=at_ms, settings=settings, budget_tokens=budget_tokens
             )
-            query = replace(query, by_user=speaker is Speaker.USER)
+            query = replace(
+                query,
+                by_user=speaker is Speaker.USER and session is None,
+                scope=self.visible(cwd, agent=agent, session=session),
+                session=str(session) if session else "",
+            )
             if ahead and query.branches is not None:
                 query = replace(query, branches=NO_BRANCH)
             facts = query.situation.notes
@@ -448,10 +464,12 @@ class Engine:
         cwd: str,
         at_ms: int,
         settings: Settings,
+        agent: str = "",
     ) -> Outcome[Query]:
         """The query that a signal in this situation would ask."""
         inputs = replace(inputs, text=text or inputs.text)
         signal, state = signal_and_state(surface, inputs, session=session, cwd=cwd, at_ms=at_ms)
+        state = replace(state, agent=agent)
         project = self._projects.of(cwd) if cwd else None
         files = self._projects.relative(inputs.paths, project, cwd)
         return query_of(
@@ -493,16 +511,19 @@ class Engine:
             branches=self._projects.branches.view(self._projects.of(cwd), bound=settings.capture.branches),
         )
 
-    def context(self, cwd: str, *, with_ids: bool = False) -> Block:
-        """The start pack that a session in `cwd` would get now; for a reader who may act on its memories, with their ids."""
+    def context(self, cwd: str) -> Block:
+        """The start pack that a session in `cwd` would get now."""
+        return self.recall("", cwd=cwd, surface=Surface.START, store_trace=False).block
+
+    def context_answer(self, cwd: str) -> ContextAnswer:
+        """The same for a reader who may act on its memories: its lines end with their ids."""
         recalled = self.recall("", cwd=cwd, surface=Surface.START, store_trace=False)
-        if not with_ids:
-            return recalled.block
         settings = self._settings_at(cwd)
         clean = self._parts.redactor.cleaner(settings)
         layout = LAYOUTS[settings.recall.render].at(Surface.START)
         render = renderer(self._parts.kinds, clean, layout, with_ids=True)
-        return replace(recalled.block, text=render(recalled.pack))
+        block = replace(recalled.block, text=render(recalled.pack))
+        return ContextAnswer(block=block, memories=memories_of(recalled.pack, clean))
 
     def memory_context(
         self,
@@ -525,13 +546,22 @@ class Engine:
             budget_tokens=budget_tokens,
         )
 
-    def visible(self, cwd: str, *, paths: Sequence[str] = ()) -> ScopeFilter:
-        """What may be seen from `cwd` while working on `paths`."""
+    def visible(
+        self,
+        cwd: str,
+        *,
+        paths: Sequence[str] = (),
+        agent: str = "",
+        session: SessionKey | None = None,
+    ) -> ScopeFilter:
+        """What may be seen from `cwd` while working on `paths`, by an agent of this name, in a session."""
         project = self._projects.of(cwd)
         settings = self._settings_at(cwd)
         return self._projects.visible(
             project,
             paths=self._projects.relative(tuple(paths), project, cwd),
+            agent=agent,
+            session=str(session) if session else "",
             share_preferences=settings.project.share_preferences,
             links=settings.project.link,
         )
@@ -789,6 +819,57 @@ class Engine:
         )
         self._starts.drop()
         return forgotten
+
+    def update(
+        self,
+        id_or_prefix: str,
+        *,
+        cwd: str,
+        content: str | None = None,
+        kind: str | None = None,
+        when: str | Sequence[str] | None = None,
+        user_words: str = "",
+    ) -> tuple[Change, ...]:
+        """Change a memory on an agent's word; arguments that are None leave their part as it is.
+
+        An agent's own statement that nobody confirmed is changed in place. Other words take the place of anything else as a new
+        statement does (`remember` with `replaces`): what the user said stays until they agree, unless `user_words` prove that they do.
+
+        Raises:
+            InvalidInput: if nothing is to be changed, or the memory does not hold any more.
+            NotFound: if there is no such memory that may be seen from `cwd`.
+            RefusedByTrust: if kind or `when` of the user's own statement is to be changed without their words, or incognito is on.
+        """
+        from tacit.app.queries.agent_tools import Caller  # noqa: PLC0415 - loads what answers tools
+
+        self._refuse_incognito(cwd)
+        caller = Caller(cwd=cwd)
+        memory = self.agents.seen(caller, id_or_prefix)
+        if memory.status in ("retired", "superseded"):
+            raise InvalidInput(f"{memory.id} does not hold any more.", hint="Store what holds now instead.")
+        same = content is None or content.strip() == memory.content
+        if same and kind is None and when is None:
+            raise InvalidInput("Nothing is to be changed.", hint="Give content, kind or when.")
+        unconfirmed = memory.status == "quarantined" and memory.provenance.tier < TrustTier.ASSISTANT
+        if same or (unconfirmed and not user_words):
+            changed = self.agents.amend(
+                caller, memory, content=content, kind=kind, when=when, user_words=user_words
+            )
+            return (Edit(memory=changed),)
+        project = self._projects.of(cwd)
+        return self.remember(
+            content or "",
+            kind=kind or memory.kind,
+            scope=memory.scope,
+            when=when or (memory.trigger if memory.trigger.maker in ("user", "agent") else None),
+            cwd=cwd,
+            speaker=Speaker.AGENT,
+            source=BY_TOOL,
+            files=[os.path.join(project.root, file) for file in memory.files] if project else memory.files,  # noqa: PTH118
+            user_words=user_words,
+            sensitivity=memory.sensitivity,
+            replaces=(memory.id,),
+        )
 
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful."""

@@ -28,7 +28,7 @@ from tacit.model.memory import (
     TrustTier,
     Validity,
 )
-from tacit.model.scope import UNIVERSAL, Scope, project_scope
+from tacit.model.scope import UNIVERSAL, Scope, ScopeKind, project_scope
 from tacit.model.session import SessionKey
 from tacit.model.trigger import MAKER_RANK, Trigger, TriggerMaker
 from tacit.ports.store import ProjectRecord
@@ -84,6 +84,10 @@ class Memories:
         project = self._projects.of(cwd)
         own_scope = project_scope(project.id) if project else UNIVERSAL
         place = self._projects.with_id(scope, here=project) if scope else own_scope
+        if own_scope.of_user and place != own_scope and place.kind is not ScopeKind.SESSION:
+            raise InvalidInput(
+                f"What is stored for one user cannot have the scope {place}.", hint="Leave the scope out."
+            )
         if when or files:
             _refuse_secrets(self._parts.redactor.at(place), when=when, files=files)
         self._require_known(place, project)
@@ -153,12 +157,13 @@ class Memories:
         *,
         content: str | None,
         kind: str | None,
-        when: str | Trigger | None,
+        when: str | Sequence[str] | Trigger | None,
         scope: Scope | None,
         importance: float | None,
         pinned: bool | None,
         sensitivity: Sensitivity | None = None,
         all_branches: bool = False,
+        confirms: bool = True,
     ) -> Memory:
         """Store a new version of `memory` under its id; see `edited`. With `all_branches`, the memories that it replaced on its branch end."""
         changed = self.edited(
@@ -171,6 +176,7 @@ class Memories:
             pinned=pinned,
             sensitivity=sensitivity,
             all_branches=all_branches,
+            confirms=confirms,
         )
         if memory.branch is None or changed.branch is not None:
             self._write([Edit(memory=changed)])
@@ -187,14 +193,17 @@ class Memories:
         *,
         content: str | None,
         kind: str | None,
-        when: str | Trigger | None,
+        when: str | Sequence[str] | Trigger | None,
         scope: Scope | None,
         importance: float | None,
         pinned: bool | None,
         sensitivity: Sensitivity | None = None,
         all_branches: bool = False,
+        confirms: bool = True,
     ) -> Memory:
         """A new version of `memory`, not stored. The user's hand confirms it: it becomes active, tier user.
+
+        `confirms` False = an agent's hand, which leaves status and tier as they are.
 
         It then holds on all branches if `all_branches` is set, if its branch is gone, or if its new kind or scope is not about the code of a project.
 
@@ -214,7 +223,7 @@ class Memories:
             text = _checked(content, redactor)
         trigger = memory.trigger
         if when is not None:
-            trigger = _trigger(when, "user") or trigger
+            trigger = _trigger(when, "user" if confirms else "agent") or trigger
         elif content is not None and MAKER_RANK[trigger.maker] == 0:
             trigger = self._capture.maker(text, kind=kind or memory.kind, files=memory.files)
         return replace(
@@ -231,8 +240,8 @@ class Memories:
                 session=bool(memory.session),
                 before=memory.sensitivity,
             ),
-            provenance=replace(memory.provenance, tier=TrustTier.USER),
-            status="active" if memory.status == "quarantined" else memory.status,
+            provenance=replace(memory.provenance, tier=TrustTier.USER) if confirms else memory.provenance,
+            status="active" if confirms and memory.status == "quarantined" else memory.status,
             entities=link_entities(text, files=memory.files),
             tokens=self._parts.tokens.count(text),
             updated_at_ms=now,

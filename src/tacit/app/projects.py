@@ -22,7 +22,7 @@ from tacit.ports.clock import Clock
 from tacit.ports.store import ProjectRecord, Store
 from tacit.reading.languages import check_language, language_of
 from tacit.session.former_projects import former_id
-from tacit.session.projects import identify_project, project_id, relative_path
+from tacit.session.projects import identify_project, is_user_folder, project_id, relative_path
 from tacit.state.registry import LANGUAGES
 
 CACHE_MS = 60_000
@@ -82,8 +82,8 @@ class Projects:
 
     def real_folder(self, cwd: str) -> str:
         """The folder that `cwd` leads to, looked up once for a burst of events; "" for none."""
-        if not cwd:
-            return ""
+        if not cwd or is_user_folder(cwd):
+            return cwd
         now = self._clock.monotonic_ms()
         with self._lock:
             cached = self._real.get(cwd)
@@ -117,6 +117,8 @@ class Projects:
     def _resolve(self, cwd: str) -> Membership:
         """The stored project whose folder it is, a project nobody works in yet, or one of its own."""
         identified = identify_project(cwd)
+        if is_user_folder(cwd):
+            return Membership(project=self._stored(identified.id) or identified, folder="")
         projects = {project.id: project for project in self._store.projects()}
         former = self._settle_former(identified, projects)
         folder = identified.folders[0]
@@ -341,7 +343,7 @@ class Projects:
     def recent_folders(self) -> tuple[str, ...]:
         """Working folders seen lately, and the roots of all known projects."""
         with self._lock:
-            folders = tuple(self._found)
+            folders = tuple(cwd for cwd in self._found if not is_user_folder(cwd))
         roots = (
             project.root for project in self._store.projects() if project.root
         )  # imported ones have none yet
@@ -357,7 +359,7 @@ class Projects:
         share_preferences: bool = True,
         links: tuple[str, ...] = (),
     ) -> ScopeFilter:
-        """Return the scopes visible from `project` while working on `paths`.
+        """Return the scopes visible from `project` while working on `paths`. One user of a program sees what is theirs, and nothing else.
 
         Args:
             project: where the agent works; None sees the universal scope only.
@@ -368,6 +370,10 @@ class Projects:
             links: ids of further projects that may be read.
         """
         scopes: list[Scope] = []
+        if project is not None and project_scope(project.id).of_user:
+            scopes += [project_scope(project.id), *path_scopes(project.id, paths)]
+            scopes += [Scope(kind=ScopeKind.SESSION, key=session)] if session else []
+            return ScopeFilter.of(*scopes)
         if share_preferences:
             languages = self.languages(project) if project else ()
             scopes.append(UNIVERSAL)

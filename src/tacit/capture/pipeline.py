@@ -565,7 +565,7 @@ class CapturePipeline:
         if state is None:
             return ()
         ids = tuple(dict.fromkeys(exposure.memory_id for exposure in state.ledger))
-        shown = self._store.get(ids, scope=ScopeFilter.of(scope, UNIVERSAL))
+        shown = self._store.get(ids, scope=ScopeFilter.compared_with(scope))
         return (*(memory.content for memory in shown), *(block.text for block in state.blocks))
 
     def _usage(
@@ -587,7 +587,7 @@ class CapturePipeline:
         )
         if not exposures or not turns:
             return (), ()
-        visible = ScopeFilter.of(scope, UNIVERSAL)
+        visible = ScopeFilter.compared_with(scope)
         shown = [
             ShownMemory(
                 memory=memory,

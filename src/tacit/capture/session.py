@@ -182,7 +182,9 @@ def statement_draft(
 
 
 def _scope_of(statement: Statement, place: SessionContext) -> Scope:
-    """Where a statement holds: everywhere, in a language, or where it was said."""
+    """Where a statement holds: everywhere, in a language, or where it was said. What one user of a program says holds for them alone."""
+    if place.scope.of_user:
+        return place.scope
     language = language_at_large(statement.span)
     if language and BUILTIN_KINDS.of_stored(statement.kind).standing:
         return Scope(kind=ScopeKind.LANGUAGE, key=language)

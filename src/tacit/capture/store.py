@@ -27,7 +27,7 @@ from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Retire, Sk
 from tacit.model.ids import content_hash
 from tacit.model.kinds import BUILTIN_KINDS, KindRegistry
 from tacit.model.memory import Memory, Provenance, Relation
-from tacit.model.scope import UNIVERSAL, ScopeFilter
+from tacit.model.scope import ScopeFilter
 from tacit.model.session import SessionKey
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder, EmbedderIdentity, Vectors
@@ -266,7 +266,7 @@ class Reconciler:
 
         The store weighs a shared name by its rarity; what comes with `memory` is not in it yet, and every name counts alike.
         """
-        scope = ScopeFilter.of(memory.scope, UNIVERSAL)
+        scope = ScopeFilter.compared_with(memory.scope)
         hits = (
             self._store.search.entity(memory.entities, scope=scope, limit=_RELATED).hits
             if memory.entities
@@ -353,7 +353,7 @@ class Reconciler:
         gone: set[str],
         beside: Sequence[str],
     ) -> list[Neighbor]:
-        scope = ScopeFilter.of(memory.scope, UNIVERSAL)
+        scope = ScopeFilter.compared_with(memory.scope)
         vector = self._vector_of(memory, vectors)
         cosines: dict[str, float] | None = None
         search = self._store.search

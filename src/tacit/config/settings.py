@@ -619,6 +619,18 @@ class DaemonSettings(_Section):
     log_files: int = Field(default=3, ge=1, le=100, description="rotated logs kept")
 
 
+ToolSet = Literal["lean", "full"]
+
+
+class McpSettings(_Section):
+    """The MCP server."""
+
+    tools: ToolSet = Field(
+        default="lean",
+        description="the tools that clients are shown: lean = search, add, update, forget and the context of the project; full = all",
+    )
+
+
 class PrivacySettings(_Section):
     """What is kept out of the store and out of injected text."""
 
@@ -706,6 +718,7 @@ class Settings(_Section):
     store: StoreSettings = StoreSettings()
     embedder: EmbedderSettings = EmbedderSettings()
     daemon: DaemonSettings = DaemonSettings()
+    mcp: McpSettings = McpSettings()
     privacy: PrivacySettings = PrivacySettings()
     retention: RetentionSettings = RetentionSettings()
     backup: BackupSettings = BackupSettings()

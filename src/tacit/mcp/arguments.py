@@ -99,6 +99,18 @@ class AddOne(Arguments):
     replaces: Words | None = Field(default=None, max_length=20, description="Ids of memories it replaces")
 
 
+class Update(Arguments):
+    """Of `memory_update`."""
+
+    id: MemoryId
+    content: str | None = Field(default=None, description="The whole statement as it should be")
+    kind: KindName | None = None
+    when: Whens | None = Field(default=None, description="As in memory_add")
+    user_words: str | None = Field(
+        default=None, description="The user's words asking for it, verbatim; needed for what they said"
+    )
+
+
 class Context(Arguments):
     """Of `memory_context`."""
 
@@ -188,10 +200,14 @@ def _slim(field: dict[str, Any]) -> dict[str, Any]:
     for option in options:
         if option.get("type") != "null":
             slim = {**{key: value for key, value in option.items() if key not in _UNSAID}, **slim}
+    if "items" in slim:
+        slim["items"] = _slim(slim["items"])
+    if "enum" in slim:  # its values say that they are texts
+        slim.pop("type", None)
     return slim
 
 
-_UNSAID = ("title", "maxLength", "minLength", "maxItems")
+_UNSAID = ("title", "maxLength", "minLength", "maxItems", "maximum", "minimum")
 
 
 def checked(model: type[Arguments], values: dict[str, Any]) -> Arguments:

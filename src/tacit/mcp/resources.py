@@ -10,7 +10,7 @@ from tacit.app.queries.agent_tools import Caller
 from tacit.errors import NotFound
 from tacit.mcp import arguments as ask
 from tacit.mcp.texts import framed, memory_line
-from tacit.mcp.tools import profile
+from tacit.mcp.tools import NOTHING_KNOWN, profile
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -29,11 +29,11 @@ class Resource:
 
 
 def _context(engine: Engine, caller: Caller) -> str:
-    return engine.context(caller.cwd, with_ids=True).text or "Nothing is known of this project yet."
+    return engine.context_answer(caller.cwd).block.text or NOTHING_KNOWN
 
 
 def _preferences(engine: Engine, caller: Caller) -> str:
-    return profile(engine, caller, ask.Profile(max_tokens=MOST_TOKENS))
+    return profile(engine, caller, ask.Profile(max_tokens=MOST_TOKENS)).text
 
 
 def _digest(engine: Engine, caller: Caller) -> str:

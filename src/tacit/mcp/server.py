@@ -27,10 +27,11 @@ from starlette.types import ASGIApp
 
 from tacit import __version__
 from tacit.app.queries.agent_tools import Caller
+from tacit.config.settings import ToolSet
 from tacit.errors import TacitError
 from tacit.mcp.prompts import PROMPTS, Prompt, message
 from tacit.mcp.resources import RESOURCES, read
-from tacit.mcp.tools import BY_NAME, TOOLS, Tool, call, unknown_tool
+from tacit.mcp.tools import BY_NAME, Tool, call, tools_of, unknown_tool
 from tacit.session.answer_priority import wait_for_pending_answers
 
 if TYPE_CHECKING:
@@ -80,21 +81,27 @@ def build_mcp(engine: Engine) -> McpApp:
     return McpApp(app=app, running=running)
 
 
-def listed_tools() -> list[types.Tool]:
-    """The tools as clients see them."""
-    return [_listed(tool) for tool in TOOLS]
+def listed_tools(name: ToolSet) -> list[types.Tool]:
+    """The tools of a set as clients see them."""
+    return [_listed(tool) for tool in tools_of(name)]
 
 
 def _listed(tool: Tool) -> types.Tool:
-    # The hints' defaults are the careful ones, and an agent's context pays for each word: only what differs is said.
-    hints = (
-        types.ToolAnnotations(read_only_hint=True)
-        if tool.reads
-        else types.ToolAnnotations(destructive_hint=tool.ends)
+    # What is the default of a hint is left out: an agent's context pays for each word.
+    hints = types.ToolAnnotations(
+        read_only_hint=True if tool.reads else None,
+        destructive_hint=None if tool.reads else tool.ends,
+        open_world_hint=False,
     )
     shown = {ALWAYS_SHOWN: True} if tool.always else None
     return types.Tool(
-        name=tool.name, description=tool.about, input_schema=tool.schema, annotations=hints, _meta=shown
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=tool.schema,
+        output_schema=tool.gives,
+        annotations=hints,
+        _meta=shown,
     )
 
 
@@ -138,20 +145,22 @@ def build_server(engine: Engine, *, caller: Caller | None = None) -> Server[Any]
         host = _host_of(context)
         if host:
             await work(context, lambda _: engine.nudges.tools_listed(host))
-        return types.ListToolsResult(tools=listed_tools())
+        return types.ListToolsResult(tools=listed_tools(engine.settings.mcp.tools))
 
     async def call_tool(context: RequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in BY_NAME:
             raise MCPError(code=types.INVALID_PARAMS, message=unknown_tool(params.name))
         try:
-            text = await work(context, lambda asker: call(engine, asker, params.name, params.arguments or {}))
+            answer = await work(
+                context, lambda asker: call(engine, asker, params.name, params.arguments or {})
+            )
         except TacitError as error:
             return _result(f"Refused: {error}", failed=True)
         # The tools' boundary: the agent is told that it failed, never with which text.
         except Exception as error:  # noqa: BLE001
             _LOG.error("the tool %s failed", params.name, exc_info=error)
             return _result(f"Tacit failed with {type(error).__name__}; go on without it.", failed=True)
-        return _result(text)
+        return _result(answer.text, data=answer.data)
 
     async def list_resources(
         _: RequestContext, __: types.PaginatedRequestParams | None
@@ -216,8 +225,9 @@ def _host_of(context: RequestContext) -> str:
     return host if re.fullmatch(r"[a-z0-9-]{1,40}", host) else ""
 
 
-def _result(text: str, *, failed: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
+def _result(text: str, *, data: dict[str, Any] | None = None, failed: bool = False) -> types.CallToolResult:
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
+    return types.CallToolResult(content=content, structured_content=data, is_error=failed)
 
 
 async def _or_error(work: Any) -> str:

@@ -6,12 +6,12 @@ In: memories, changes, traces, counts. Out: text, escaped, within the tokens of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 
 from tacit.app.queries.agent_tools import AgentStats
-from tacit.app.reasons import change_text, drop_text, silence_text
+from tacit.app.reasons import change_text, silence_text
+from tacit.mcp.outputs import SHORTEST, SHOWN_CANDIDATES, day, fates_of
 from tacit.model.change_reason import ChangeCause
-from tacit.model.changes import Add, Change, Contradict, Merge, Skip, Supersede
+from tacit.model.changes import Add, Change, Contradict, Edit, Merge, Skip, Supersede
 from tacit.model.memory import Memory
 from tacit.model.trace import Trace
 from tacit.safety.escape import OPEN_TAG, escape_text
@@ -19,9 +19,7 @@ from tacit.safety.trust import is_marked
 
 TAIL_TOKENS = 24
 """Kept free for the line that says how many more there are."""
-SHORTEST = 40
 LINE_CHARS = 400
-SHOWN_CANDIDATES = 5
 SILENCES = 3
 
 
@@ -60,10 +58,10 @@ def memory_line(memory: Memory) -> str:
     text = memory.content if len(memory.content) <= LINE_CHARS else f"{memory.content[:LINE_CHARS]}..."
     origin = memory.provenance.read_from
     marks = ", unconfirmed" if is_marked(memory) else ""
-    marks += f", held until {_day(ended)}" if (ended := memory.validity.valid_to_ms) is not None else ""
+    marks += f", held until {day(ended)}" if (ended := memory.validity.valid_to_ms) is not None else ""
     marks += f", from {escape_text(origin)}" if origin else ""
     marks += f", on branch {escape_text(memory.branch_name)}" if memory.branch is not None else ""
-    return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({_day(memory.validity.valid_from_ms)}{marks})"
+    return f"- {memory.id} [{memory.kind}] {escape_text(text)} ({day(memory.validity.valid_from_ms)}{marks})"
 
 
 def outcome(change: Change) -> str:
@@ -79,6 +77,8 @@ def outcome(change: Change) -> str:
             return f"Confirmed: {_named(change.memory)} counts as the user's word now."
         case Merge():
             return f"Known already as {_named(change.memory)}."
+        case Edit():
+            return f"Changed: {memory_line(change.memory)[2:]}"
         case Skip() if change.memory_id:
             return f"Known already as {change.memory_id}."
         case Skip():
@@ -101,17 +101,11 @@ def trace_lines(trace: Trace, memory_id: str = "") -> list[str]:
         if trace.injected
         else f"silent: {escape_text(silence_text(trace)) or 'nothing fitted'}"
     )
-    lines = [f"- turn {trace.turn}, {trace.surface.value}, {_day(trace.at_ms)}, '{question}': {result}"]
-    why = {
-        drop.memory_id: f"{stage.stage}: {drop_text(drop)}" for stage in trace.stages for drop in stage.drops
-    }
+    lines = [f"- turn {trace.turn}, {trace.surface.value}, {day(trace.at_ms)}, '{question}': {result}"]
+    why = fates_of(trace)
     shown = [c for c in trace.candidates if not memory_id or c.memory_id == memory_id][:SHOWN_CANDIDATES]
     for candidate in shown:
-        fate = (
-            "handed over"
-            if candidate.memory_id in trace.injected
-            else why.get(candidate.memory_id, "not chosen")
-        )
+        fate = why.get(candidate.memory_id, "not chosen")
         lines.append(
             f"  - {candidate.memory_id} [{candidate.kind}] relevance {candidate.relevance:.2f}"
             f" (threshold {trace.threshold:.2f}), {escape_text(fate)}: {escape_text(candidate.content[:120])}"
@@ -140,7 +134,3 @@ def stats_text(stats: AgentStats) -> str:
     if stats.refused:
         lines.append(stats.refused)
     return "\n".join(lines)
-
-
-def _day(at_ms: int) -> str:
-    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")

@@ -1,7 +1,7 @@
 """The tools: one entry each, with what an agent reads of it and the function that answers.
 
-In: who asks and checked arguments. Out: a short text, never of more tokens than were asked for. What Tacit refuses on purpose
-is raised and becomes an error result; a statement of an agent is never taken for the user's word.
+In: who asks and checked arguments. Out: a short text and the same as JSON, neither of more tokens than were asked for. What Tacit
+refuses on purpose is raised and becomes an error result; a statement of an agent is never taken for the user's word.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from tacit.app.queries.agent_tools import Caller
+from tacit.app.queries.agent_tools import Caller, MemoryListing
 from tacit.app.queries.session_answers import ContextAnswer
+from tacit.config.settings import ToolSet
 from tacit.errors import NotFound
 from tacit.mcp import arguments as ask
+from tacit.mcp import outputs as say
+from tacit.mcp.outputs import ToolAnswer
 from tacit.mcp.texts import (
     TAIL_TOKENS,
     framed,
@@ -24,13 +27,16 @@ from tacit.mcp.texts import (
     trace_lines,
     with_more,
 )
-from tacit.model.memory import BY_TOOL, Sensitivity, Speaker
+from tacit.model.changes import Change, Retire
+from tacit.model.memory import BY_TOOL, Memory, Sensitivity, Speaker
 from tacit.model.scope import Scope
+from tacit.model.trace import Trace
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
 
 NOTHING_FITS = "Nothing fits this question."
+NOTHING_KNOWN = "Nothing is known of this project yet."
 MORE_HINT = "ask more narrowly or raise max_tokens"
 ERRORS = ("error_pattern", "anti_pattern")
 FILES = ("file_context",)
@@ -44,9 +50,12 @@ class Tool:
 
     Attributes:
         name: as clients call it.
+        title: as people read it.
         about: what an agent reads.
         takes: model of its arguments.
+        gives: JSON schema of the structured part of its answer.
         answer: what answers; blocking.
+        lean: whether it is in the lean set.
         reads: whether it changes nothing.
         ends: whether it takes something away.
         always: whether a host that shows names alone until a tool is looked for is asked to show it whole: an agent uses
@@ -54,9 +63,12 @@ class Tool:
     """
 
     name: str
+    title: str
     about: str
     takes: type[ask.Arguments]
-    answer: Callable[[Engine, Caller, Any], str]
+    gives: dict[str, Any]
+    answer: Callable[[Engine, Caller, Any], ToolAnswer]
+    lean: bool = False
     reads: bool = True
     ends: bool = False
     always: bool = False
@@ -67,18 +79,20 @@ class Tool:
         return ask.schema_of(self.takes)
 
 
-def search(engine: Engine, caller: Caller, arguments: ask.Search) -> str:
+def search(engine: Engine, caller: Caller, arguments: ask.Search) -> ToolAnswer:
     """The answer to a question, within its tokens, with how many more there are."""
     answer = engine.agents.answer(caller, arguments.query, budget_tokens=arguments.max_tokens - TAIL_TOKENS)
     if answer.refused:
-        return answer.refused
+        return _found(engine, answer.refused, (), arguments.max_tokens, note=answer.refused)
     further = engine.agents.matching(caller, arguments.query, besides=answer)
     if not further:
-        return _answer_text(answer)
+        return _answer(engine, answer, arguments.max_tokens)
     count = engine.agents.count
     remaining = arguments.max_tokens - count(answer.block.text)
     if answer.block.text and remaining < LEAST_FURTHER:
-        return with_more(answer.block.text, answer.more + len(further), MORE_HINT)
+        more = answer.more + len(further)
+        text = with_more(answer.block.text, more, MORE_HINT)
+        return _found(engine, text, answer.memories, arguments.max_tokens, more=more)
     lines = framed(
         "On record with such words.",
         [memory_line(memory) for memory in further],
@@ -87,10 +101,34 @@ def search(engine: Engine, caller: Caller, arguments: ask.Search) -> str:
         count=count,
     )
     # First: they hold the words, and an answer may be long.
-    return f"{lines}\n{answer.block.text}".strip()
+    further_ids = {memory.id for memory in further}
+    others = [memory for memory in answer.memories if memory.id not in further_ids]
+    text = f"{lines}\n{answer.block.text}".strip()
+    return _found(engine, text, (*further, *others), arguments.max_tokens, more=answer.more)
 
 
-def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> str:
+def _found(
+    engine: Engine,
+    text: str,
+    memories: Sequence[Memory],
+    max_tokens: int,
+    *,
+    more: int = 0,
+    note: str = "",
+) -> ToolAnswer:
+    data = say.memories_data(memories, max_tokens=max_tokens, count=engine.agents.count, more=more, note=note)
+    return ToolAnswer(text=text, data=data)
+
+
+def _answer(engine: Engine, answer: ContextAnswer, max_tokens: int) -> ToolAnswer:
+    if answer.block.empty:
+        text = answer.refused or NOTHING_FITS
+        return _found(engine, text, (), max_tokens, note=text)
+    text = with_more(answer.block.text, answer.more, MORE_HINT)
+    return _found(engine, text, answer.memories, max_tokens, more=answer.more)
+
+
+def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> ToolAnswer:
     """Store an agent's statement and say what became of it.
 
     It is stored at the lowest tier: an agent's word without the user's is unconfirmed, and recalled on demand only. With
@@ -109,20 +147,40 @@ def add(engine: Engine, caller: Caller, arguments: ask.AddOne) -> str:
         sensitivity=Sensitivity.parse(arguments.sensitivity) if arguments.sensitivity else None,
         replaces=tuple(arguments.replaces or ()),
     )
-    return "\n".join(outcome(change) for change in changes) or "Nothing was stored."
+    return _changed(changes, "\n".join(outcome(change) for change in changes) or "Nothing was stored.")
 
 
-def context(engine: Engine, caller: Caller, arguments: ask.Context) -> str:
+def _changed(changes: Sequence[Change], text: str) -> ToolAnswer:
+    return ToolAnswer(text=text, data=say.changes_data(changes))
+
+
+def update(engine: Engine, caller: Caller, arguments: ask.Update) -> ToolAnswer:
+    """Change a memory on an agent's word; see `Engine.update`."""
+    changes = engine.update(
+        arguments.id,
+        cwd=caller.cwd,
+        content=arguments.content or None,
+        kind=arguments.kind or None,
+        when=arguments.when or None,
+        user_words=arguments.user_words or "",
+    )
+    return _changed(changes, "\n".join(outcome(change) for change in changes))
+
+
+def context(engine: Engine, caller: Caller, arguments: ask.Context) -> ToolAnswer:
     """What a new session gets; with any argument, an answer that counts for the session."""
     if not (arguments.query or arguments.scope or arguments.category):
-        return engine.context(caller.cwd, with_ids=True).text or "Nothing is known of this project yet."
+        start = engine.context_answer(caller.cwd)
+        text = start.block.text or NOTHING_KNOWN
+        note = "" if start.memories else text
+        return _found(engine, text, start.memories, ask.MAX_TOKENS, note=note)
     answer = engine.agents.answer(
         caller, arguments.query or "", scope=arguments.scope or "", category=arguments.category or ""
     )
-    return _answer_text(answer)
+    return _answer(engine, answer, ask.MAX_TOKENS)
 
 
-def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> str:
+def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> ToolAnswer:
     """What is known of a topic, else of what the user asked last. Source: section 3.2 of the typed seed."""
     words = arguments.topic or engine.agents.last_words(caller)
     answer = engine.agents.answer(
@@ -131,10 +189,10 @@ def inject(engine: Engine, caller: Caller, arguments: ask.Inject) -> str:
         kinds=tuple(arguments.memory_types or ()),
         budget_tokens=arguments.max_tokens - TAIL_TOKENS,
     )
-    return _answer_text(answer)
+    return _answer(engine, answer, arguments.max_tokens)
 
 
-def task(engine: Engine, caller: Caller, arguments: ask.Task) -> str:
+def task(engine: Engine, caller: Caller, arguments: ask.Task) -> ToolAnswer:
     """What is known for a task. Source: section 3.2 of the typed seed."""
     without: Sequence[str] = (
         *(() if arguments.include_file_context else FILES),
@@ -147,16 +205,10 @@ def task(engine: Engine, caller: Caller, arguments: ask.Task) -> str:
         budget_tokens=arguments.max_tokens - TAIL_TOKENS,
         for_task=True,
     )
-    return _answer_text(answer)
+    return _answer(engine, answer, arguments.max_tokens)
 
 
-def _answer_text(answer: ContextAnswer) -> str:
-    if answer.block.empty:
-        return answer.refused or NOTHING_FITS
-    return with_more(answer.block.text, answer.more, MORE_HINT)
-
-
-def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> str:
+def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> ToolAnswer:
     """Memories with their ids, newest first."""
     listing = engine.agents.listing(
         caller,
@@ -166,152 +218,190 @@ def list_some(engine: Engine, caller: Caller, arguments: ask.ListSome) -> str:
         limit=arguments.limit,
         offset=arguments.offset,
     )
-    if not listing.memories:
-        return "No memory of this sort may be seen from here."
-    lines = [memory_line(memory) for memory in listing.memories]
-    return framed(
-        "On record, best match first." if arguments.text else "On record, newest first.",
-        lines,
-        max_tokens=arguments.max_tokens,
-        more=listing.more,
-        count=engine.agents.count,
+    heading = "On record, best match first." if arguments.text else "On record, newest first."
+    return _listed(
+        engine, listing, heading, "No memory of this sort may be seen from here.", arguments.max_tokens
     )
 
 
-def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> str:
+def profile(engine: Engine, caller: Caller, arguments: ask.Profile) -> ToolAnswer:
     """What is known of the user and their standing rules."""
+    heading = "What the user prefers and wants to be kept to, the most important first."
     listing = engine.agents.profile(caller)
+    return _listed(engine, listing, heading, "No preference of the user is known yet.", arguments.max_tokens)
+
+
+def _listed(engine: Engine, listing: MemoryListing, heading: str, none: str, max_tokens: int) -> ToolAnswer:
     if not listing.memories:
-        return "No preference of the user is known yet."
+        return _found(engine, none, (), max_tokens, note=none)
     lines = [memory_line(memory) for memory in listing.memories]
-    return framed(
-        "What the user prefers and wants to be kept to, the most important first.",
-        lines,
-        max_tokens=arguments.max_tokens,
-        more=listing.more,
-        count=engine.agents.count,
-    )
+    text = framed(heading, lines, max_tokens=max_tokens, more=listing.more, count=engine.agents.count)
+    return _found(engine, text, listing.memories, max_tokens, more=listing.more)
 
 
-def forget(engine: Engine, caller: Caller, arguments: ask.Forget) -> str:
+def forget(engine: Engine, caller: Caller, arguments: ask.Forget) -> ToolAnswer:
     """Retire a memory."""
     memory = engine.agents.forget(
         caller, arguments.id, reason=arguments.reason or "", user_words=arguments.user_words or ""
     )
-    return f"Forgotten: {memory_line(memory)[2:]}"
+    retired = Retire(memory_id=memory.id, at_ms=engine.clock.now_ms())
+    return _changed((retired,), f"Forgotten: {memory_line(memory)[2:]}")
 
 
-def feedback(engine: Engine, caller: Caller, arguments: ask.Feedback) -> str:
+def feedback(engine: Engine, caller: Caller, arguments: ask.Feedback) -> ToolAnswer:
     """Say whether a memory helped."""
     memory, counted = engine.agents.feedback(caller, arguments.id, useful=arguments.useful)
     verdict = "useful" if arguments.useful else "not useful"
-    return f"{memory.id} counts as {verdict}." if counted else f"{memory.id} was called {verdict} before."
+    text = f"{memory.id} counts as {verdict}." if counted else f"{memory.id} was called {verdict} before."
+    return ToolAnswer(text=text, data={"id": memory.id, "counted": counted})
 
 
-def why(engine: Engine, caller: Caller, arguments: ask.Why) -> str:
+def why(engine: Engine, caller: Caller, arguments: ask.Why) -> ToolAnswer:
     """What the last recalls handed over and left out, and why."""
     traces = engine.agents.traces(caller, memory=arguments.id or "", limit=arguments.limit)
+    name = _whole(traces, arguments.id or "")
+    count = engine.agents.count
+    data = say.recalls_data(traces, name, max_tokens=arguments.max_tokens, count=count)
     if not traces:
         of = f" looked at {arguments.id}" if arguments.id else ""
-        return f"No recall of a session at work here{of}."
-    name = arguments.id or ""
-    lines = [line for trace in traces for line in trace_lines(trace, _whole(traces, name))]
-    return framed(
+        return ToolAnswer(text=f"No recall of a session at work here{of}.", data=data)
+    lines = [line for trace in traces for line in trace_lines(trace, name)]
+    text = framed(
         "The last recalls of this session, newest first.",
         lines,
         max_tokens=arguments.max_tokens,
         more=0,
-        count=engine.agents.count,
+        count=count,
     )
+    return ToolAnswer(text=text, data=data)
 
 
-def _whole(traces: Sequence[Any], prefix: str) -> str:
+def _whole(traces: Sequence[Trace], prefix: str) -> str:
     ids = (candidate.memory_id for trace in traces for candidate in trace.candidates)
     return next((name for name in ids if prefix and name.startswith(prefix)), prefix)
 
 
-def stats(engine: Engine, caller: Caller, arguments: ask.Stats) -> str:  # noqa: ARG001 - one shape for all
+def stats(engine: Engine, caller: Caller, arguments: ask.Stats) -> ToolAnswer:  # noqa: ARG001 - one shape for all
     """Counts."""
-    return stats_text(engine.agents.stats(caller))
+    counts = engine.agents.stats(caller)
+    return ToolAnswer(text=stats_text(counts), data=say.stats_data(counts))
 
 
 TOOLS: tuple[Tool, ...] = (
     Tool(
         name="memory_search",
+        title="Search memory",
         about="Search what earlier sessions left on record for this project and user: decisions, rules, known errors with"
         " their fixes, open tasks. Use it BEFORE you decide something that may be decided already, when an error looks"
-        " familiar, when the user refers to earlier work, and before you ask the user anything.",
+        " familiar, when the user refers to earlier work, and before you ask the user anything. Also to get the id of a memory.",
         takes=ask.Search,
+        gives=say.MEMORIES,
         answer=search,
+        lean=True,
         always=True,
     ),
     Tool(
         name="memory_add",
+        title="Add a memory",
         about="Remember one statement for later sessions, as soon as it is settled: what the user decided, prefers or"
         " corrected, a fix that worked, what a file is for. Without `when` it is found only by its words; without"
         " `user_words` it waits for the user. Never secrets, never what the code itself says.",
         takes=ask.AddOne,
+        gives=say.CHANGES,
         answer=add,
         reads=False,
+        lean=True,
         always=True,
     ),
     Tool(
+        name="memory_update",
+        title="Correct a memory",
+        about="Correct a memory that you were shown: its statement, kind, or when it applies. What is left out stays. What the"
+        " user said is changed only with `user_words`; otherwise the user is asked.",
+        takes=ask.Update,
+        gives=say.CHANGES,
+        answer=update,
+        reads=False,
+        ends=True,
+        lean=True,
+    ),
+    Tool(
+        name="memory_forget",
+        title="Forget a memory",
+        about="Stop recalling a memory that is wrong or outdated and has no successor; the user can undo it.",
+        takes=ask.Forget,
+        gives=say.CHANGES,
+        answer=forget,
+        reads=False,
+        ends=True,
+        lean=True,
+    ),
+    Tool(
         name="memory_context",
+        title="Project context",
         about="What a new session in this folder is given: standing rules, recent decisions, open tasks. With an argument:"
         " what is known of that. Call it when you start without such a block, after a compaction, and again in"
         " mid-session when the task changes.",
         takes=ask.Context,
+        gives=say.MEMORIES,
         answer=context,
+        lean=True,
     ),
     Tool(
         name="inject_context",
+        title="Context on a topic",
         about="Bring what is on record about a topic into this conversation, of some kinds only if you like.",
         takes=ask.Inject,
+        gives=say.MEMORIES,
         answer=inject,
     ),
     Tool(
         name="get_context_for_task",
+        title="Context for a task",
         about="Everything on record that governs a task: call it once before you start a fix, feature or refactoring.",
         takes=ask.Task,
+        gives=say.MEMORIES,
         answer=task,
     ),
     Tool(
         name="memory_list",
+        title="List memories",
         about="List memories with their ids, newest first; with text, the best match first.",
         takes=ask.ListSome,
+        gives=say.MEMORIES,
         answer=list_some,
     ),
     Tool(
         name="memory_profile",
+        title="User preferences",
         about="How this user wants to work: preferences, corrections, standing rules.",
         takes=ask.Profile,
+        gives=say.MEMORIES,
         answer=profile,
     ),
     Tool(
-        name="memory_forget",
-        about="Stop recalling a memory that is wrong or outdated; the user can undo it.",
-        takes=ask.Forget,
-        answer=forget,
-        reads=False,
-        ends=True,
-    ),
-    Tool(
         name="memory_feedback",
+        title="Rate a memory",
         about="Say whether a memory you were given helped; it ranks higher or lower from then on.",
         takes=ask.Feedback,
+        gives=say.JUDGED,
         answer=feedback,
         reads=False,
     ),
     Tool(
         name="memory_why",
+        title="Explain recalls",
         about="Why memories were or were not handed over in this session.",
         takes=ask.Why,
+        gives=say.RECALLS,
         answer=why,
     ),
     Tool(
         name="memory_stats",
+        title="Count memories",
         about="How much is on record here and what this session was given.",
         takes=ask.Stats,
+        gives=say.STATS,
         answer=stats,
     ),
 )
@@ -325,7 +415,12 @@ def unknown_tool(name: str) -> str:
     return f"Unknown tool: {name[:100]}" + (f" ({REMOVED[name]})" if name in REMOVED else "")
 
 
-def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -> str:
+def tools_of(name: ToolSet) -> tuple[Tool, ...]:
+    """The tools that clients are shown: those of the lean set, or all. The others answer as well if they are called."""
+    return TOOLS if name == "full" else tuple(tool for tool in TOOLS if tool.lean)
+
+
+def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -> ToolAnswer:
     """Answer one call; blocking.
 
     Raises:
@@ -340,4 +435,9 @@ def call(engine: Engine, caller: Caller, name: str, values: dict[str, object]) -
         return tool.answer(engine, caller, arguments)
     with engine.noting_changes() as written:
         answer = tool.answer(engine, caller, arguments)
-    return f"{answer}\nThe user can take that back with `tacit undo {written[-1]}`." if written else answer
+    if not written:
+        return answer
+    return ToolAnswer(
+        text=f"{answer.text}\nThe user can take that back with `tacit undo {written[-1]}`.",
+        data={**answer.data, "undo": written[-1]},
+    )

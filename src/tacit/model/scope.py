@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -10,6 +12,11 @@ from tacit.errors import InvalidScope
 
 TASK_MARK = ":task:"
 """Between a project's id and a task's name: `project:shop:task:debugging` is seen only where that task is at hand."""
+
+USER_FOLDER = "user:"
+"""Begins what stands in the place of a working folder for one user of a program with many: `user:ana`."""
+_USER_PROJECT = "user~"
+"""Begins the id of such a user's project; no other project's id holds a `~`."""
 
 
 class ScopeKind(StrEnum):
@@ -50,6 +57,11 @@ class Scope:
         """The task that a project scope is narrowed to, or empty."""
         return self.key.partition(TASK_MARK)[2] if self.kind is ScopeKind.PROJECT else ""
 
+    @property
+    def of_user(self) -> bool:
+        """Whether it is, or lies in, the space of one user of a program with many."""
+        return (self.project_id or "").startswith(_USER_PROJECT)
+
     @classmethod
     def parse(cls, text: str) -> Scope:
         """Read `kind:key`; languages in any case.
@@ -79,6 +91,13 @@ def project_scope(project_id: str) -> Scope:
     return Scope(kind=ScopeKind.PROJECT, key=project_id)
 
 
+def user_project_id(user: str) -> str:
+    """The id of the project that stands for one user of a program with many: readable words, and 32 hexadecimal digits of SHA-256."""
+    words = re.sub(r"[^a-z0-9._-]+", "-", user.lower()).strip("-")[:40] or "user"
+    digest = hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return f"{_USER_PROJECT}{words}-{digest}"
+
+
 def path_scopes(project_id: str, paths: Iterable[str]) -> tuple[Scope, ...]:
     """Scopes of every folder above `paths` (relative to the project root), sorted, without the root itself."""
     folders: set[str] = set()
@@ -100,6 +119,11 @@ class ScopeFilter:
     def of(cls, *scopes: Scope) -> ScopeFilter:
         """Filter that shows exactly these scopes (sorted, without repeats)."""
         return cls(scopes=tuple(sorted(set(scopes))))
+
+    @classmethod
+    def compared_with(cls, scope: Scope) -> ScopeFilter:
+        """The scopes whose memories a statement of `scope` is compared with: its own and the universal one; for a user of a program, its own alone."""
+        return cls.of(scope) if scope.of_user else cls.of(scope, UNIVERSAL)
 
     def allows(self, scope: Scope) -> bool:
         """Whether a memory of `scope` may be seen."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
+from tacit.model.scope import USER_FOLDER, user_project_id
 from tacit.ports.store import ProjectRecord
 from tacit.session.remotes import name_remote
 
@@ -181,12 +182,20 @@ def resolve_folder(cwd: str | Path) -> Path:
     return _resolved(start) or start.absolute()  # a loop of links: keep the path as given
 
 
+def is_user_folder(cwd: str | Path) -> bool:
+    """Whether `cwd` stands for one user of a program with many, and for no folder."""
+    return isinstance(cwd, str) and cwd.startswith(USER_FOLDER)
+
+
 def identify_project(cwd: str | Path, *, by_remote: bool = True) -> ProjectRecord:
     """Identify the project around `cwd` (an existing folder or not), by what the folder says of itself.
 
     Without `by_remote` it is the project that the folder is without its remote. `folders` holds the one folder that stands
-    for the repository on this machine: its worktrees share it.
+    for the repository on this machine: its worktrees share it. `user:NAME` is the space of one user of a program, without any folder.
     """
+    if is_user_folder(cwd):
+        name = str(cwd).removeprefix(USER_FOLDER)
+        return ProjectRecord(id=user_project_id(name), name=f"user {name}", root="", key=str(cwd))
     start = resolve_folder(cwd)
     checkout = find_checkout(start)
     root = checkout.root if checkout else start

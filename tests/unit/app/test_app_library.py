@@ -15,6 +15,7 @@ import pytest
 from loopback import DaemonSocket
 from tacit import InjectionFailed, InjectionResult, Tacit
 from tacit.app.library.conversation import Conversation, block_slots
+from tacit.app.library.engine_access import Question
 from tacit.app.library.message_formats import ROLE_CONTENT
 from tacit.app.library.over_socket import DaemonEngine
 from tacit.config.home import Home
@@ -246,7 +247,7 @@ def test_a_daemon_that_hangs_is_waited_for_no_longer_than_asked(tmp_path: Path) 
         assert (found.reason, found.result) == ("timeout", InjectionResult())
         assert len(heard) == 1
         with pytest.raises(DaemonUnavailable, match="TimeoutError"):
-            way.recall("anything", cwd="", budget_tokens=None)
+            way.recall(Question(text="anything"))
 
 
 def test_nothing_is_sent_to_a_socket_that_others_may_have_made(tmp_path: Path) -> None:
@@ -261,7 +262,7 @@ def test_nothing_is_sent_to_a_socket_that_others_may_have_made(tmp_path: Path) -
     assert found.reason == "store"
     assert [str(error).count("open to others") for error in heard] == [1, 1]
     with pytest.raises(DaemonUnavailable, match="open to others"):
-        way.recall("anything", cwd="", budget_tokens=None)
+        way.recall(Question(text="anything"))
 
 
 def test_a_message_that_went_out_bare_stays_bare() -> None:

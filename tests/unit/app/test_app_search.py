@@ -84,7 +84,7 @@ def top_by_api(client: TestClient, words: str) -> list[str]:
 
 
 def top_by_mcp(engine, tool: str, **given: object) -> list[str]:
-    answer = call(engine, Caller(cwd="", client="test"), tool, given)
+    answer = call(engine, Caller(cwd="", client="test"), tool, given).text
     return re.findall(r"mem_\w+", answer)[:10]
 
 
@@ -92,7 +92,7 @@ def first_ids_of_search(engine, words: str) -> list[str]:
     """Endings of the ids in an answer of `memory_search`, which it shows in one form or another."""
     answer = call(
         engine, Caller(cwd="", client="test"), "memory_search", {"query": words, "max_tokens": 4000}
-    )
+    ).text
     return [one[-7:] for one in re.findall(r"(?:mem_|\(id )(\w+)", answer)][:15]
 
 

@@ -27,6 +27,7 @@ from tacit.client.daemon_client import DaemonClient
 from tacit.client.daemon_facts import read_facts
 from tacit.config.home import Home
 from tacit.daemon.launcher import write_launcher
+from unit.mcp.test_mcp_server import LEAN
 
 pytestmark = pytest.mark.slow
 
@@ -77,8 +78,12 @@ async def use_every_tool(client: Client) -> None:
         answer = await client.call_tool(tool, given)
         assert not answer.is_error, (tool, answer.content)
         assert says in str(answer.content), tool
-    listed = str((await client.call_tool("memory_list", {})).content)
-    name = listed[listed.index("mem_") :].split(maxsplit=1)[0]
+    found = await client.call_tool("memory_search", {"query": "what does the build run on, ninja or make"})
+    name = found.structured_content["memories"][0]["id"]
+    changed = await client.call_tool("memory_update", {"id": name, "content": "The build runs on bazel."})
+    assert "Changed" in str(changed.content)
+    assert changed.structured_content["undo"].startswith("chg_")
+    assert "bazel" in str((await client.call_tool("memory_list", {})).structured_content)
     assert "useful" in str((await client.call_tool("memory_feedback", {"id": name, "useful": True})).content)
     assert "Forgotten" in str((await client.call_tool("memory_forget", {"id": name})).content)
     wrong = await client.call_tool("memory_forget", {"id": name})
@@ -90,8 +95,7 @@ def test_every_tool_over_stdio_and_it_survives_the_daemon(place):
     async def talk() -> None:
         async with place.stdio() as client:
             listed = {tool.name for tool in (await client.list_tools()).tools}
-            assert len(listed) == 11
-            assert "hook" not in listed
+            assert listed == LEAN
             await use_every_tool(client)
             assert len((await client.list_resources()).resources) == 3
             assert len((await client.list_prompts()).prompts) == 3

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import pytest
@@ -28,9 +28,9 @@ from tacit.providers.clock import FakeClock
 from tacit.providers.embedding import FakeEmbedder
 from tacit.providers.tokens import ExactCounter
 
-NAMES = {
-    "memory_search", "memory_add", "memory_context", "inject_context", "get_context_for_task", "memory_list",
-    "memory_profile", "memory_forget", "memory_feedback", "memory_why", "memory_stats",
+LEAN = {"memory_search", "memory_add", "memory_update", "memory_forget", "memory_context"}
+NAMES = LEAN | {
+    "inject_context", "get_context_for_task", "memory_list", "memory_profile", "memory_feedback", "memory_why", "memory_stats",
 }  # fmt: skip
 
 
@@ -42,7 +42,7 @@ class Desk:
         self.caller = Caller(cwd=str(folder), client="here")
 
     def ask(self, name: str, **given: object) -> str:
-        return call(self.engine, self.caller, name, given)
+        return call(self.engine, self.caller, name, given).text
 
     def know(self, content: str, kind: str = "decision", **given: Any) -> str:
         (change,) = self.engine.remember(content, kind=kind, cwd=str(self.folder), **given)
@@ -75,19 +75,29 @@ def opened(tmp_path: Path, overrides: dict[str, object] | None = None) -> Iterat
     engine.close()
 
 
-def test_the_schemas_cost_less_than_two_thousand_tokens_together():
-    described = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools()]
-    assert {tool["name"] for tool in described} == NAMES
-    assert ExactCounter().count(json.dumps(described)) <= 2000
-    for tool in described:
+def described(name: Literal["lean", "full"]) -> list[dict[str, Any]]:
+    return [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools(name)]
+
+
+@pytest.mark.parametrize(("name", "names", "most"), [("lean", LEAN, 2000), ("full", NAMES, 3500)])
+def test_a_set_of_tools_with_its_output_schemas_costs_few_tokens(name, names, most):
+    tools = described(name)
+    assert {tool["name"] for tool in tools} == names
+    assert ExactCounter().count(json.dumps(tools)) < most
+    for tool in tools:
         assert tool["description"]
-        assert tool["inputSchema"]["type"] == "object"
-        assert "null" not in json.dumps(tool["inputSchema"])
+        assert tool["title"]
+        assert tool["annotations"]["openWorldHint"] is False
+        assert tool["inputSchema"]["type"] == tool["outputSchema"]["type"] == "object"
+        assert "null" not in json.dumps(tool)
 
 
 def test_what_changes_nothing_says_so():
-    reads = {tool.name for tool in listed_tools() if tool.annotations and tool.annotations.read_only_hint}
-    assert {tool.name for tool in TOOLS} - reads == {"memory_add", "memory_forget", "memory_feedback"}
+    reads = {
+        tool.name for tool in listed_tools("full") if tool.annotations and tool.annotations.read_only_hint
+    }
+    changes = {"memory_add", "memory_update", "memory_forget", "memory_feedback"}
+    assert {tool.name for tool in TOOLS} - reads == changes
 
 
 def test_what_an_agent_adds_is_unconfirmed_and_does_not_reach_prompts(desk):
@@ -204,7 +214,7 @@ def test_an_agent_sees_its_folder_and_no_other(desk, tmp_path):
     for tool, given in (
         ("memory_list", {}), ("memory_search", {"query": "the staging host heron"}), ("memory_stats", {}),
     ):  # fmt: skip
-        assert "heron" not in call(desk.engine, away, tool, given)
+        assert "heron" not in call(desk.engine, away, tool, given).text
     for tool, given in (
         ("memory_forget", {}), ("memory_feedback", {"useful": False}), ("memory_why", {}),
     ):  # fmt: skip
@@ -291,7 +301,7 @@ def test_without_a_session_the_client_is_what_counts(scoped):
         assert "handbook" in scoped.ask("memory_search", query="errors handbook")
     assert "has had its 2 answers" in scoped.ask("memory_search", query="errors handbook")
     other = Caller(cwd=scoped.caller.cwd, client="another")
-    assert "handbook" in call(scoped.engine, other, "memory_search", {"query": "errors handbook"})
+    assert "handbook" in call(scoped.engine, other, "memory_search", {"query": "errors handbook"}).text
 
 
 def test_what_one_of_two_sessions_was_told_does_not_count_as_known_to_either(desk):

@@ -3970,7 +3970,7 @@ export interface components {
             session_id: string;
             /**
              * Cwd
-             * @description working folder: decides what may be seen
+             * @description working folder, or `user:NAME`: decides what may be seen
              * @default
              */
             cwd?: string;
@@ -5660,7 +5660,7 @@ export interface components {
             text?: string;
             /**
              * Cwd
-             * @description working folder: decides what may be seen
+             * @description working folder, or `user:NAME`: decides what may be seen
              * @default
              */
             cwd?: string;
@@ -5768,10 +5768,16 @@ export interface components {
              */
             turn?: number;
             /**
-             * @description the session; its situation is used if none is given
+             * @description the session; its situation is used if none is given, and what was stated for it alone is seen
              * @default null
              */
             session?: components["schemas"]["SessionName"] | null;
+            /**
+             * Agent
+             * @description name of the agent: its own memories are seen, and its settings apply
+             * @default
+             */
+            agent?: string;
             /**
              * Held
              * @description ids of memories that the context already holds
@@ -5963,7 +5969,7 @@ export interface components {
             when?: string | string[] | null;
             /**
              * Cwd
-             * @description working folder, for the project
+             * @description working folder, for the project; or `user:NAME`: for this user of your program alone
              * @default
              */
             cwd?: string;
@@ -8833,7 +8839,7 @@ export interface components {
             format?: "jsonl" | "markdown";
             /**
              * Cwd
-             * @description only memories visible from this folder; default: all
+             * @description only memories visible from this folder, or to `user:NAME`; default: all
              * @default
              */
             cwd?: string;
@@ -9106,7 +9112,7 @@ export interface operations {
     list_memories: {
         parameters: {
             query?: {
-                /** @description only memories visible from this folder; default: all */
+                /** @description only memories visible from this folder, or to `user:NAME`; default: all */
                 cwd?: string;
                 /** @description files in use, for path scopes */
                 path?: string[];
@@ -11609,7 +11615,7 @@ export interface operations {
             query?: {
                 /** @description `jsonl` = everything, without loss; `markdown` = to read and edit */
                 format?: "jsonl" | "markdown";
-                /** @description only memories visible from this folder; default: all */
+                /** @description only memories visible from this folder, or to `user:NAME`; default: all */
                 cwd?: string;
             };
             header?: never;

@@ -11,11 +11,23 @@ import http.client
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote, urlencode
 
-from tacit.app.library.engine_access import HOST, Statement, recollection_from, stored_from
+from tacit.app.library.conversions import recall_from, recollection_from, record_from, stored_from
+from tacit.app.library.engine_access import (
+    EDITED_TEXT,
+    HOST,
+    MOST_CHANGED,
+    Question,
+    Revision,
+    Selection,
+    Statement,
+    forgotten,
+)
 from tacit.app.library.item_access import DaemonItems, ItemAccess
-from tacit.app.library.values import Recollection, Stored
+from tacit.app.library.values import MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
 from tacit.client.daemon_client import DaemonClient
 from tacit.config.home import Home
 from tacit.errors import DaemonUnavailable, StoreReadOnly, error_of
@@ -100,13 +112,19 @@ class DaemonEngine:
             body["sensitivity"] = statement.sensitivity
         if statement.session:
             body["session"] = {"host": HOST, "session_id": statement.session}
-        return tuple(stored_from(change) for change in self._ask("POST", "/v1/remember", body)["changes"])
+        return _changes(self._ask("POST", "/v1/remember", body))
 
-    def recall(self, text: str, *, cwd: str, budget_tokens: int | None) -> Recollection:
+    def recall(self, question: Question) -> Recollection:
         """Answer a question."""
-        return recollection_from(
-            self._ask("POST", "/v1/recall", {"text": text, "cwd": cwd, "budget_tokens": budget_tokens})
-        )
+        body: dict[str, object] = {
+            "text": question.text,
+            "cwd": question.cwd,
+            "budget_tokens": question.budget_tokens,
+            "agent": question.agent,
+        }
+        if question.session:
+            body["session"] = {"host": HOST, "session_id": question.session}
+        return recollection_from(self._ask("POST", "/v1/recall", body))
 
     def inject(
         self, text: str, *, session_id: str, cwd: str, deadline_ms: float | None
@@ -135,13 +153,72 @@ class DaemonEngine:
             return result
         return InjectionFailed(reason=failure["reason"], message=failure["message"], result=result)
 
-    def forget(self, memory_id: str) -> None:
+    def list_memories(self, wanted: Selection) -> MemoryPage:
+        """List memories."""
+        asked: list[tuple[str, object]] = [("limit", wanted.limit), ("offset", wanted.offset)]
+        asked += [("kind", kind) for kind in wanted.kinds]
+        asked += [("scope", scope) for scope in wanted.scopes]
+        asked += [("status", status) for status in wanted.statuses]
+        asked += [
+            (name, value) for name, value in (("text", wanted.text.strip()), ("cwd", wanted.cwd)) if value
+        ]
+        page = self._ask("GET", f"/v1/memories?{urlencode(asked)}", None)
+        return MemoryPage(memories=tuple(map(record_from, page["memories"])), total=page["total"])
+
+    def get(self, memory_id: str) -> MemoryRecord:
+        """One memory."""
+        return record_from(self._ask("GET", _memory(memory_id), None)["memory"])
+
+    def edit(self, memory_id: str, revision: Revision) -> Stored:
+        """Change a memory."""
+        body = {name: value for name, value in asdict(revision).items() if value is not None}
+        answer = self._ask("PATCH", _memory(memory_id), body)
+        memory = record_from(answer["memory"])
+        return Stored(
+            change="edit",
+            id=memory.id,
+            content=memory.content,
+            reason=EDITED_TEXT,
+            change_id=answer["change_id"] or "",
+        )
+
+    def forget(self, memory_id: str, reason: str) -> Stored:
         """Stop recalling a memory."""
-        self._ask("DELETE", f"/v1/memories/{memory_id}", None)
+        path = f"{_memory(memory_id)}?{urlencode({'reason': reason})}" if reason else _memory(memory_id)
+        answer = self._ask("DELETE", path, None)
+        return forgotten(answer["memory"]["id"], reason, answer["change_id"] or "")
+
+    def undo(self, change_id: str) -> tuple[Stored, ...]:
+        """Take a change back."""
+        return _changes(self._ask("POST", "/v1/undo", {"id": change_id}))
+
+    def changed(self, change_id: str) -> tuple[MemoryRecord, ...]:
+        """The memories that a change wrote."""
+        query = urlencode({"change": change_id, "limit": MOST_CHANGED})
+        entries = self._ask("GET", f"/v1/changes?{query}", None)["changes"]
+        return tuple(record_from(entry["memory"]) for entry in entries)
+
+    def history(self, memory_id: str) -> tuple[MemoryRecord, ...]:
+        """All versions of a memory, oldest first."""
+        versions = self._ask("GET", f"{_memory(memory_id)}/history", None)["versions"]
+        return tuple(map(record_from, versions))
+
+    def why(self, *, session: str, surface: str, limit: int) -> tuple[RecallRecord, ...]:
+        """The newest recalls."""
+        asked = {"limit": str(limit), "session": f"{HOST}/{session}" if session else "", "surface": surface}
+        query = urlencode({name: value for name, value in asked.items() if value})
+        return tuple(map(recall_from, self._ask("GET", f"/v1/traces?{query}", None)["traces"]))
+
+    def export(self, form: str, cwd: str) -> str:
+        """Memories as text."""
+        query = urlencode({"format": form, **({"cwd": cwd} if cwd else {})})
+        return self._client.request_text(
+            "GET", f"/v1/export?{query}", timeout_s=self._timeout_s, start=self._start
+        )
 
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful."""
-        self._ask("POST", f"/v1/memories/{memory_id}/feedback", {"useful": useful})
+        self._ask("POST", f"{_memory(memory_id)}/feedback", {"useful": useful})
 
     @property
     def items(self) -> ItemAccess:
@@ -156,6 +233,14 @@ class DaemonEngine:
 
     def _ask(self, method: str, path: str, body: object) -> Any:
         return self._client.request(method, path, body, timeout_s=self._timeout_s, start=self._start)[1]
+
+
+def _memory(memory_id: str) -> str:
+    return f"/v1/memories/{quote(memory_id, safe='')}"
+
+
+def _changes(answer: Mapping[str, Any]) -> tuple[Stored, ...]:
+    return tuple(stored_from(change, answer.get("change_id")) for change in answer["changes"])
 
 
 def _result_from(value: object) -> InjectionResult:

@@ -57,6 +57,7 @@ class Session:
         resumed: bool = True,
         deadline_ms: float = 400.0,
         capture: bool = True,
+        named: Callable[[str], str] = str,
     ) -> None:
         """Begin or continue a conversation. Programs call `Tacit.session` instead.
 
@@ -69,8 +70,10 @@ class Session:
             resumed: whether an earlier process may have begun this conversation.
             deadline_ms: longest wait for one event.
             capture: whether Tacit may learn from it.
+            named: makes the id of a fork one that no other user's conversation has.
         """
         self.id = session_id
+        self._named = named
         self.later = later
         self._hook = hook
         self._deadline_ms = deadline_ms
@@ -151,13 +154,14 @@ class Session:
     def fork(self, session_id: str) -> Session:
         """Return a conversation that continues this one in another way. It keeps the blocks that were sent so far."""
         forked = Session(
-            session_id,
+            self._named(session_id),
             hook=self._hook,
             later=self.later,
             cwd=self._cwd,
             agent=self._agent,
             deadline_ms=self._deadline_ms,
             capture=self._capture,
+            named=self._named,
         )
         forked._conversation.begin_as_fork(self._conversation, parent=self.id)
         return forked

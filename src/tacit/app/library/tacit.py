@@ -1,4 +1,4 @@
-"""Tacit for a Python program: open it, remember, recall, and put what is known beside a conversation.
+"""Tacit for a Python program: open it, remember, recall, look after what is stored, and put what is known beside a conversation.
 
 In: words and lists of messages. Out: frozen values and new lists. Synchronous and safe to use from several threads; `aio` is
 the same for a program with an event loop.
@@ -6,20 +6,29 @@ the same for a program with an event loop.
 
 from __future__ import annotations
 
-import logging
 import os
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Self
 
-from tacit.app.library.engine_access import EngineAccess, LocalEngine, Statement, open_in_process
+from tacit.app.library.background import Background
+from tacit.app.library.engine_access import (
+    HOST,
+    EngineAccess,
+    LocalEngine,
+    Question,
+    Revision,
+    Selection,
+    Statement,
+    open_in_process,
+)
+from tacit.app.library.failure_log import DaemonFailureLog, no_answer
 from tacit.app.library.session import Session
-from tacit.app.library.values import Recollection, Stored
+from tacit.app.library.user_space import UserSpace
+from tacit.app.library.values import MemoryPage, MemoryRecord, RecallRecord, Recollection, Stored
 from tacit.config.home import Home
-from tacit.errors import DaemonUnavailable, InvalidInput
+from tacit.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tacit.app.engine import Engine
@@ -27,22 +36,34 @@ if TYPE_CHECKING:
     from tacit.app.library.item_access import ItemAccess
     from tacit.app.queries.injection import Injection, InjectionFailed, InjectionResult
 
-_LOG = logging.getLogger(__name__)
-WAITING = 256
-"""Most conversations' ends that wait to be told; more are dropped, with a line in the log."""
+MAX_LISTED = 500
+"""Most memories of one list."""
 
 
 class Tacit:
     """One open memory. Make it with `Tacit.open()` or `Tacit.connect()`, and close it, or use it in a `with` statement."""
 
-    def __init__(self, access: EngineAccess, *, cwd: str | os.PathLike[str] | None = None) -> None:
-        """Take a way to an engine; `open` and `connect` know two."""
+    def __init__(
+        self,
+        access: EngineAccess,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        user: str | None = None,
+        shared: Background | None = None,
+    ) -> None:
+        """Take a way to an engine; `open` and `connect` know two.
+
+        Args:
+            access: the way.
+            cwd: folder whose project is meant where a call names none.
+            user: the user of the program whom it belongs to; None = the program's own.
+            shared: the thread of the object that closes the way; None = this one does.
+        """
         self._way = access
         self._cwd = _folder(cwd)
-        self._behind = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tacit-library")
-        self._waiting = 0
-        self._lock = Lock()
-        self._closed = False
+        self._user = UserSpace(user, cwd_given=cwd is not None) if user is not None else None
+        self._behind = shared or Background()
+        self._is_view = shared is not None
 
     @classmethod
     def open(
@@ -52,6 +73,7 @@ class Tacit:
         cwd: str | os.PathLike[str] | None = None,
         settings: Mapping[str, object] | None = None,
         token: str | None = None,
+        user: str | None = None,
     ) -> Self:
         """Open the memory in this process: store, model and all.
 
@@ -63,13 +85,14 @@ class Tacit:
             cwd: folder whose project is meant where a call names none; None = the working folder, "" = no project.
             settings: nested settings of this program, above every file; see docs/reference/settings.md.
             token: the user's personal token; None = TACIT_TOKEN.
+            user: as for `for_user`: everything is for this user of your program alone.
 
         Raises:
             InvalidSetting, UnknownSetting: for wrong `settings`.
             StoreError: if the store cannot be opened; the message says what to do.
         """
         place = None if home is None else Path(home)
-        return cls(open_in_process(place, settings, no_answer, token=token), cwd=cwd)
+        return cls(open_in_process(place, settings, no_answer, token=token), cwd=cwd, user=user)
 
     @classmethod
     def connect(
@@ -80,6 +103,7 @@ class Tacit:
         start: bool = True,
         timeout_s: float = 30.0,
         token: str | None = None,
+        user: str | None = None,
     ) -> Self:
         """Use the memory through the daemon that serves the agents of this machine. Loads no model into this process.
 
@@ -91,9 +115,10 @@ class Tacit:
             start: start the daemon where there is none.
             timeout_s: seconds that a call without a deadline of its own waits for an answer.
             token: the user's personal token (`tacit token create`); None = TACIT_TOKEN. Without one what is stated waits.
+            user: as for `open`.
         """
         from tacit.app.library.over_socket import DaemonEngine  # noqa: PLC0415 - only who asks for it pays for it
-        from tacit.config.home import Home, personal_token  # noqa: PLC0415
+        from tacit.config.home import personal_token  # noqa: PLC0415
 
         place = Home.find() if home is None else Home(Path(home).expanduser().absolute())
         failed = DaemonFailureLog(place, starts=start)
@@ -104,7 +129,27 @@ class Tacit:
             timeout_s=timeout_s,
             token=personal_token() if token is None else token,
         )
-        return cls(access, cwd=cwd)
+        return cls(access, cwd=cwd, user=user)
+
+    def for_user(self, user: str) -> Tacit:
+        """Return the memory of one user of this program, over the same engine.
+
+        What is stored and learned through it belongs to this user. They get nothing else: no memory of another user, of a project, or of
+        the universal scope. In its calls `cwd` and `scope` cannot be given, and two users may use the same session id. Nobody but the
+        owner of the home, who sees everything in it, sees a user's memories. Closing it does nothing; close this object.
+
+        Args:
+            user: names the user, for example by the id in your own database. Case counts.
+
+        Raises:
+            InvalidInput: if the name is empty or longer than 500 characters, or this object is one user's already.
+        """
+        if self._user is not None:
+            raise InvalidInput(
+                "This memory belongs to one user already.",
+                hint="Call `for_user` on the memory of the program.",
+            )
+        return Tacit(self._way, user=user, shared=self._behind)
 
     def remember(
         self,
@@ -128,7 +173,8 @@ class Tacit:
         Args:
             content: one self-contained statement.
             kind: its kind (`decision`, `preference`, ...); None = read from the words.
-            scope: who may see it: `universal`, `language:python`, `project:...`; None = the project of `cwd`, else universal.
+            scope: who may see it: `universal`, `language:python`, `project:...`, `agent:NAME`, `session:ID`; None = the project of `cwd`, else
+                universal.
             when: when it applies (`always`, `commit`, `path:src/**`, free words), or a list of such words and of phrases, any of which
                 is enough; None = read from the words.
             files: files it speaks of.
@@ -152,20 +198,26 @@ class Tacit:
         statement = Statement(
             content=content,
             kind=kind,
-            scope=scope,
+            scope=self._scope(scope),
             when=when,
             cwd=self._at(cwd),
             pinned=pinned,
             files=tuple(files),
-            session=session,
+            session=self._named(session),
             sensitivity=sensitivity,
             user_words=user_words,
-            replaces=tuple(replaces),
+            replaces=tuple(self._own(memory_id) for memory_id in replaces),
         )
         return self._way.remember(statement)
 
     def recall(
-        self, text: str, *, cwd: str | os.PathLike[str] | None = None, budget_tokens: int | None = None
+        self,
+        text: str,
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        budget_tokens: int | None = None,
+        agent: str = "",
+        session: str = "",
     ) -> Recollection:
         """Search the memory for `text`. The result holds the block for a model, and the memories in it.
 
@@ -173,11 +225,21 @@ class Tacit:
             text: a question, or words.
             cwd: folder whose project may be seen.
             budget_tokens: most tokens of the block; None = as the settings say (1000).
+            agent: name of the agent that asks: it also sees what has its scope (`agent:NAME`), and its settings apply.
+            session: id of the conversation that asks: it also sees what has its scope (`session:ID`) or is for it alone.
 
         Raises:
             DaemonUnavailable: without a daemon, where it is needed.
         """
-        return self._way.recall(text, cwd=self._at(cwd), budget_tokens=budget_tokens)
+        return self._way.recall(
+            Question(
+                text=text,
+                cwd=self._at(cwd),
+                budget_tokens=budget_tokens,
+                agent=agent,
+                session=self._named(session),
+            )
+        )
 
     def context_for(
         self,
@@ -211,7 +273,7 @@ class Tacit:
         deadline_ms: float | None = None,
     ) -> InjectionResult | InjectionFailed:
         """Like `context_for`, but return an `InjectionFailed` with its reason and a usable result after a failure."""
-        name = session or f"once-{secrets.token_hex(8)}"
+        name = self._named(session or f"once-{secrets.token_hex(8)}")
         return self._way.inject(prompt, session_id=name, cwd=self._at(cwd), deadline_ms=deadline_ms)
 
     def session(
@@ -233,24 +295,179 @@ class Tacit:
             capture: whether Tacit may learn from it.
         """
         return Session(
-            session_id or f"s-{secrets.token_hex(8)}",
+            self._named(session_id or f"s-{secrets.token_hex(8)}"),
             hook=self._way.hook,
-            later=self._later,
+            later=self._behind.later,
             cwd=self._at(cwd),
             agent=agent,
             resumed=bool(session_id),
             deadline_ms=deadline_ms,
             capture=capture,
+            named=self._named,
         )
 
-    def forget(self, memory_id: str) -> None:
-        """Stop recalling a memory; its history stays.
+    def list(
+        self,
+        *,
+        text: str = "",
+        kinds: Sequence[str] = (),
+        scopes: Sequence[str] = (),
+        statuses: Sequence[str] = ("active",),
+        limit: int = 50,
+        offset: int = 0,
+        cwd: str | os.PathLike[str] | None = None,
+    ) -> MemoryPage:
+        """List memories, newest first; with `text`, those that a search finds, best first.
+
+        Args:
+            text: words to search for; "" = all memories.
+            kinds: only these kinds; empty = all.
+            scopes: only these scopes, such as `universal`; empty = all.
+            statuses: only these of `active`, `quarantined`, `superseded`, `retired`; `all` = any.
+            limit: most memories, up to 500.
+            offset: number of memories to skip.
+            cwd: folder whose project may be seen; "" = everything in the store.
+
+        Raises:
+            UnknownKind, InvalidScope, InvalidInput: for a kind, scope or status that does not exist.
+            DaemonUnavailable: without a daemon, where it is needed.
+        """
+        if not 1 <= limit <= MAX_LISTED or offset < 0:
+            raise InvalidInput(
+                f"A list has 1 to {MAX_LISTED} memories, and skips no negative number of them."
+            )
+        wanted = Selection(
+            text=text,
+            kinds=tuple(kinds),
+            scopes=tuple(scopes),
+            statuses=tuple(statuses),
+            limit=limit,
+            offset=offset,
+            cwd=self._at(cwd),
+        )
+        return self._way.list_memories(wanted)
+
+    def get(self, memory_id: str) -> MemoryRecord:
+        """Return one memory by its id, or a unique beginning or end of it.
+
+        Raises:
+            NotFound: if there is none of this id.
+        """
+        memory = self._way.get(memory_id)
+        return memory if self._user is None else self._user.own(memory, memory_id)
+
+    def edit(
+        self,
+        memory_id: str,
+        *,
+        content: str | None = None,
+        kind: str | None = None,
+        when: str | None = None,
+        scope: str | None = None,
+        importance: float | None = None,
+        pinned: bool | None = None,
+        sensitivity: str | None = None,
+    ) -> Stored:
+        """Change a memory; what is None stays. Editing confirms it; the history keeps the old version.
+
+        Args:
+            memory_id: its id.
+            content: the statement.
+            kind: its kind.
+            when: when it applies, as for `remember`.
+            scope: who may see it.
+            importance: 0 to 1.
+            pinned: packed first where a preset pins.
+            sensitivity: where it may appear.
+
+        Raises:
+            NotFound: if there is none of this id.
+            InvalidInput: if nothing is to be changed, the memory has ended, or a value cannot be used.
+            RefusedByRedaction: if it would hold a secret.
+            RefusedByTrust: if this program may not speak for the user (see `open` and `connect`).
+        """
+        revision = Revision(
+            content=content,
+            kind=kind,
+            when=when,
+            scope=self._scope(scope),
+            importance=importance,
+            pinned=pinned,
+            sensitivity=sensitivity,
+        )
+        if revision == Revision():
+            raise InvalidInput("Nothing is to be changed.", hint="Give at least one part, such as `content`.")
+        return self._way.edit(self._own(memory_id), revision)
+
+    def forget(self, memory_id: str, *, reason: str = "") -> Stored:
+        """Stop recalling a memory; its history stays, and `undo` takes it back.
+
+        Args:
+            memory_id: its id.
+            reason: kept in the history.
 
         Raises:
             NotFound: if there is none of this id.
             RefusedByTrust: if the user said it, and this program may not speak for them.
         """
-        self._way.forget(memory_id)
+        return self._way.forget(self._own(memory_id), reason)
+
+    def undo(self, change_id: str) -> tuple[Stored, ...]:
+        """Take one change back as a whole.
+
+        Args:
+            change_id: `Stored.change_id` of what a call returned.
+
+        Raises:
+            NotFound: if there is no such change.
+            Conflict: if a later change touched one of its memories.
+            InvalidInput: if it names no change.
+            RefusedByTrust: if this program may not speak for the user.
+        """
+        if not change_id.startswith("chg_"):
+            raise InvalidInput(
+                f"{change_id!r} names no change.", hint="Give the `change_id` of what a call returned."
+            )
+        if self._user is not None:
+            self._user.own_change(change_id, self._way.changed(change_id))
+        return self._way.undo(change_id)
+
+    def history(self, memory_id: str) -> tuple[MemoryRecord, ...]:
+        """Return all versions of a memory, oldest first.
+
+        Raises:
+            NotFound: if there is none of this id.
+        """
+        return self._way.history(self._own(memory_id))
+
+    def why(self, *, session: str = "", surface: str = "", limit: int = 10) -> tuple[RecallRecord, ...]:
+        """Return the newest recalls: what was asked, what was given, and why not more.
+
+        Args:
+            session: id of a conversation of this program; "" = all recalls in the store. One user's memory needs it.
+            surface: only this surface, such as `prompt` or `on_demand`; "" = all.
+            limit: most recalls, up to 200.
+
+        Raises:
+            InvalidInput: if one user's memory is asked without a session.
+        """
+        if self._user is not None and not session:
+            raise InvalidInput("Recalls of one user are found by their session.", hint="Give `session`.")
+        return self._way.why(session=self._named(session), surface=surface, limit=limit)
+
+    def export(self, form: str = "jsonl", *, cwd: str | os.PathLike[str] | None = "") -> str:
+        """Return memories as text.
+
+        Args:
+            form: `jsonl` = all versions and relations, signed by this home, without loss; `markdown` = what is remembered now.
+            cwd: only what may be seen from this folder; "" = everything in the store.
+
+        Raises:
+            InvalidInput: for another format.
+        """
+        if form not in ("jsonl", "markdown"):
+            raise InvalidInput(f"There is no format {form!r}.", hint="Known: jsonl, markdown.")
+        return self._way.export(form, self._at(None if self._user is not None and cwd == "" else cwd))
 
     def feedback(self, memory_id: str, *, useful: bool) -> None:
         """Say whether an injected memory was useful.
@@ -258,11 +475,16 @@ class Tacit:
         Raises:
             NotFound: if there is none of this id.
         """
-        self._way.feedback(memory_id, useful=useful)
+        self._way.feedback(self._own(memory_id), useful=useful)
 
     @property
     def items(self) -> ItemAccess:
-        """Return the access to the items of programs: JSON objects under keys in namespaces. See `ItemAccess`."""
+        """Return the access to the items of programs: JSON objects under keys in namespaces. See `ItemAccess`.
+
+        Raises:
+            InvalidInput: if this is one user's memory; namespaces keep the items of users apart.
+        """
+        self._refuse_user("The items of a program")
         return self._way.items
 
     @property
@@ -270,8 +492,9 @@ class Tacit:
         """Everything else, where the memory is open in this process.
 
         Raises:
-            InvalidInput: if it is in the daemon.
+            InvalidInput: if it is in the daemon, or this is one user's memory.
         """
+        self._refuse_user("The engine")
         return self._here().engine
 
     @property
@@ -279,8 +502,9 @@ class Tacit:
         """`inject_context` with its setters for budgets and weights of age, where the memory is open in this process.
 
         Raises:
-            InvalidInput: if it is in the daemon.
+            InvalidInput: if it is in the daemon, or this is one user's memory.
         """
+        self._refuse_user("The injection")
         return self._here().injection
 
     @property
@@ -292,39 +516,20 @@ class Tacit:
 
     def flush(self) -> None:
         """Wait until what was said so far is told, and in this process learned."""
-        if not self._closed:
-            self._behind.submit(lambda: None).result()
+        if not self._behind.closed:
+            self._behind.flush()
             self._way.flush()
 
     def close(self) -> None:
         """Tell what is left, and let go. A second time it does nothing."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-        self._behind.shutdown(wait=True)
-        self._way.close()
+        if not self._is_view and self._behind.close():
+            self._way.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    def _later(self, job: Callable[[], object]) -> None:
-        with self._lock:
-            if self._closed or self._waiting >= WAITING:
-                _LOG.warning("a turn is not learned from: %s", "closed" if self._closed else "too many wait")
-                return
-            self._waiting += 1
-        self._behind.submit(self._run, job)
-
-    def _run(self, job: Callable[[], object]) -> None:
-        try:
-            job()
-        finally:
-            with self._lock:
-                self._waiting -= 1
 
     def _here(self) -> LocalEngine:
         if not isinstance(self._way, LocalEngine):
@@ -334,51 +539,36 @@ class Tacit:
         return self._way
 
     def _at(self, cwd: str | os.PathLike[str] | None) -> str:
+        if self._user is not None:
+            return self._user.place(cwd)
         return self._cwd if cwd is None else _folder(cwd)
+
+    def _named(self, session: str) -> str:
+        """The id of a session, which no other user has."""
+        return self._user.session_id(session) if self._user is not None and session else session
+
+    def _scope(self, scope: str | None) -> str | None:
+        if self._user is not None and scope is not None:
+            raise InvalidInput("What belongs to one user has no other scope.", hint="Leave `scope` out.")
+        own_session = scope is not None and scope.startswith("session:") and "/" not in scope
+        return scope.replace(":", f":{HOST}/", 1) if scope is not None and own_session else scope
+
+    def _own(self, memory_id: str) -> str:
+        """The id of a memory, if it belongs to the user of this object.
+
+        Raises:
+            NotFound: if it does not.
+        """
+        return memory_id if self._user is None else self.get(memory_id).id
+
+    def _refuse_user(self, what: str) -> None:
+        if self._user is not None:
+            raise InvalidInput(
+                f"{what} cannot be used for one user.", hint="Use the memory that `for_user` was called on."
+            )
 
 
 def _folder(cwd: str | os.PathLike[str] | None) -> str:
     if cwd is None:
         return os.getcwd()  # noqa: PTH109 - a text is wanted
     return os.path.abspath(cwd) if os.fspath(cwd) else ""  # noqa: PTH100 - "" must stay ""
-
-
-def no_answer(error: Exception) -> None:
-    """Log a failure of the memory."""
-    _LOG.warning("the memory gave no answer: %s: %s", type(error).__name__, error)
-
-
-class DaemonFailureLog:
-    """Logs failures on the way to a daemon. Safe to use from several threads; never raises.
-
-    That no daemon runs is logged once, with what to do: every further request would repeat it.
-    """
-
-    def __init__(self, home: Home, *, starts: bool) -> None:
-        """Log for the daemon of `home`; `starts` = a missing daemon is started automatically."""
-        self._home = home
-        self._starts = starts
-        self._lock = Lock()
-        self._said = False
-
-    def __call__(self, error: Exception) -> None:
-        """Log once that no daemon runs, and every other failure as it comes."""
-        cause = error.__cause__ if isinstance(error, DaemonUnavailable) else error
-        if not isinstance(cause, FileNotFoundError | ConnectionRefusedError):
-            no_answer(error)
-            return
-        with self._lock:
-            logged, self._said = self._said, True
-        if logged:
-            _LOG.debug("no Tacit daemon runs yet")
-            return
-        following = (
-            "One is being started, and later requests find it; if not, `tacit doctor` says why."
-            if self._starts
-            else "`tacit serve --background` starts one; `Tacit.connect()` does so by itself, `Tacit.open()` needs none."
-        )
-        _LOG.warning(
-            "no Tacit daemon runs (nothing answers on %s): requests go out without memory. %s (Said once.)",
-            self._home.transport().file,
-            following,
-        )

@@ -1,7 +1,7 @@
 """Operations that an agent may use through tools. In: the caller and its request. Out: redacted values of memories visible from its folder.
 
 An agent never sees more than its folder shows. What the user said it may not retire without the user's own words, and its
-feedback on one memory counts once: a tool call can be somebody else's idea. Never rewrites a memory.
+feedback on one memory counts once: a tool call can be somebody else's idea. Never rewrites what the user said.
 """
 
 from __future__ import annotations
@@ -259,6 +259,39 @@ class AgentTools:
         )
         self._changed()
         return self._clean(caller, (memory,))[0]
+
+    def amend(
+        self,
+        caller: Caller,
+        memory: Memory,
+        *,
+        content: str | None,
+        kind: str | None,
+        when: str | Sequence[str] | None,
+        user_words: str,
+    ) -> Memory:
+        """Change a memory in place without confirming it, and return it; the user can take that back.
+
+        Raises:
+            RefusedByTrust: if the user said it, and `user_words` are none of theirs that speak of it.
+        """
+        if memory.provenance.tier >= TrustTier.TEAMMATE and not self.speaks_of(caller, memory, user_words):
+            raise RefusedByTrust(
+                f"{memory.id} is the user's own word: only they can change it.",
+                hint="Ask them; then call again with their words from this conversation, verbatim, in user_words.",
+            )
+        changed = self._writing().memories.edit(
+            memory,
+            content=content,
+            kind=kind,
+            when=when,
+            scope=None,
+            importance=None,
+            pinned=None,
+            confirms=False,
+        )
+        self._changed()
+        return self._clean(caller, (changed,))[0]
 
     def feedback(self, caller: Caller, id_or_prefix: str, *, useful: bool) -> tuple[Memory, bool]:
         """Say whether a memory helped; the memory, and whether it counted (one client's word counts once).

@@ -67,11 +67,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextAnswer:
-    """A block; empty with the reason in words. `more` memories fitted the question and not the tokens."""
+    """A block; empty with the reason in words. `more` memories fitted the question and not the tokens.
+
+    `memories` = those of the block in its order, each with its words in the block as content.
+    """
 
     block: Block
     refused: str = ""
     more: int = 0
+    memories: tuple[Memory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,7 +337,9 @@ class SessionAnswers:
             drop.memory_id for stage in trace.stages if stage.stage == "budget" for drop in stage.drops
         }
         answer = ContextAnswer(
-            block=replace(delivered.block, surface=Surface.ON_DEMAND), more=len(over_budget)
+            block=replace(delivered.block, surface=Surface.ON_DEMAND),
+            more=len(over_budget),
+            memories=memories_of(delivered.pack, clean),
         )
         if text and not settings.privacy.incognito:
             self._sessions.keep_trace(trace, self._parts.store, clean=clean, project_id=project)
@@ -393,6 +399,11 @@ class SessionAnswers:
             remaining_ms=_after_hooks if waits else _at_once,
         )
         return self._pipeline.run(query, settings=recall, context=context, trace_id="")
+
+
+def memories_of(pack: Pack, clean: Clean) -> tuple[Memory, ...]:
+    """The memories of a pack in its order, each with its words there as content."""
+    return tuple(replace(item.candidate.memory, content=clean(item.text) or "-") for item in pack.items)
 
 
 def _at_once() -> float:

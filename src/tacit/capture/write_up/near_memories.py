@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from tacit.capture.write_up.token_limit import Numbered
 from tacit.errors import EmbedderMismatch, ProviderError
 from tacit.model.memory import Memory
-from tacit.model.scope import UNIVERSAL, Scope, ScopeFilter
+from tacit.model.scope import Scope, ScopeFilter
 from tacit.ports.models import Embedder
 from tacit.ports.store import SearchableStore
 from tacit.safety.trust import may_leave
@@ -43,7 +43,7 @@ def find_near_memories(
         vectors = embedder.embed(texts)
     except ProviderError:
         vectors = None  # words alone must do
-    visible = ScopeFilter.of(scope, UNIVERSAL)
+    visible = ScopeFilter.compared_with(scope)
     scores: dict[str, float] = defaultdict(float)
     with store.at_once():
         for place, text in enumerate(texts):

@@ -32,7 +32,7 @@ from tacit.model.change_reason import ChangeCause, ChangeReason
 from tacit.model.changes import Change, Contradict, Edit, Merge, Supersede
 from tacit.model.kinds import SESSION_NOTES, KindRegistry
 from tacit.model.memory import Memory, MemoryStatus, Relation, TrustTier
-from tacit.model.scope import UNIVERSAL, ScopeFilter
+from tacit.model.scope import ScopeFilter
 from tacit.ports.clock import Clock
 from tacit.ports.models import Embedder
 from tacit.ports.store import MemoryFilter, Step, Store, no_step
@@ -280,7 +280,7 @@ class StatementComparer:
         )
 
     def _pairs(self, batch: Sequence[Memory]) -> tuple[Pair, ...]:
-        scope = ScopeFilter.of(batch[0].scope, UNIVERSAL)
+        scope = ScopeFilter.compared_with(batch[0].scope)
         # A search finds what is active; what waits for the user is little.
         waiting = self._store.list_memories(
             MemoryFilter(statuses=("quarantined",)), scope=scope, limit=MOST_UNCONFIRMED

@@ -1,0 +1,153 @@
+"""Whether a model picks the right MCP tool and arguments for everyday requests, by its recorded answers.
+
+Run: `python -m tacit_evals.tool_choice [--json FILE]`. In: `evals/tool_choice/cases.json` (requests with the expected tool and
+arguments), `evals/answers/tool_choice/answers.json` (recorded once). Out: the score and each wrong answer. Exit code 1 below
+the target, or if the answers were recorded for other tools than those that are shipped.
+
+`--write-requests` renews what the model is given: `tools.json` (instructions and `tools/list` of the lean set, exactly as a
+client gets them) and `requests.jsonl` (one conversation per line, without labels).
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tacit.mcp.server import INSTRUCTIONS, listed_tools
+
+DATA = Path(__file__).parents[2] / "tool_choice"
+ANSWERS = Path(__file__).parents[2] / "answers" / "tool_choice" / "answers.json"
+TARGET = 55
+"""Right answers of 60."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A request with the call that is right for it; `tool` None = none is needed.
+
+    `arguments`: for each argument that matters, regular expressions that must all be found in its value.
+    """
+
+    id: str
+    request: str
+    tool: str | None
+    arguments: Mapping[str, Sequence[str]]
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The call that a model answered with; `tool` None = it called none."""
+
+    tool: str | None
+    arguments: Mapping[str, Any]
+
+
+def load_cases(path: Path = DATA / "cases.json") -> tuple[Case, ...]:
+    """The cases of a file."""
+    return tuple(Case(**case) for case in json.loads(path.read_text("utf-8"))["cases"])
+
+
+def shipped_tools() -> str:
+    """Instructions and tools as JSON, as a client gets them."""
+    tools = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in listed_tools("lean")]
+    return json.dumps({"instructions": INSTRUCTIONS, "tools": tools}, indent=1, ensure_ascii=False) + "\n"
+
+
+def requests_of(cases: Sequence[Case]) -> str:
+    """What the model is asked, one case a line, without the right call."""
+    lines: list[str] = []
+    for case in cases:
+        messages = [{"role": "user", "content": case.before}] if case.before else []
+        messages.append({"role": "user", "content": case.request})
+        lines.append(json.dumps({"id": case.id, "messages": messages}, ensure_ascii=False))
+    return "\n".join(lines) + "\n"
+
+
+def digest_of(tools: str) -> str:
+    """What names the tools that answers were recorded for."""
+    return hashlib.sha256(tools.encode("utf-8")).hexdigest()[:16]
+
+
+def faults_of(case: Case, choice: Choice) -> list[str]:
+    """What is wrong with a choice; [] = it is right."""
+    if choice.tool != case.tool:
+        return [f"called {choice.tool or 'no tool'} instead of {case.tool or 'none'}"]
+    faults: list[str] = []
+    for name, patterns in case.arguments.items():
+        value = choice.arguments.get(name)
+        text = ", ".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+        faults += [
+            f"`{name}` is {text!r} without {pattern!r}"
+            for pattern in patterns
+            if not re.search(pattern, text, re.IGNORECASE)
+        ]
+    return faults
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """Right answers of all, by what was expected, and the faults of the others."""
+
+    right: int
+    total: int
+    by_tool: Mapping[str, tuple[int, int]]
+    faults: Mapping[str, Sequence[str]]
+    stale: bool
+
+
+def score(cases: Sequence[Case], recorded: Mapping[str, Any], tools: str) -> Score:
+    """Compare recorded answers with the cases; a case without an answer is wrong."""
+    faults: dict[str, list[str]] = {}
+    by_tool: dict[str, tuple[int, int]] = {}
+    for case in cases:
+        answer = recorded["answers"].get(case.id)
+        choice = Choice(tool=answer["tool"], arguments=answer.get("arguments", {})) if answer else None
+        wrong = ["no answer"] if choice is None else faults_of(case, choice)
+        if wrong:
+            faults[case.id] = wrong
+        right, total = by_tool.get(case.tool or "none", (0, 0))
+        by_tool[case.tool or "none"] = (right + (not wrong), total + 1)
+    return Score(
+        right=len(cases) - len(faults),
+        total=len(cases),
+        by_tool=by_tool,
+        faults=faults,
+        stale=recorded["tools"] != digest_of(tools),
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Score the recorded answers, or write the requests."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write-requests", action="store_true")
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    cases, tools = load_cases(), shipped_tools()
+    if options.write_requests:
+        (DATA / "tools.json").write_text(tools, "utf-8")
+        (DATA / "requests.jsonl").write_text(requests_of(cases), "utf-8")
+        sys.stdout.write(f"{len(cases)} requests for the tools {digest_of(tools)}\n")
+        return 0
+    result = score(cases, json.loads(ANSWERS.read_text("utf-8")), tools)
+    for name, (right, total) in result.by_tool.items():
+        sys.stdout.write(f"{name:16} {right:2} of {total}\n")
+    for name, wrong in result.faults.items():
+        sys.stdout.write(f"{name}: {'; '.join(wrong)}\n")
+    sys.stdout.write(f"right: {result.right} of {result.total} (target {TARGET})\n")
+    if result.stale:
+        sys.stdout.write("The answers were recorded for other tools: record them again.\n")
+    if options.json:
+        options.json.write_text(json.dumps(asdict(result), indent=1), "utf-8")
+    return int(result.right < TARGET or result.stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,246 @@
+"""What the tools answer: a text for the model, and the same as JSON that matches an output schema.
+
+In: memories, changes, traces, counts. Out: a `ToolAnswer`. Some clients hand the model the JSON instead of the text, so both are
+escaped, and neither has more tokens than were asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, get_args
+
+from tacit.app.queries.agent_tools import AgentStats
+from tacit.app.reasons import change_text, drop_text, silence_text
+from tacit.model.changes import Change, Contradict, Edit, Retire, Skip, Supersede
+from tacit.model.memory import Memory
+from tacit.model.trace import Trace
+from tacit.safety.escape import escape_text
+from tacit.safety.trust import is_marked
+
+SHOWN_CANDIDATES = 5
+SHORTEST = 40
+_FRAME_TOKENS = 20
+"""Tokens of the object around a list, with the count of what was left out."""
+
+_STRING: Mapping[str, Any] = {"type": "string"}
+_COUNT: Mapping[str, Any] = {"type": "integer"}
+_OBJECT: Mapping[str, Any] = {"type": "object"}
+
+
+def _object(required: Sequence[str] = (), **properties: Mapping[str, Any]) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object", "properties": properties}
+    return {**schema, "required": list(required)} if required else schema
+
+
+def _list(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+MEMORIES = _object(
+    ("memories",),
+    memories=_list(
+        _object(
+            id=_STRING,
+            kind=_STRING,
+            content=_STRING,
+            since=_STRING,
+            unconfirmed={"type": "boolean"},
+        )
+    ),
+    more=_COUNT,
+    note=_STRING,
+)
+"""Memories, how many more there are, and what else is to be said."""
+CHANGES = _object(
+    ("changes",),
+    changes=_list(
+        _object(
+            change={"enum": [kind.__name__.lower() for kind in get_args(Change)]},
+            id=_STRING,
+            unconfirmed={"type": "boolean"},
+            others=_list(_STRING),
+            reason=_STRING,
+        )
+    ),
+    undo=_STRING,
+)
+"""What became of a statement or a memory; `others` = memories that it replaces or contradicts, `undo` = id of the change."""
+JUDGED = _object(("id", "counted"), id=_STRING, counted={"type": "boolean"}, undo=_STRING)
+"""Whether feedback counted."""
+RECALLS = _object(
+    ("recalls",),
+    recalls=_list(
+        _object(
+            trace=_STRING,
+            surface=_STRING,
+            text=_STRING,
+            count=_COUNT,
+            given=_list(_STRING),
+            silence=_STRING,
+            candidates=_list(_OBJECT),
+        )
+    ),
+    more=_COUNT,
+)
+"""Recalls with the number of memories that were given, their ids as far as they fit, and the best candidates."""
+STATS = _object(
+    ("active", "unconfirmed"),
+    active=_COUNT,
+    unconfirmed=_COUNT,
+    kinds=_OBJECT,
+    session=_OBJECT,
+    refused=_STRING,
+)
+"""Counts of what may be seen, and of the session at work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAnswer:
+    """An answer: `text` for a model, `data` the same as JSON values."""
+
+    text: str
+    data: dict[str, Any]
+
+
+def memories_data(
+    memories: Sequence[Memory],
+    *,
+    max_tokens: int,
+    count: Callable[[str], int],
+    more: int = 0,
+    note: str = "",
+) -> dict[str, Any]:
+    """Memories as JSON, the first ones that fit into `max_tokens`; the rest is added to `more`."""
+    shown = _fitting([_memory(memory) for memory in memories], max_tokens - count(note), count)
+    more += len(memories) - len(shown)
+    return {
+        "memories": shown,
+        **({"more": more} if more else {}),
+        **({"note": escape_text(note)} if note else {}),
+    }
+
+
+def _fitting(
+    rows: Sequence[dict[str, Any]], max_tokens: int, count: Callable[[str], int]
+) -> list[dict[str, Any]]:
+    """The first rows that fit; the very first one is shortened, if it has to be."""
+    remaining = max_tokens - _FRAME_TOKENS
+    shown: list[dict[str, Any]] = []
+    for row in rows:
+        cost = count(json.dumps(row, ensure_ascii=False)) + 1
+        if cost > remaining and shown:
+            break
+        while cost > remaining and (smaller := _smaller(row)) is not None:
+            row = smaller  # noqa: PLW2901
+            cost = count(json.dumps(row, ensure_ascii=False)) + 1
+        remaining -= cost
+        shown.append(row)
+    return shown
+
+
+def _smaller(row: dict[str, Any]) -> dict[str, Any] | None:
+    """`row` with a shorter statement or list; None = nothing of it can be left out."""
+    content = str(row.get("content", ""))
+    if len(content) > SHORTEST:
+        return {**row, "content": content[: len(content) * 3 // 4].rstrip(". ") + "..."}
+    name = next((name for name in ("candidates", "given") if row.get(name)), None)
+    return {**row, name: row[name][: len(row[name]) // 2]} if name else None
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    row: dict[str, Any] = {"id": memory.id, "kind": memory.kind, "content": escape_text(memory.content)}
+    row["since"] = day(memory.validity.valid_from_ms)
+    return {**row, "unconfirmed": True} if is_marked(memory) else row
+
+
+def changes_data(changes: Sequence[Change]) -> dict[str, Any]:
+    """What became of a statement."""
+    return {"changes": [_change(change) for change in changes]}
+
+
+def _change(change: Change) -> dict[str, Any]:
+    row: dict[str, Any] = {"change": type(change).__name__.lower(), "id": ""}
+    match change:
+        case Skip() | Retire():
+            row["id"] = change.memory_id
+        case _:
+            row["id"] = change.memory.id
+            if is_marked(change.memory):
+                row["unconfirmed"] = True
+    match change:
+        case Supersede():
+            row["others"] = [change.old_id, *change.further, *change.contested]
+        case Contradict():
+            row["others"] = [change.other_id, *change.further]
+        case _:
+            pass
+    reason = "" if isinstance(change, Edit) else escape_text(change_text(change.reason))
+    return {**row, "reason": reason} if reason else row
+
+
+def recalls_data(
+    traces: Sequence[Trace], memory_id: str, *, max_tokens: int, count: Callable[[str], int]
+) -> dict[str, Any]:
+    """Recalls as JSON, the newest ones that fit; with `memory_id`, candidates of that memory alone."""
+    rows = [_recall(trace, memory_id) for trace in traces]
+    shown = _fitting(rows, max_tokens, count)
+    more = len(rows) - len(shown)
+    return {"recalls": shown, **({"more": more} if more else {})}
+
+
+def _recall(trace: Trace, memory_id: str) -> dict[str, Any]:
+    fates = fates_of(trace)
+    candidates = [c for c in trace.candidates if not memory_id or c.memory_id == memory_id]
+    rows: list[dict[str, Any]] = [
+        {
+            "id": c.memory_id,
+            "relevance": round(c.relevance, 2),
+            "fate": escape_text(fates.get(c.memory_id, "not chosen")),
+        }
+        for c in candidates[:SHOWN_CANDIDATES]
+    ]
+    if memory_id and not rows and memory_id in fates:
+        rows.append({"id": memory_id, "fate": escape_text(fates[memory_id])})
+    return {
+        "trace": trace.id,
+        "surface": trace.surface.value,
+        "text": escape_text(trace.text[:120]),
+        "count": len(trace.injected),
+        "given": list(trace.injected),
+        **({} if trace.injected else {"silence": escape_text(silence_text(trace)) or "nothing fitted"}),
+        "candidates": rows,
+    }
+
+
+def fates_of(trace: Trace) -> dict[str, str]:
+    """What became of each memory that a recall looked at, in words."""
+    dropped = {
+        drop.memory_id: f"{stage.stage}: {drop_text(drop)}" for stage in trace.stages for drop in stage.drops
+    }
+    return {**dropped, **dict.fromkeys(trace.injected, "handed over")}
+
+
+def stats_data(stats: AgentStats) -> dict[str, Any]:
+    """Counts as JSON."""
+    counts: dict[str, Any] = {
+        "active": stats.active,
+        "unconfirmed": stats.unconfirmed,
+        "kinds": dict(stats.kinds),
+    }
+    if stats.session:
+        counts["session"] = {
+            "name": stats.session,
+            "injected": stats.injected,
+            "silent": stats.silent,
+            "tokens": stats.tokens,
+            "answers": stats.answers,
+        }
+    return {**counts, "refused": stats.refused} if stats.refused else counts
+
+
+def day(at_ms: int) -> str:
+    """A day as in `2026-11-01`."""
+    return datetime.fromtimestamp(at_ms / 1000, tz=UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,214 @@
+"""The library looks after what is stored: the same calls and the same answers in this process and through the daemon."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tacit import Found, Recollection, Stored, Tacit
+from tacit.client.daemon_client import DaemonClient
+from tacit.config.home import Home
+from tacit.errors import InvalidInput, NotFound, RefusedByTrust
+from user_voice import user_token
+
+SETTINGS = {
+    "embedder": {"provider": "fake"},
+    "recall": {
+        "deadline_ms": 10_000,
+        "thresholds": {"prompt": 0.0, "action": 0.0, "on_demand": 0.0},
+    },
+}
+Open = Callable[..., Tacit]
+
+
+@pytest.fixture(params=["open", pytest.param("connect", marks=pytest.mark.slow)])
+def opened(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Opens the memory of one home, either way; with `token=""` for a program that may not speak for the user."""
+    home, places = Home(tmp_path / "home"), list[Tacit]()
+    home.ensure()
+    monkeypatch.setenv("TACIT_HOME", str(home.root))
+    (home.root / "config.yaml").write_text(json.dumps(SETTINGS), "utf-8")
+
+    def make(**given: Any) -> Tacit:
+        token = given.pop("token", user_token(home))
+        cwd = {} if "user" in given else {"cwd": tmp_path}
+        if request.param == "open":
+            while places:
+                places.pop().close()
+            place = Tacit.open(token=token, **cwd, **given)
+        else:
+            place = Tacit.connect(token=token, **cwd, **given)
+        places.append(place)
+        return place
+
+    yield make
+    for place in places:
+        place.close()
+    if request.param == "connect":
+        DaemonClient(home).stop()
+
+
+def test_a_memory_is_listed_read_changed_ended_and_brought_back(opened: Open) -> None:
+    memory = opened()
+    (first,) = memory.remember("Invoices are numbered by hand.", kind="decision")
+    memory.remember("The printer in the hallway is called Ada.", kind="fact")
+    assert first.change_id.startswith("chg_")
+
+    page = memory.list()
+    assert page.total == len(page) == 2
+    assert [one.content for one in page] == [
+        "The printer in the hallway is called Ada.",
+        "Invoices are numbered by hand.",
+    ]
+    assert [one.id for one in memory.list(kinds=["decision"])] == [first.id]
+    assert [one.id for one in memory.list(text="invoices by hand").memories[:1]] == [first.id]
+    assert memory.list(limit=1, offset=1).memories[0].id == first.id
+    assert memory.list(limit=1, offset=1).total == 2
+    assert memory.list(cwd="").total == 2
+
+    stored = memory.get(first.id[:16])
+    assert (stored.id, stored.kind, stored.tier, stored.status) == (first.id, "decision", "user", "active")
+    assert (stored.pinned, stored.sensitivity, stored.files, stored.source) == (
+        False,
+        "project",
+        (),
+        "library",
+    )
+    assert stored.scope.startswith("project:")
+    assert stored.created_at_ms <= stored.updated_at_ms
+    assert stored.valid_to_ms is None
+
+    changed = memory.edit(first.id, content="Invoices are numbered by the database.", importance=0.9)
+    assert (changed.change, changed.id, changed.content) == (
+        "edit",
+        first.id,
+        "Invoices are numbered by the database.",
+    )
+    assert [one.content for one in memory.history(first.id)] == [stored.content, changed.content]
+    (back,) = memory.undo(changed.change_id)
+    assert back.id == first.id
+    assert memory.get(first.id).content == stored.content
+
+    gone = memory.forget(first.id, reason="moved to the accountant")
+    assert (gone.change, gone.id) == ("retire", first.id)
+    assert memory.list().total == 1
+    assert [one.id for one in memory.list(statuses=["retired"])] == [first.id]
+    assert memory.list(statuses=["all"]).total == 2
+    memory.undo(gone.change_id)
+    assert memory.get(first.id).status == "active"
+
+
+def test_why_tells_what_was_given_and_what_not(opened: Open) -> None:
+    memory = opened()
+    (stored,) = memory.remember("Run make lint before every commit.", when="commit")
+    memory.context_for("Please commit the changes in the billing module now.", session="chat-1")
+    memory.recall("what comes before a commit?")
+    memory.flush()
+    (record,) = memory.why(session="chat-1", limit=5)
+    assert (record.surface, record.session, record.given) == ("prompt", "library/chat-1", (stored.id,))
+    assert record.silence == ""
+    assert record.considered[0].content.startswith("Run make lint")
+    assert record.considered[0].relevance is not None
+    assert {one.surface for one in memory.why()} == {"prompt", "on_demand"}
+    assert [one.surface for one in memory.why(surface="on_demand")] == ["on_demand"]
+    assert memory.why(session="nobody") == ()
+
+
+def test_an_export_has_everything_or_what_a_folder_sees(opened: Open, tmp_path: Path) -> None:
+    memory = opened()
+    memory.remember("Invoices are numbered by hand.")
+    memory.remember("Prices are in cents.", cwd=str(tmp_path / "elsewhere"))
+    lines = [json.loads(line) for line in memory.export().splitlines()]
+    assert "Invoices" in json.dumps(lines)
+    assert "cents" in json.dumps(lines)
+    assert "cents" not in memory.export("markdown", cwd=None)
+    assert "Invoices" in memory.export("markdown", cwd=None)
+    with pytest.raises(InvalidInput, match="no format"):
+        memory.export("xml")
+
+
+def test_recall_honors_the_scopes_of_agents_and_sessions(opened: Open) -> None:
+    memory = opened()
+    memory.remember("Answer customers in formal German.", scope="agent:support")
+    memory.remember("The customer of this talk is called Nordlicht.", scope="session:chat-3")
+    memory.remember("The pilot of this talk ends in June.", session="chat-3", sensitivity="session")
+
+    def found(question: str, **given: str) -> str:
+        return " ".join(one.content for one in memory.recall(question, **given).memories)
+
+    german, customer, pilot = (
+        "how do we answer customers",
+        "which customer is this talk with",
+        "when does the pilot of this talk end",
+    )
+    assert "German" in found(german, agent="support")
+    assert "German" not in found(german)
+    assert "German" not in found(german, agent="sales")
+    assert "Nordlicht" in found(customer, session="chat-3")
+    assert "Nordlicht" not in found(customer)
+    assert "Nordlicht" not in found(customer, session="chat-4")
+    assert "June" in found(pilot, session="chat-3")
+    assert "June" not in found(pilot, session="chat-4")
+
+
+def test_a_program_without_authority_may_not_change_the_users_words(opened: Open) -> None:
+    (stored,) = opened().remember("Invoices are numbered by hand.")
+    memory = opened(token="")
+    for call in (
+        lambda: memory.edit(stored.id, content="Invoices are numbered by Bob."),
+        lambda: memory.forget(stored.id),
+        lambda: memory.undo(stored.change_id),
+    ):
+        with pytest.raises(RefusedByTrust):
+            call()
+    assert memory.get(stored.id).content == "Invoices are numbered by hand."
+
+
+def test_wrong_calls_say_what_is_wrong(opened: Open) -> None:
+    memory = opened()
+    (stored,) = memory.remember("Invoices are numbered by hand.")
+    for call, error in (
+        (lambda: memory.get("mem_nowhere"), NotFound),
+        (lambda: memory.edit(stored.id), InvalidInput),
+        (lambda: memory.undo(stored.id), InvalidInput),
+        (lambda: memory.undo("chg_nowhere"), NotFound),
+        (lambda: memory.list(limit=0), InvalidInput),
+        (lambda: memory.list(statuses=["alive"]), InvalidInput),
+        (lambda: memory.for_user(""), InvalidInput),
+    ):
+        with pytest.raises(error):
+            call()
+
+
+def test_the_old_name_of_the_content_works_with_a_warning() -> None:
+    found = Found(id="mem_1", kind="fact", content="x", relevance=1.0, scope="universal", tier="user", source="cli", created_at_ms=0)  # fmt: skip
+    with pytest.warns(DeprecationWarning, match="`content`"):
+        assert found.text == "x"
+
+
+def test_a_notebook_shows_values_as_tables_with_every_text_escaped(opened: Open) -> None:
+    memory = opened()
+    evil = "Close <script>alert(1)</script> & go."
+    (stored,) = memory.remember(evil, kind="fact")
+    recalled = memory.recall("close & go")
+    shown = [
+        stored,
+        recalled,
+        recalled.memories[0],
+        memory.get(stored.id),
+        memory.list(),
+        memory.why()[0],
+        Recollection(silence="<b>"),
+    ]
+    for value in shown:
+        html = value._repr_html_()
+        assert html.startswith("<table>")
+        assert "<script>" not in html
+        assert "<b>" not in html
+    assert "&lt;script&gt;" in memory.list()._repr_html_()
+    assert "1 of 1 memories" in memory.list()._repr_html_()
+    assert isinstance(stored, Stored)
